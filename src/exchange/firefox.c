@@ -66,16 +66,15 @@ static void write_thread(struct firefox *w, uint32_t id, GArray *waits, GArray *
 
 static void write_categories(struct json *j)
 {
-	json_member_array(j, "categories");
-	for (int i = 0; i < CATEGORIES; i++) {
-		json_object_begin(j);
-		JSON(j, "name", categories[i].name, "color", categories[i].color);
-		json_member_array(j, "subcategories");
-		json_string(j, "Other");
-		json_array_end(j);
-		json_object_end(j);
-	}
-	json_array_end(j);
+	JSON_ARRAY(j, "categories")
+		for (int i = 0; i < CATEGORIES; i++) {
+			json_object_begin(j);
+			JSON(j, "name", categories[i].name, "color", categories[i].color);
+			json_member_array(j, "subcategories");
+			json_string(j, "Other");
+			json_array_end(j);
+			json_object_end(j);
+		}
 }
 
 static void write_marker_schema(struct json *j)
@@ -149,17 +148,16 @@ static void write_libs(struct firefox *w)
 		if (module && strset_id(w->modules, module) == w->module_names->len)
 			g_array_append_val(w->module_names, module);
 	}
-	json_member_array(j, "libs");
-	for (guint i = 0; i < w->module_names->len; i++) {
-		const char *path = g_array_index(w->module_names, const char *, i);
+	JSON_ARRAY(j, "libs")
+		for (guint i = 0; i < w->module_names->len; i++) {
+			const char *path = g_array_index(w->module_names, const char *, i);
 
-		json_object_begin(j);
-		JSON(j, "name", module_base_name(path), "path", path, "debugName", module_base_name(path));
-		JSON(j, "debugPath", path, "breakpadId", "", "codeId", profile_build_id(w->p, path));
-		json_member_string(j, "arch", NULL);
-		json_object_end(j);
-	}
-	json_array_end(j);
+			json_object_begin(j);
+			JSON(j, "name", module_base_name(path), "path", path, "debugName", module_base_name(path));
+			JSON(j, "debugPath", path, "breakpadId", "", "codeId", profile_build_id(w->p, path));
+			json_member_string(j, "arch", NULL);
+			json_object_end(j);
+		}
 }
 
 /* The waits of each thread; NULL for one that has none to be shown. */

@@ -143,39 +143,22 @@ static void id_or_null(struct json *j, uint32_t id)
 /* A column of a table: `value` writes the element. */
 typedef void (*column_fn)(struct firefox *w, struct firefox_track *t, guint i);
 
+/* Such a function, of one statement. */
+#define PUTS(name, put) static void put_##name(struct firefox *w, struct firefox_track *t, guint i) { put; }
+
 static void column(struct firefox *w, struct firefox_track *t, const char *key, guint cnt, column_fn value)
 {
-	json_member_array(&w->json, key);
-	for (guint i = 0; i < cnt; i++)
-		value(w, t, i);
-	json_array_end(&w->json);
+	JSON_ARRAY(&w->json, key)
+		for (guint i = 0; i < cnt; i++)
+			value(w, t, i);
 	writer_flush(w->writer);
 }
 
-static void put_null(struct firefox *w, struct firefox_track *t, guint i)
-{
-	json_null(&w->json);
-}
-
-static void put_zero(struct firefox *w, struct firefox_track *t, guint i)
-{
-	json_uint(&w->json, 0);
-}
-
-static void put_one(struct firefox *w, struct firefox_track *t, guint i)
-{
-	json_uint(&w->json, 1);
-}
-
-static void put_false(struct firefox *w, struct firefox_track *t, guint i)
-{
-	json_bool(&w->json, false);
-}
-
-static void put_index(struct firefox *w, struct firefox_track *t, guint i)
-{
-	json_uint(&w->json, i);
-}
+PUTS(null, json_null(&w->json))
+PUTS(zero, json_uint(&w->json, 0))
+PUTS(one, json_uint(&w->json, 1))
+PUTS(false, json_bool(&w->json, false))
+PUTS(index, json_uint(&w->json, i))
 
 static const struct frame *frame_at(const struct firefox *w, const struct firefox_track *t, guint i)
 {
@@ -190,25 +173,10 @@ static void put_frame_address(struct firefox *w, struct firefox_track *t, guint 
 		json_int(&w->json, -1);
 }
 
-static void put_frame_inline(struct firefox *w, struct firefox_track *t, guint i)
-{
-	json_uint(&w->json, frame_at(w, t, i)->is_inline);
-}
-
-static void put_frame_line(struct firefox *w, struct firefox_track *t, guint i)
-{
-	id_or_null(&w->json, frame_at(w, t, i)->line ? frame_at(w, t, i)->line : NONE);
-}
-
-static void put_func_name(struct firefox *w, struct firefox_track *t, guint i)
-{
-	json_uint(&w->json, text_id(t, frame_list_label(w->frames, g_array_index(t->frames, uint32_t, i))));
-}
-
-static void put_func_file(struct firefox *w, struct firefox_track *t, guint i)
-{
-	id_or_null(&w->json, frame_at(w, t, i)->file ? text_id(t, frame_at(w, t, i)->file) : NONE);
-}
+PUTS(frame_inline, json_uint(&w->json, frame_at(w, t, i)->is_inline))
+PUTS(frame_line, id_or_null(&w->json, frame_at(w, t, i)->line ? frame_at(w, t, i)->line : NONE))
+PUTS(func_name, json_uint(&w->json, text_id(t, frame_list_label(w->frames, g_array_index(t->frames, uint32_t, i)))))
+PUTS(func_file, id_or_null(&w->json, frame_at(w, t, i)->file ? text_id(t, frame_at(w, t, i)->file) : NONE))
 
 static void put_func_resource(struct firefox *w, struct firefox_track *t, guint i)
 {
@@ -218,45 +186,14 @@ static void put_func_resource(struct firefox *w, struct firefox_track *t, guint 
 		json_int(&w->json, -1);
 }
 
-static void put_module_name(struct firefox *w, struct firefox_track *t, guint i)
-{
-	json_uint(&w->json, text_id(t, g_array_index(w->module_names, const char *, i)));
-}
-
-static void put_stack_frame(struct firefox *w, struct firefox_track *t, guint i)
-{
-	json_uint(&w->json, g_array_index(t->stacks, struct stack_key, i).frame);
-}
-
-static void put_stack_prefix(struct firefox *w, struct firefox_track *t, guint i)
-{
-	id_or_null(&w->json, g_array_index(t->stacks, struct stack_key, i).prefix);
-}
-
-static void put_stack_category(struct firefox *w, struct firefox_track *t, guint i)
-{
-	json_uint(&w->json, g_array_index(t->stacks, struct stack_key, i).category);
-}
-
-static void put_sample_stack(struct firefox *w, struct firefox_track *t, guint i)
-{
-	id_or_null(&w->json, g_array_index(t->samples, struct sample, i).stack);
-}
-
-static void put_sample_time(struct firefox *w, struct firefox_track *t, guint i)
-{
-	append_ms(&w->json, g_array_index(t->samples, struct sample, i).at_ns);
-}
-
-static void put_sample_weight(struct firefox *w, struct firefox_track *t, guint i)
-{
-	append_ms(&w->json, g_array_index(t->samples, struct sample, i).weight_ns);
-}
-
-static void put_text(struct firefox *w, struct firefox_track *t, guint i)
-{
-	json_string(&w->json, g_ptr_array_index(t->texts, i));
-}
+PUTS(module_name, json_uint(&w->json, text_id(t, g_array_index(w->module_names, const char *, i))))
+PUTS(stack_frame, json_uint(&w->json, g_array_index(t->stacks, struct stack_key, i).frame))
+PUTS(stack_prefix, id_or_null(&w->json, g_array_index(t->stacks, struct stack_key, i).prefix))
+PUTS(stack_category, json_uint(&w->json, g_array_index(t->stacks, struct stack_key, i).category))
+PUTS(sample_stack, id_or_null(&w->json, g_array_index(t->samples, struct sample, i).stack))
+PUTS(sample_time, append_ms(&w->json, g_array_index(t->samples, struct sample, i).at_ns))
+PUTS(sample_weight, append_ms(&w->json, g_array_index(t->samples, struct sample, i).weight_ns))
+PUTS(text, json_string(&w->json, g_ptr_array_index(t->texts, i)))
 
 static void begin_table(struct firefox *w, const char *key, guint cnt)
 {
@@ -423,10 +360,7 @@ static const struct request_span *marker_span(const struct firefox *w, const str
 	return profile_span(w->p, g_array_index(t->spans, uint32_t, i));
 }
 
-static void put_request_name(struct firefox *w, struct firefox_track *t, guint i)
-{
-	json_uint(&w->json, text_id(t, profile_request(w->p, marker_span(w, t, i)->func)->name));
-}
+PUTS(request_name, json_uint(&w->json, text_id(t, profile_request(w->p, marker_span(w, t, i)->func)->name)))
 
 static void put_request_start(struct firefox *w, struct firefox_track *t, guint i)
 {

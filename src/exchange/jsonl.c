@@ -87,10 +87,9 @@ static void write_thread(struct jsonl *s, guint i)
 static void write_stack(struct jsonl *s, const char *key, uint32_t user, uint32_t kernel)
 {
 	path_frames(s->p, user, kernel, s->path);
-	json_member_array(&s->json, key);
-	for (guint i = 0; i < s->path->len; i++)
-		json_string(&s->json, g_ptr_array_index(s->labels, g_array_index(s->path, uint32_t, i)));
-	json_array_end(&s->json);
+	JSON_ARRAY(&s->json, key)
+		for (guint i = 0; i < s->path->len; i++)
+			json_string(&s->json, g_ptr_array_index(s->labels, g_array_index(s->path, uint32_t, i)));
 }
 
 static void write_on_cpu(struct jsonl *s, const struct wait *w)

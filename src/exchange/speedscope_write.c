@@ -74,20 +74,19 @@ static void write_frames(struct speedscope *s)
 	struct json *j = &s->json;
 
 	json_member_object(j, "shared");
-	json_member_array(j, "frames");
-	for (guint i = 0; i < s->frames->first->len; i++) {
-		const char *file = frame_list_file(s->frames, i);
+	JSON_ARRAY(j, "frames")
+		for (guint i = 0; i < s->frames->first->len; i++) {
+			const char *file = frame_list_file(s->frames, i);
 
-		json_object_begin(j);
-		json_member_string(j, "name", frame_list_label(s->frames, i));
-		if (file)
-			json_member_string(j, "file", file);
-		if (frame_list_frame(s->frames, i)->line)
-			json_member_uint(j, "line", frame_list_frame(s->frames, i)->line);
-		json_object_end(j);
-		writer_flush(s->writer);
-	}
-	json_array_end(j);
+			json_object_begin(j);
+			json_member_string(j, "name", frame_list_label(s->frames, i));
+			if (file)
+				json_member_string(j, "file", file);
+			if (frame_list_frame(s->frames, i)->line)
+				json_member_uint(j, "line", frame_list_frame(s->frames, i)->line);
+			json_object_end(j);
+			writer_flush(s->writer);
+		}
 	json_object_end(j);
 }
 
@@ -95,19 +94,18 @@ static void write_samples(struct speedscope *s, const struct group *groups, guin
 {
 	struct json *j = &s->json;
 
-	json_member_array(j, "samples");
-	for (guint g = 0; g < cnt; g++)
-		for (guint i = 0; i < groups[g].waits->len; i++) {
-			const struct wait *w = profile_wait(s->p, g_array_index(groups[g].waits, uint32_t, i));
+	JSON_ARRAY(j, "samples")
+		for (guint g = 0; g < cnt; g++)
+			for (guint i = 0; i < groups[g].waits->len; i++) {
+				const struct wait *w = profile_wait(s->p, g_array_index(groups[g].waits, uint32_t, i));
 
-			path_frames(s->p, w->user, w->kernel, s->path);
-			json_array_begin(j);
-			for (guint k = 0; k < s->path->len; k++)
-				json_uint(j, s->frames->id_of[g_array_index(s->path, uint32_t, k)]);
-			json_array_end(j);
-			writer_flush(s->writer);
-		}
-	json_array_end(j);
+				path_frames(s->p, w->user, w->kernel, s->path);
+				json_array_begin(j);
+				for (guint k = 0; k < s->path->len; k++)
+					json_uint(j, s->frames->id_of[g_array_index(s->path, uint32_t, k)]);
+				json_array_end(j);
+				writer_flush(s->writer);
+			}
 	json_member_array(j, "weights");
 	for (guint g = 0; g < cnt; g++)
 		for (guint i = 0; i < groups[g].waits->len; i++)

@@ -98,14 +98,12 @@ static void write_initialize(struct json *j, const char *version, const struct m
 {
 	g_autofree char *asked = message_member_string(m->params, "protocolVersion");
 
-	json_object_begin(j);
 	json_member_string(j, "protocolVersion", asked && protocol_speaks(asked) ? asked : revisions[0]);
 	json_key(j, "capabilities");
 	json_raw(j, "{\"tools\":{},\"resources\":{}}", strlen("{\"tools\":{},\"resources\":{}}"));
 	json_key(j, "serverInfo");
 	JSON_OBJECT(j, "name", "offcpu", "title", "offcpu: off-CPU analysis", "version", version);
 	json_member_string(j, "instructions", instructions);
-	json_object_end(j);
 }
 
 /* Each list is one page, so no cursor is ever given. */
@@ -124,7 +122,7 @@ static const char *write_result(const struct tool_options *options, const char *
 
 	*ret_code = MESSAGE_INVALID_PARAMS;
 	if (strcmp(m->method, "initialize") == 0) {
-		write_initialize(j, version, m);
+		JSON_IN(j, write_initialize(j, version, m));
 	} else if (strcmp(m->method, "ping") == 0) {
 		json_object_begin(j);
 		json_object_end(j);

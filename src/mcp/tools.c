@@ -300,7 +300,6 @@ static void write_input(struct json *j, const struct tool *tool, const struct to
 
 static void write_tool(struct json *j, const struct tool *tool, const struct tool_options *options)
 {
-	json_object_begin(j);
 	JSON(j, "name", tool->name, "title", tool->title, "description", tool->description);
 	write_input(j, tool, options);
 	json_key(j, "outputSchema");
@@ -310,7 +309,6 @@ static void write_tool(struct json *j, const struct tool *tool, const struct too
 	JSON(j, "readOnlyHint", (bool)(!tool->records), "destructiveHint", (bool)false);
 	JSON(j, "idempotentHint", (bool)(!tool->records), "openWorldHint", (bool)false);
 	json_object_end(j);
-	json_object_end(j);
 }
 
 void tools_write(struct json *j, const struct tool_options *options)
@@ -318,6 +316,6 @@ void tools_write(struct json *j, const struct tool_options *options)
 	json_array_begin(j);
 	for (guint i = 0; i < G_N_ELEMENTS(tools); i++)
 		if (is_allowed(options, &tools[i]))
-			write_tool(j, &tools[i], options);
+			JSON_IN(j, write_tool(j, &tools[i], options));
 	json_array_end(j);
 }

@@ -150,8 +150,7 @@ static bool answer_hosts(const struct request *r, void *ctx, struct answer *ret,
 	out = g_string_new(NULL);
 	json_begin(&j, out);
 	JSON(&j, "schema", "offcpu.hosts/1", "from_unix_ns", a.range.from_unix_ns, "to_unix_ns", a.range.to_unix_ns);
-	json_member_array(&j, "hosts");
-	EACH_ROW(i, const struct fleet_host_row, h, rows) {
+	JSON_ROWS(&j, "hosts", const struct fleet_host_row, h, rows) {
 		const struct {
 			const char *name;
 			uint64_t value;
@@ -168,7 +167,6 @@ static bool answer_hosts(const struct request *r, void *ctx, struct answer *ret,
 		JSON(&j, "most_service", h->most_service, "most_reason", h->most_reason, "finding", h->finding);
 		json_object_end(&j);
 	}
-	json_array_end(&j);
 	json_object_end(&j);
 	return give(ret, out, error);
 }

@@ -222,13 +222,11 @@ static void write_line(GString *out, const struct store_line *line)
 	json_begin(&j, out);
 	json_member_string(&j, "schema", "offcpu.line/1");
 	JSON_UINTS(&j, line, from_unix_ns, step_ns, steps);
-	json_member_array(&j, "gaps");
-	for (uint32_t i = 0; i < line->steps; i++)
-		if (line->is_gap && line->is_gap[i])
-			json_uint(&j, i);
-	json_array_end(&j);
-	json_member_array(&j, "series");
-	EACH_ROW(n, const struct store_series, s, line->series) {
+	JSON_ARRAY(&j, "gaps")
+		for (uint32_t i = 0; i < line->steps; i++)
+			if (line->is_gap && line->is_gap[i])
+				json_uint(&j, i);
+	JSON_ROWS(&j, "series", const struct store_series, s, line->series) {
 		json_object_begin(&j);
 		json_member_string(&j, "name", s->name);
 		json_member_array(&j, "ns");
@@ -237,7 +235,6 @@ static void write_line(GString *out, const struct store_line *line)
 		json_array_end(&j);
 		json_object_end(&j);
 	}
-	json_array_end(&j);
 	json_object_end(&j);
 }
 

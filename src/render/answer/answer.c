@@ -370,9 +370,7 @@ bool answer_write(GString *out, struct answer *a, GError **error)
 	if (next) {
 		g_autofree char *words = g_strdup_printf("--id %s --cursor %u", a->options->id, next);
 
-		json_member_object(&j, "next");
-		JSON(&j, "options", words, "cursor", next, "pieces", paged - next);
-		json_object_end(&j);
+		JSON_MEMBER(&j, "next", "options", words, "cursor", next, "pieces", paged - next);
 	}
 	json_object_end(&j);
 	g_string_append_c(out, '\n');

@@ -26,7 +26,6 @@ static void copy_object(struct json *j, struct json_reader *r)
 	g_autoptr(GString) key = g_string_new(NULL);
 	bool first = true;
 
-	json_object_begin(j);
 	json_enter(r, '{');
 	while (json_next_member(r, &first, key)) {
 		if (is_left_out(key->str)) {
@@ -36,7 +35,6 @@ static void copy_object(struct json *j, struct json_reader *r)
 		json_any_key(j, key->str);
 		copy_value(j, r);
 	}
-	json_object_end(j);
 }
 
 static guint items_cnt(struct json_reader r)
@@ -79,7 +77,7 @@ static void copy_value(struct json *j, struct json_reader *r)
 
 	switch (json_peek(r)) {
 	case '{':
-		copy_object(j, r);
+		JSON_IN(j, copy_object(j, r));
 		break;
 	case '[':
 		copy_array(j, r);

@@ -14,13 +14,12 @@ static void write_shares(struct json *j, const struct things *t, guint at)
 {
 	g_autoptr(GArray) shares = request_shares(t->p, at);
 
-	json_member_array(j, "spent");
-	for (guint i = 0; i < MIN(shares->len, SHARES_MAX); i++) {
-		const struct request_share *share = &g_array_index(shares, struct request_share, i);
+	JSON_ARRAY(j, "spent")
+		for (guint i = 0; i < MIN(shares->len, SHARES_MAX); i++) {
+			const struct request_share *share = &g_array_index(shares, struct request_share, i);
 
-		JSON_OBJECT(j, "reason", reason_name(share->reason), "ns", share->ns);
-	}
-	json_array_end(j);
+			JSON_OBJECT(j, "reason", reason_name(share->reason), "ns", share->ns);
+		}
 }
 
 /* What is different in the slowest 1%, as lines for people. */
@@ -34,11 +33,10 @@ static void write_tail(struct json *j, const struct things *t, guint at)
 	if (!text->len)
 		return;
 	lines = g_strsplit(text->str, "\n", -1);
-	json_member_array(j, "tail");
-	for (char **line = lines; *line; line++)
-		if (**line)
-			json_string(j, *line);
-	json_array_end(j);
+	JSON_ARRAY(j, "tail")
+		for (char **line = lines; *line; line++)
+			if (**line)
+				json_string(j, *line);
 }
 
 static void write_members(struct json *j, const struct things *t, guint at)

@@ -128,18 +128,17 @@ static void write_cut_stack(struct json *j, const struct things *t, const char *
 
 	if (!frames->len)
 		return;
-	json_member_array(j, key);
-	for (guint i = 0; i < frames->len; i++) {
-		cut += !shown[i];
-		if (shown[i])
-			write_frame(j, t, g_array_index(frames, uint32_t, i));
-		if (!cut || (i + 1 < frames->len && !shown[i + 1]))
-			continue;
-		g_autofree char *words = g_strdup_printf("... %u frame%s ...", cut, cut == 1 ? "" : "s");
-		json_string(j, words);
-		cut = 0;
-	}
-	json_array_end(j);
+	JSON_ARRAY(j, key)
+		for (guint i = 0; i < frames->len; i++) {
+			cut += !shown[i];
+			if (shown[i])
+				write_frame(j, t, g_array_index(frames, uint32_t, i));
+			if (!cut || (i + 1 < frames->len && !shown[i + 1]))
+				continue;
+			g_autofree char *words = g_strdup_printf("... %u frame%s ...", cut, cut == 1 ? "" : "s");
+			json_string(j, words);
+			cut = 0;
+		}
 }
 
 static void write_whole_stack(struct answer *a, const struct things *t, const char *key, uint32_t node)

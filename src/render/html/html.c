@@ -28,26 +28,23 @@ void html_serve_page(GString *out)
 
 static void about_facets(struct json *j, GPtrArray *facets)
 {
-	json_member_array(j, "facets");
-	EACH_POINTER(i, const struct facet, f, facets) {
-		json_object_begin(j);
-		json_member_string(j, "name", f->name);
-		json_member_int(j, "queue", f->queue);
-		json_member_array(j, "categories");
-		EACH_ROW(k, const struct facet_category, category, f->categories)
-			JSON_OBJECT(j, "name", category->name, "idle", (bool)category->is_idle);
-		json_array_end(j);
-		json_object_end(j);
-	}
-	json_array_end(j);
+	JSON_ARRAY(j, "facets")
+		EACH_POINTER(i, const struct facet, f, facets) {
+			json_object_begin(j);
+			json_member_string(j, "name", f->name);
+			json_member_int(j, "queue", f->queue);
+			json_member_array(j, "categories");
+			EACH_ROW(k, const struct facet_category, category, f->categories)
+				JSON_OBJECT(j, "name", category->name, "idle", (bool)category->is_idle);
+			json_array_end(j);
+			json_object_end(j);
+		}
 }
 
 static void about_losses(struct json *j, const struct profile *p)
 {
-	json_member_array(j, "losses");
-	EACH_ROW(i, const struct profile_loss, l, p->losses)
+	JSON_ROWS(j, "losses", const struct profile_loss, l, p->losses)
 		JSON_OBJECT(j, "help", l->help, "count", l->count, "ns", l->time_ns);
-	json_array_end(j);
 }
 
 /* What is known of the selected threads' time, and how much of it the page shows. */
@@ -61,10 +58,9 @@ static void about_coverage(struct json *j, const struct profile *p, const struct
 	JSON(j, "offCpu", a->total.off_cpu_ns, "listed", c.listed_ns, "selected", c.selected_ns);
 	JSON(j, "filtered", a->total.filtered_ns, "lost", a->total.lost_ns, "lostEvents", c.lost_cnt);
 	JSON(j, "residual", a->total.residual_abs_ns, "error", (uint64_t)c.listed_se_ns);
-	json_member_array(j, "stacks");
-	for (unsigned end = STACK_COMPLETE; end < STACK_END_COUNT; end++)
-		json_uint(j, c.stacks_ns[end]);
-	json_array_end(j);
+	JSON_ARRAY(j, "stacks")
+		for (unsigned end = STACK_COMPLETE; end < STACK_END_COUNT; end++)
+			json_uint(j, c.stacks_ns[end]);
 	accounts_free(a);
 }
 

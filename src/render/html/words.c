@@ -17,24 +17,21 @@ static void write_place(struct json *j, const struct html_words *w, const struct
 
 static void write_headline(struct json *j, const struct html_words *w, const struct headline *h)
 {
-	json_object_begin(j);
 	JSON(j, "kind", headline_kind_name(h->kind), "sentence", h->sentence, "evidence", h->evidence);
 	JSON(j, "advice", h->advice, "command", h->command);
 	if (h->finding)
 		write_place(j, w, h->finding);
 	else	/* tasks are no threads: none of the page's rows is theirs */
 		json_member_bool(j, "tasks", true);
-	json_object_end(j);
 }
 
 static void write_headlines(struct json *j, const struct html_words *w)
 {
 	const struct explanation *e = w->explanation;
 
-	json_member_array(j, "findings");
-	for (guint i = 0; e && i < e->headlines->len; i++)
-		write_headline(j, w, &g_array_index(e->headlines, struct headline, i));
-	json_array_end(j);
+	JSON_ARRAY(j, "findings")
+		for (guint i = 0; e && i < e->headlines->len; i++)
+			JSON_IN(j, write_headline(j, w, &g_array_index(e->headlines, struct headline, i)));
 	json_member_string(j, "little", e ? e->little : NULL);
 }
 

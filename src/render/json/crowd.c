@@ -10,21 +10,15 @@
 
 static void write_culprit(struct json *j, const struct blame *b)
 {
-	json_object_begin(j);
 	json_member_string(j, "kind", blame_kind_id(b->kind));
 	if (b->kind == BLAME_THREAD) {
 		json_member_uint(j, "pid", b->pid);
-		json_key(j, "tid");
-		if (b->tid)
-			json_uint(j, b->tid);
-		else
-			json_null(j);
+		json_member_known(j, "tid", b->tid, b->tid);
 		json_member_string(j, "comm", b->comm);
 	}
 	if (b->kind != BLAME_UNKNOWN)
 		json_member_uint(j, "stretches", b->count);
 	JSON(j, "runnable_ns", b->runnable_ns, "preempted_ns", b->preempted_ns);
-	json_object_end(j);
 }
 
 /* By thread, then the longest first. */
@@ -38,16 +32,14 @@ static void write_sufferer(struct json *j, const struct thread *t, const GPtrArr
 	const struct blame unknown = { .kind = BLAME_UNKNOWN, .runnable_ns = rest->runnable_ns,
 				       .preempted_ns = rest->preempted_ns };
 
-	json_object_begin(j);
 	JSON(j, "pid", t->pid, "tid", t->tid, "comm", t->comm, "runnable_ns", t->runnable_ns);
 	json_member_uint(j, "preempted_ns", t->preempted_ns);
 	json_member_array(j, "held_by");
 	for (guint i = first; i < end; i++)
-		write_culprit(j, blames->pdata[i]);
+		JSON_IN(j, write_culprit(j, blames->pdata[i]));
 	if (unknown.runnable_ns || unknown.preempted_ns)
-		write_culprit(j, &unknown);
+		JSON_IN(j, write_culprit(j, &unknown));
 	json_array_end(j);
-	json_object_end(j);
 }
 
 void json_runq_blame(struct json *j, const struct profile *p, const struct selection *selection)
@@ -62,22 +54,20 @@ void json_runq_blame(struct json *j, const struct profile *p, const struct selec
 	for (uint32_t i = 0; i < p->blames->len; i++)
 		g_ptr_array_add(blames, (gpointer)profile_blame(p, i));
 	g_ptr_array_sort(blames, compare);
-	json_member_array(j, "runq_blame");
-	for (uint32_t i = 0, first = 0, end = 0; i < p->threads->len; i++, first = end) {
-		const struct thread *t = profile_thread(p, i);
+	JSON_ARRAY(j, "runq_blame")
+		for (uint32_t i = 0, first = 0, end = 0; i < p->threads->len; i++, first = end) {
+			const struct thread *t = profile_thread(p, i);
 
-		while (end < blames->len && ((const struct blame *)blames->pdata[end])->thread == i)
-			end++;
-		if ((!selection || selection->threads[i]) && (t->runnable_ns || t->preempted_ns))
-			write_sufferer(j, t, blames, first, end, &rests[i]);
-	}
-	json_array_end(j);
+			while (end < blames->len && ((const struct blame *)blames->pdata[end])->thread == i)
+				end++;
+			if ((!selection || selection->threads[i]) && (t->runnable_ns || t->preempted_ns))
+				JSON_IN(j, write_sufferer(j, t, blames, first, end, &rests[i]));
+		}
 }
 
 static void write_sleepers(struct json *j, const struct wait_writer *writer, const struct storm_row *r)
 {
-	json_member_array(j, "woken_waits");
-	EACH_ROW(i, const struct storm_sleepers, s, r->sleepers) {
+	JSON_ROWS(j, "woken_waits", const struct storm_sleepers, s, r->sleepers) {
 		const struct wait *w = profile_wait(writer->p, s->wait);
 		const struct thread *t = profile_thread(writer->p, w->thread);
 
@@ -87,7 +77,6 @@ static void write_sleepers(struct json *j, const struct wait_writer *writer, con
 		json_stack(j, writer, "kernel", w->kernel);
 		json_object_end(j);
 	}
-	json_array_end(j);
 }
 
 static void write_storm(struct json *j, const struct wait_writer *writer, const struct storm_row *r)
@@ -95,7 +84,6 @@ static void write_storm(struct json *j, const struct wait_writer *writer, const 
 	const struct storm *s = &r->storm;
 	const struct waker *waker = profile_get_waker(writer->p, s->waker);
 
-	json_object_begin(j);
 	JSON(j, "kind", storm_kind_id(r->kind), "verdict", storm_verdict_id(r->verdict));
 	JSON(j, "one_by_one", (bool)r->one_by_one, "events", s->event_cnt, "calls", s->call_cnt);
 	JSON(j, "woken", s->woken_cnt, "most", s->most_cnt, "ended", s->ended_cnt, "again", s->again_cnt);
@@ -107,7 +95,6 @@ static void write_storm(struct json *j, const struct wait_writer *writer, const 
 	json_stack(j, writer, "kernel", waker->kernel);
 	json_object_end(j);
 	write_sleepers(j, writer, r);
-	json_object_end(j);
 }
 
 void json_storms(struct json *j, const struct wait_writer *w, const struct selection *selection)
@@ -117,9 +104,7 @@ void json_storms(struct json *j, const struct wait_writer *w, const struct selec
 	if (!w->p->info.has_storms)
 		return;
 	t = storm_table_new(w->p, selection);
-	json_member_array(j, "storms");
-	for (guint i = 0; i < t->rows->len; i++)
-		write_storm(j, w, &g_array_index(t->rows, struct storm_row, i));
-	json_array_end(j);
+	JSON_ROWS(j, "storms", const struct storm_row, row, t->rows)
+		JSON_IN(j, write_storm(j, w, row));
 	storm_table_free(t);
 }

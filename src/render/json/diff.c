@@ -51,10 +51,9 @@ static void write_stack(struct json *j, const char *key, const struct tree *t, u
 
 	for (; node && tree_node(t, node)->parent; node = tree_node(t, node)->parent)
 		g_array_append_val(path, node);
-	json_member_array(j, key);
-	for (unsigned i = path->len; i-- > 0;)
-		json_string(j, tree_node_label(t, g_array_index(path, uint32_t, i))->text);
-	json_array_end(j);
+	JSON_ARRAY(j, key)
+		for (unsigned i = path->len; i-- > 0;)
+			json_string(j, tree_node_label(t, g_array_index(path, uint32_t, i))->text);
 }
 
 void diff_json_row(struct json *j, const struct diff_row *r)
@@ -71,14 +70,12 @@ void diff_json_row(struct json *j, const struct diff_row *r)
 
 static void write_row(struct json *j, const struct diff *d, enum diff_by by, const struct diff_row *r)
 {
-	json_object_begin(j);
 	diff_json_row(j, r);
 	if (by == DIFF_BY_STACK) {
 		write_stack(j, "stack", d->tree, r->key);
 		if (r->was)
 			write_stack(j, "stack_before", d->tree, r->was);
 	}
-	json_object_end(j);
 }
 
 static void write_side(struct json *j, const char *key, const struct diff *d, enum diff_side side)
@@ -115,13 +112,12 @@ static void write_latency(struct json *j, const char *key, const struct diff_lat
 static void write_objects(struct json *j, const char *key, const GArray *rows,
 			  void (*one)(struct json *j, const GArray *rows, guint at))
 {
-	json_member_array(j, key);
-	for (guint i = 0; i < rows->len; i++) {
-		json_object_begin(j);
-		one(j, rows, i);
-		json_object_end(j);
-	}
-	json_array_end(j);
+	JSON_ARRAY(j, key)
+		for (guint i = 0; i < rows->len; i++) {
+			json_object_begin(j);
+			one(j, rows, i);
+			json_object_end(j);
+		}
 }
 
 void diff_json_request(struct json *j, const GArray *rows, guint at)
@@ -152,10 +148,9 @@ static void write_table(struct json *j, struct diff *d, enum diff_by by, unsigne
 
 	json_member_object(j, diff_by_name(by));
 	JSON(j, "rows_total", t->rows->len, "tested", t->tested_cnt, "changed", t->real_cnt);
-	json_member_array(j, "rows");
-	for (unsigned i = 0; i < cnt; i++)
-		write_row(j, d, by, &g_array_index(t->rows, struct diff_row, i));
-	json_array_end(j);
+	JSON_ARRAY(j, "rows")
+		for (unsigned i = 0; i < cnt; i++)
+			JSON_IN(j, write_row(j, d, by, &g_array_index(t->rows, struct diff_row, i)));
 	json_object_end(j);
 }
 
@@ -199,17 +194,16 @@ void diff_json(GString *out, struct diff *d, const struct diff_json_options *opt
 	if (tasks)	/* both looked at them */
 		write_objects(&j, "tasks", tasks, diff_json_task);
 	json_key(&j, "total");
-	write_row(&j, d, DIFF_BY_TOTAL, &d->total);
+	JSON_IN(&j, write_row(&j, d, DIFF_BY_TOTAL, &d->total));
 	json_key(&j, "idle");
-	write_row(&j, d, DIFF_BY_TOTAL, &d->idle);
+	JSON_IN(&j, write_row(&j, d, DIFF_BY_TOTAL, &d->idle));
 	json_member_object(&j, "by");
 	for (unsigned i = 0; i < options->tables_cnt; i++)
 		write_table(&j, d, options->tables[i], options->top);
 	json_object_end(&j);
-	json_member_array(&j, "conditions");
-	for (unsigned i = 0; i < options->conditions_cnt; i++)
-		diff_json_condition(&j, options->conditions[i], &options->results[i]);
-	json_array_end(&j);
+	JSON_ARRAY(&j, "conditions")
+		for (unsigned i = 0; i < options->conditions_cnt; i++)
+			diff_json_condition(&j, options->conditions[i], &options->results[i]);
 	json_object_end(&j);
 	g_string_append_c(out, '\n');
 }

@@ -23,9 +23,7 @@ static void write_function(struct json *j, const struct profile *p, const char *
 		json_null(j);
 		return;
 	}
-	json_object_begin(j);
-	JSON(j, "name", f->name, "module", f->module, "file", f->file, "line", f->line);
-	json_object_end(j);
+	JSON_OBJECT(j, "name", f->name, "module", f->module, "file", f->file, "line", f->line);
 }
 
 /* What they do for whom it waits: through sockets in other processes, too. */
@@ -36,17 +34,16 @@ static void write_followed(struct json *j, const struct findings *f, const struc
 
 	if (!cnt)
 		return;
-	json_member_array(j, "followed");
-	for (unsigned i = 0; i < cnt; i++) {
-		const struct finding_by *by = &hops[i]->by;
+	JSON_ARRAY(j, "followed")
+		for (unsigned i = 0; i < cnt; i++) {
+			const struct finding_by *by = &hops[i]->by;
 
-		json_object_begin(j);
-		JSON(j, "comm", by->comm, "pid", by->pid, "waited_for_ns", hops[i]->time_ns);
-		JSON(j, "meanwhile", reason_name(by->does), "meanwhile_ns", by->does_ns);
-		write_function(j, f->profile, "meanwhile_function", by->does_frame);
-		json_object_end(j);
-	}
-	json_array_end(j);
+			json_object_begin(j);
+			JSON(j, "comm", by->comm, "pid", by->pid, "waited_for_ns", hops[i]->time_ns);
+			JSON(j, "meanwhile", reason_name(by->does), "meanwhile_ns", by->does_ns);
+			write_function(j, f->profile, "meanwhile_function", by->does_frame);
+			json_object_end(j);
+		}
 }
 
 static void write_by(struct json *j, const struct findings *f, const struct finding *row)
@@ -196,10 +193,9 @@ void json_task_wait(struct json *j, const struct task_wait *w)
 
 static void write_task_waits(struct json *j, const struct task_findings *tasks)
 {
-	json_member_array(j, "task_findings");
-	for (guint i = 0; i < MIN(tasks->cnt, FINDINGS_TOLD_MAX); i++)
-		json_task_wait(j, &g_array_index(tasks->rows, struct task_wait, i));
-	json_array_end(j);
+	JSON_ARRAY(j, "task_findings")
+		for (guint i = 0; i < MIN(tasks->cnt, FINDINGS_TOLD_MAX); i++)
+			json_task_wait(j, &g_array_index(tasks->rows, struct task_wait, i));
 }
 
 void json_findings(struct json *j, const struct explanation *e)
@@ -209,10 +205,9 @@ void json_findings(struct json *j, const struct explanation *e)
 	json_headlines(j, "headlines", e);
 	if (f->profile->tasks->len)
 		write_task_waits(j, e->tasks);
-	json_member_array(j, "findings");
-	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++)
-		json_finding(j, f, &g_array_index(f->rows, struct finding, i));
-	json_array_end(j);
+	JSON_ARRAY(j, "findings")
+		for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++)
+			json_finding(j, f, &g_array_index(f->rows, struct finding, i));
 	json_member_object(j, "budget");
 	JSON(j, "matters_ns", f->matters_ns, "blocked_ns", f->blocked_ns, "run_queue_ns", f->queue_ns);
 	json_member_object(j, "idle_ns");
@@ -221,26 +216,21 @@ void json_findings(struct json *j, const struct explanation *e)
 			json_member_uint(j, idle_kind_name((enum idle_kind)i), f->idle_ns[i]);
 	}
 	json_object_end(j);
-	json_member_array(j, "processes");
-	for (guint i = 0; i < f->classes->len; i++)
-		json_process(j, &g_array_index(f->classes, struct finding_class, i));
-	json_array_end(j);
+	JSON_ROWS(j, "processes", const struct finding_class, row, f->classes)
+		json_process(j, row);
 	json_object_end(j);
 }
 
 static void write_reason(struct json *j, const struct top_row *r)
 {
-	json_object_begin(j);
 	JSON(j, "reason", r->name, "off_cpu_ns", r->off_cpu_ns, "count", r->count, "threads", r->threads_cnt);
 	if (r->reason != REASON_CPU_QUEUE || waker_percentile_ns(r->hist, 1))
 		json_percentiles(j, r->hist, r->durations_ns, r->max_ns);
-	json_object_end(j);
 }
 
 void json_reasons(struct json *j, const struct top *reasons)
 {
-	json_member_array(j, "reasons");
-	for (guint i = 0; !reasons->rows_are && i < reasons->rows->len; i++)
-		write_reason(j, &g_array_index(reasons->rows, struct top_row, i));
-	json_array_end(j);
+	JSON_ARRAY(j, "reasons")
+		for (guint i = 0; !reasons->rows_are && i < reasons->rows->len; i++)
+			JSON_IN(j, write_reason(j, &g_array_index(reasons->rows, struct top_row, i)));
 }

@@ -5,7 +5,6 @@
 
 static void write_incident(struct json *j, const struct incident *i, const char *dir)
 {
-	json_object_begin(j);
 	JSON(j, "id", i->name, "bytes", i->bytes);
 	if (i->damage) {
 		json_member_string(j, "damage", i->damage);
@@ -19,7 +18,6 @@ static void write_incident(struct json *j, const struct incident *i, const char 
 			json_member_string(j, "recording", path);
 		}
 	}
-	json_object_end(j);
 }
 
 void json_incidents(GString *out, const GPtrArray *all, const char *dir)
@@ -30,7 +28,7 @@ void json_incidents(GString *out, const GPtrArray *all, const char *dir)
 	json_key(&j, "incidents");
 	json_array_begin(&j);
 	for (guint i = all->len; i--;)
-		write_incident(&j, all->pdata[i], dir);
+		JSON_IN(&j, write_incident(&j, all->pdata[i], dir));
 	json_array_end(&j);
 	if (!all->len)
 		json_member_string(&j, "none", "nothing was put aside: alerts with keep do that, and offcpu agent --keep");

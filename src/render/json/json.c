@@ -53,19 +53,16 @@ static void json_rows_left_out(struct json *j, const struct json_rows *rows)
 
 static void write_slice(struct json *j, const struct slice_total *total)
 {
-	json_object_begin(j);
 	JSON_UINTS(j, total, from_ns, to_ns, count, blocked_ns, runnable_ns, preempted_ns);
-	json_member_array(j, "log2_ns");
-	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
-		if (!total->hist[i])
-			continue;
-		json_array_begin(j);
-		json_uint(j, i);
-		json_uint(j, total->hist[i]);
-		json_array_end(j);
-	}
-	json_array_end(j);
-	json_object_end(j);
+	JSON_ARRAY(j, "log2_ns")
+		for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+			if (!total->hist[i])
+				continue;
+			json_array_begin(j);
+			json_uint(j, i);
+			json_uint(j, total->hist[i]);
+			json_array_end(j);
+		}
 }
 
 /* What of the selected waits lies in each slice of the window; nothing where the recording has no slices. */
@@ -78,10 +75,9 @@ static void json_slices(struct json *j, const struct profile *p, const struct se
 	totals = profile_slice_totals(p, selection ? selection->waits : NULL);
 	json_member_object(j, "slices");
 	json_member_uint(j, "length_ns", profile_slice_ns(p));
-	json_member_array(j, "each");
-	for (uint32_t i = 0; i < profile_slice_cnt(p); i++)
-		write_slice(j, &totals[i]);
-	json_array_end(j);
+	JSON_ARRAY(j, "each")
+		for (uint32_t i = 0; i < profile_slice_cnt(p); i++)
+			JSON_IN(j, write_slice(j, &totals[i]));
 	json_object_end(j);
 }
 
@@ -153,11 +149,7 @@ static void write_imported(struct json *j, const struct profile *p)
 static void write_tracer(struct json *j, const struct profile_info *info)
 {
 	json_member_object(j, "tracer");
-	json_key(j, "bpf_ns");
-	if (info->has_bpf_ns)
-		json_uint(j, info->tracer_bpf_ns);
-	else
-		json_null(j);
+	json_member_known(j, "bpf_ns", info->tracer_bpf_ns, info->has_bpf_ns);
 	JSON(j, "cpu_ns", info->tracer_cpu_ns, "start_cpu_ns", info->tracer_start_cpu_ns);
 	JSON(j, "running_cpu_ns", profile_running_cpu_ns(info), "peak_rss_bytes", info->tracer_peak_rss_bytes);
 	json_object_end(j);
@@ -183,16 +175,8 @@ static void write_sampling(struct json *j, const struct profile *p, const struct
 	JSON(j, "listed_ns", c->listed_ns, "listed_se_ns", (uint64_t)(c->listed_se_ns + 0.5));
 	JSON(j, "raised", sampling->raised_cnt, "lowered", sampling->lowered_cnt, "exceeded", sampling->over_cnt);
 	json_member_uint(j, "budget_ppm", sampling->budget_ppm);
-	json_key(j, "used_ppm");
-	if (sampling->has_used)
-		json_uint(j, sampling->used_ppm);
-	else
-		json_null(j);
-	json_key(j, "peak_ppm");
-	if (sampling->has_used)
-		json_uint(j, sampling->peak_ppm);
-	else
-		json_null(j);
+	json_member_known(j, "used_ppm", sampling->used_ppm, sampling->has_used);
+	json_member_known(j, "peak_ppm", sampling->peak_ppm, sampling->has_used);
 	json_object_end(j);
 }
 
@@ -248,7 +232,6 @@ static void write_thread(struct json *j, const struct profile *p, uint32_t index
 	const bool account = !(unknown & UNKNOWN_ACCOUNTS), parts = !(unknown & UNKNOWN_PARTS),
 		   ids = !(unknown & UNKNOWN_IDS);
 
-	json_object_begin(j);
 	json_member_known(j, "pid", t->pid, ids);
 	json_member_known(j, "tid", t->tid, ids);
 	JSON(j, "comm", t->comm, "process", t->process);
@@ -271,7 +254,6 @@ static void write_thread(struct json *j, const struct profile *p, uint32_t index
 	JSON(j, "open_at_end", (bool)(t->flags & THREAD_OPEN_AT_END), "kernel", (bool)(t->flags & THREAD_KERNEL));
 	JSON(j, "exited", (bool)(t->flags & THREAD_EXITED), "execed", (bool)(t->flags & THREAD_EXECED));
 	write_states(j, p, index, states_at);
-	json_object_end(j);
 }
 
 /* Every frame written once, since the same ones stand in thousands of stacks. */
@@ -319,51 +301,46 @@ static void write_story(struct json *j, const struct profile *p, const struct st
 {
 	const struct chain_node *link = profile_get_chain(p, s->chain);
 
-	json_object_begin(j);
 	JSON(j, "count", s->count, "blocked_ns", s->blocked_ns);
-	json_member_array(j, "hops");
-	for (unsigned step = 0; step < PROFILE_CHAIN_MAX; step++) {
-		json_object_begin(j);
-		json_who(j, profile_get_waker(p, link->waker));
-		JSON(j, "ran_ns", s->hop[step].ran_ns, "ready_ns", s->hop[step].runnable_ns);
-		json_member_uint(j, "earlier_ns", s->hop[step].earlier_ns);
-		json_object_end(j);
-		if (!link->next)
-			break;
-		link = profile_get_chain(p, link->next - 1);
-	}
-	json_array_end(j);
+	JSON_ARRAY(j, "hops")
+		for (unsigned step = 0; step < PROFILE_CHAIN_MAX; step++) {
+			json_object_begin(j);
+			json_who(j, profile_get_waker(p, link->waker));
+			JSON(j, "ran_ns", s->hop[step].ran_ns, "ready_ns", s->hop[step].runnable_ns);
+			json_member_uint(j, "earlier_ns", s->hop[step].earlier_ns);
+			json_object_end(j);
+			if (!link->next)
+				break;
+			link = profile_get_chain(p, link->next - 1);
+		}
 	JSON(j, "rest_ns", s->rest_ns, "end", chain_end_name((enum chain_end)link->end));
-	json_object_end(j);
 }
 
 static void write_stories(struct json *j, const struct wait_writer *w, uint32_t wake)
 {
-	json_member_array(j, "stories");
-	for (uint32_t i = w->stories->first[wake]; i < w->stories->first[wake + 1]; i++)
-		write_story(j, w->p, profile_story(w->p, w->stories->order[i]));
-	json_array_end(j);
+	JSON_ARRAY(j, "stories")
+		for (uint32_t i = w->stories->first[wake]; i < w->stories->first[wake + 1]; i++)
+			JSON_IN(j, write_story(j, w->p, profile_story(w->p, w->stories->order[i])));
 }
 
 static void write_wakers(struct json *j, const struct wait_writer *w, uint32_t wait)
 {
-	json_member_array(j, "wakers");
-	for (uint32_t n = w->wakes->first[wait]; n < w->wakes->first[wait + 1]; n++) {
-		uint32_t wake = w->wakes->order[n];
-		const struct wake *k = profile_wake(w->p, wake);
-		const struct waker *waker = profile_get_waker(w->p, k->waker);
+	JSON_ARRAY(j, "wakers")
+		for (uint32_t n = w->wakes->first[wait]; n < w->wakes->first[wait + 1]; n++) {
+			uint32_t wake = w->wakes->order[n];
+			const struct wake *k = profile_wake(w->p, wake);
+			const struct waker *waker = profile_get_waker(w->p, k->waker);
 
-		json_object_begin(j);
-		json_who(j, waker);
-		JSON_UINTS(j, k, count, blocked_ns, runnable_ns);
-		json_member_hist(j, k->hist);
-		json_stack(j, w, "user", waker->user);
-		json_stack(j, w, "kernel", waker->kernel);
-		if (w->p->stories->len)
-			write_stories(j, w, wake);
-		json_object_end(j);
-	}
-	json_array_end(j);
+			json_object_begin(j);
+			json_who(j, waker);
+			JSON_UINTS(j, k, count, blocked_ns, runnable_ns);
+			json_member_hist(j, k->hist);
+			json_stack(j, w, "user", waker->user);
+			json_stack(j, w, "kernel", waker->kernel);
+			if (w->p->stories->len)
+				write_stories(j, w, wake);
+			json_object_end(j);
+		}
 }
 
 /* The longest of the row's waits. */
@@ -387,9 +364,8 @@ static void write_context(struct json *j, const struct wait_writer *writer, uint
 		json_member_string(j, "route", route);
 	if (!trace)
 		return;
-	json_member_object(j, "longest_trace");
-	JSON(j, "trace_id", trace->trace, "span_id", trace->span, "start_ns", trace->start_ns, "ns", trace->ns);
-	json_object_end(j);
+	JSON_MEMBER(j, "longest_trace", "trace_id", trace->trace, "span_id", trace->span, "start_ns", trace->start_ns,
+		    "ns", trace->ns);
 }
 
 /* Fields of their own, so that programs need not take a name apart. */
@@ -421,7 +397,6 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 	uint64_t hist[PROFILE_HIST_SLOTS];
 	guint headline = explanation_headline_of(writer->explanation, wait);
 
-	json_object_begin(j);
 	json_member_known(j, "pid", t->pid, ids);
 	json_member_known(j, "tid", t->tid, ids);
 	JSON(j, "comm", t->comm, "state", w->state == '?' ? NULL : state);
@@ -455,7 +430,6 @@ static void write_wait(struct json *j, const struct wait_writer *writer, uint32_
 		json_member_uint(j, "headline", headline);
 	write_object(j, profile_wait_object(writer->p, w));
 	write_wakers(j, writer, wait);
-	json_object_end(j);
 }
 
 static void write_waits(struct json *j, const struct wait_writer *writer, const struct selection *selection,
@@ -467,7 +441,7 @@ static void write_waits(struct json *j, const struct wait_writer *writer, const 
 		const struct wait *w = profile_wait(writer->p, at);
 
 		if ((!selection || selection->waits[at]) && w->state != ON_CPU_STATE && json_rows_room(j, rows, w, 2))
-			write_wait(j, writer, at);
+			JSON_IN(j, write_wait(j, writer, at));
 		drain_rows(rows->drain);
 	}
 	json_array_end(j);
@@ -533,13 +507,12 @@ static void report(GString *out, const struct profile *p, const struct selection
 	}
 	json_findings(&j, e);
 	json_reasons(&j, reasons);
-	json_member_array(&j, "threads");
-	for (unsigned i = 0; i < p->threads->len; i++) {
-		if (!selection || selection->threads[i])
-			write_thread(&j, p, i, throttled_ns[i], &states_at);
-		drain_rows(rows->drain);
-	}
-	json_array_end(&j);
+	JSON_ARRAY(&j, "threads")
+		for (unsigned i = 0; i < p->threads->len; i++) {
+			if (!selection || selection->threads[i])
+				JSON_IN(&j, write_thread(&j, p, i, throttled_ns[i], &states_at));
+			drain_rows(rows->drain);
+		}
 	write_waits(&j, &writer, selection, rows);
 	write_on_cpu(&j, &writer, selection, rows);
 	json_rows_left_out(&j, rows);

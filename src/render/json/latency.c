@@ -34,40 +34,35 @@ static void put_step(struct json *j, const struct request_line *l, const struct 
 {
 	const struct request_cell *cell = series->steps[i];
 
-	json_object_begin(j);
 	JSON(j, "at_unix_ns", l->from_unix_ns + i * l->step_ns, "observed_ns", cell->observed_ns);
 	put_sum(j, &cell->sum);
 	put_reasons(j, cell);
-	json_object_end(j);
 }
 
 static void put_causes(struct json *j, const struct request_cell *cell, uint32_t from)
 {
 	g_autoptr(GArray) parts = latency_parts(cell, from);
 
-	json_member_array(j, "causes");
-	EACH_ROW(i, const struct latency_part, part, parts) {
+	JSON_ROWS(j, "causes", const struct latency_part, part, parts) {
 		json_object_begin(j);
 		json_member_string(j, "reason", part->cause ? reason_name(part->cause->reason) : NULL);
 		JSON(j, "where", part->cause ? part->cause->where : NULL, "ns", part->ns);
 		json_member_uint(j, "slowest_ns", part->slowest_ns);
 		json_object_end(j);
 	}
-	json_array_end(j);
 }
 
 static void put_latencies(struct json *j, const struct offcpu_request_sum *sum)
 {
-	json_member_array(j, "latency_ns");
-	for (unsigned i = 0; i < OFFCPU_REQUEST_SLOTS; i++) {
-		if (!sum->hist[i])
-			continue;
-		json_array_begin(j);
-		json_uint(j, request_slot_low(i));
-		json_uint(j, sum->hist[i]);
-		json_array_end(j);
-	}
-	json_array_end(j);
+	JSON_ARRAY(j, "latency_ns")
+		for (unsigned i = 0; i < OFFCPU_REQUEST_SLOTS; i++) {
+			if (!sum->hist[i])
+				continue;
+			json_array_begin(j);
+			json_uint(j, request_slot_low(i));
+			json_uint(j, sum->hist[i]);
+			json_array_end(j);
+		}
 }
 
 static void put_series(struct json *j, const struct request_line *l, const struct request_series *series)
@@ -76,7 +71,6 @@ static void put_series(struct json *j, const struct request_line *l, const struc
 	uint32_t from = request_cell_slowest(series->all, LATENCY_SLOWEST);
 
 	latency_append_sentence(sentence, l, series);
-	json_object_begin(j);
 	JSON(j, "name", series->name, "sentence", sentence->str, "observed_ns", series->all->observed_ns);
 	put_sum(j, &series->all->sum);
 	put_latencies(j, &series->all->sum);
@@ -86,12 +80,10 @@ static void put_series(struct json *j, const struct request_line *l, const struc
 	json_member_uint(j, "wall_ns", request_cell_wall_from(series->all, from));
 	json_object_end(j);
 	put_causes(j, series->all, from);
-	json_member_array(j, "steps");
-	for (uint32_t i = 0; i < l->steps; i++)
-		if (series->steps[i])
-			put_step(j, l, series, i);
-	json_array_end(j);
-	json_object_end(j);
+	JSON_ARRAY(j, "steps")
+		for (uint32_t i = 0; i < l->steps; i++)
+			if (series->steps[i])
+				JSON_IN(j, put_step(j, l, series, i));
 }
 
 void json_latency(GString *out, const struct request_line *l)
@@ -103,10 +95,8 @@ void json_latency(GString *out, const struct request_line *l)
 	JSON(&j, "to_unix_ns", l->from_unix_ns + l->steps * l->step_ns, "step_ns", l->step_ns);
 	JSON(&j, "handed", l->uncounted.handed, "without_route", l->uncounted.no_route);
 	json_member_uint(&j, "not_counted", l->uncounted.others);
-	json_member_array(&j, "requests");
-	for (guint i = 0; i < l->series->len; i++)
-		put_series(&j, l, &g_array_index(l->series, struct request_series, i));
-	json_array_end(&j);
+	JSON_ROWS(&j, "requests", const struct request_series, row, l->series)
+		JSON_IN(&j, put_series(&j, l, row));
 	json_object_end(&j);
 	g_string_append_c(out, '\n');
 }

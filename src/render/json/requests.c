@@ -35,7 +35,6 @@ static void write_span(struct json *j, const struct profile *p, struct routes *r
 	const char *route = request_route(routes, p, s);
 	const char *span = NULL, *trace = routes ? request_trace(p, s, &span) : NULL;
 
-	json_object_begin(j);
 	json_member_uint(j, "request", s->func);
 	json_span(j, p, top);
 	if (route)
@@ -43,7 +42,6 @@ static void write_span(struct json *j, const struct profile *p, struct routes *r
 	if (trace) {
 		JSON(j, "trace_id", trace, "span_id", span ? span : "");
 	}
-	json_object_end(j);
 }
 
 void json_request(struct json *j, const struct request_row *row)
@@ -66,16 +64,13 @@ void json_requests(struct json *j, const struct profile *p)
 		return;
 	routes = routes_new(p);
 	spans = request_slowest(p, -1, 0);
-	json_member_array(j, "requests");
-	for (guint i = 0; i < p->requests->len; i++) {
-		json_object_begin(j);
-		json_request(j, profile_request(p, i));
-		json_object_end(j);
-	}
-	json_array_end(j);
-	json_member_array(j, "spans");
-	for (guint i = 0; i < spans->len; i++)
-		write_span(j, p, routes, &g_array_index(spans, struct span_top, i));
-	json_array_end(j);
+	JSON_ARRAY(j, "requests")
+		for (guint i = 0; i < p->requests->len; i++) {
+			json_object_begin(j);
+			json_request(j, profile_request(p, i));
+			json_object_end(j);
+		}
+	JSON_ROWS(j, "spans", const struct span_top, row, spans)
+		JSON_IN(j, write_span(j, p, routes, row));
 	routes_free(routes);
 }

@@ -23,7 +23,6 @@ static void write_headline(struct json *j, const struct findings *f, const struc
 	const struct finding *row = h->finding;
 	const struct frame *frame = row && row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame) : NULL;
 
-	json_object_begin(j);
 	JSON(j, "kind", headline_kind_name(h->kind), "share_ppm", json_share_ppm(h->time_ns, h->whole_ns));
 	JSON(j, "time_ns", h->time_ns, "reason", row ? reason_name(row->reason) : NULL);
 	json_member_string(j, "process", row ? row->process : h->task->program);
@@ -31,15 +30,12 @@ static void write_headline(struct json *j, const struct findings *f, const struc
 	JSON(j, "evidence", h->evidence, "advice", h->advice, "command", h->command);
 	if (row)
 		json_tcp_shares(j, f, row);
-	json_object_end(j);
 }
 
 void json_headlines(struct json *j, const char *key, const struct explanation *e)
 {
-	json_member_array(j, key);
-	for (guint i = 0; i < e->headlines->len; i++)
-		write_headline(j, e->findings, &g_array_index(e->headlines, struct headline, i));
-	json_array_end(j);
+	JSON_ROWS(j, key, const struct headline, row, e->headlines)
+		JSON_IN(j, write_headline(j, e->findings, row));
 	json_member_string(j, "little", e->little);
 	if (e->unseen)
 		json_member_string(j, "unseen", e->unseen);
@@ -85,13 +81,12 @@ static void write_processes(struct json *j, const struct findings *f, const stru
 		if (!selection || !selection->by_stack || has_waits(c))
 			g_ptr_array_add(told, c);
 	json_member_uint(j, "processes_total", told->len);
-	json_member_array(j, "processes");
-	for (guint i = 0; i < MIN(told->len, PROCESSES_MAX); i++) {
-		json_object_begin(j);
-		json_process_parts(j, g_ptr_array_index(told, i));
-		json_object_end(j);
-	}
-	json_array_end(j);
+	JSON_ARRAY(j, "processes")
+		for (guint i = 0; i < MIN(told->len, PROCESSES_MAX); i++) {
+			json_object_begin(j);
+			json_process_parts(j, g_ptr_array_index(told, i));
+			json_object_end(j);
+		}
 }
 
 /* Innermost first: that is where somebody begins to read. */
@@ -99,16 +94,15 @@ static void write_frames(struct json *j, const struct profile *p, const char *ke
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	json_member_array(j, key);
-	for (unsigned n = 0; node && n < FRAMES_MAX; n++, node = profile_get_node(p, node)->parent) {
-		const struct frame *f = profile_get_frame(p, profile_get_node(p, node)->frame);
+	JSON_ARRAY(j, key)
+		for (unsigned n = 0; node && n < FRAMES_MAX; n++, node = profile_get_node(p, node)->parent) {
+			const struct frame *f = profile_get_frame(p, profile_get_node(p, node)->frame);
 
-		g_string_truncate(text, 0);
-		label_append(text, f);
-		label_append_line(text, f);
-		json_string(j, text->str);
-	}
-	json_array_end(j);
+			g_string_truncate(text, 0);
+			label_append(text, f);
+			label_append_line(text, f);
+			json_string(j, text->str);
+		}
 }
 
 static void write_numbers(struct json *j, const struct top_row *r)
@@ -151,7 +145,6 @@ static void write_wait_group(struct json *j, const struct profile *p, const stru
 	if (o)
 		object_append_label(object, o);
 	memcpy(numbers.hist, h->hist, sizeof(numbers.hist));
-	json_object_begin(j);
 	json_member_string(j, "name", h->name);
 	write_numbers(j, &numbers);
 	JSON(j, "comm", t->comm, "process", t->process, "service", t->service, "reason", reason_name(h->reason));
@@ -160,7 +153,6 @@ static void write_wait_group(struct json *j, const struct profile *p, const stru
 	write_frames(j, p, "user", w->user);
 	write_frames(j, p, "kernel", w->kernel);
 	json_longest(j, p, h);
-	json_object_end(j);
 }
 
 static void write_wait_groups(struct json *j, const struct findings *f, const struct selection *s, unsigned most)
@@ -169,10 +161,9 @@ static void write_wait_groups(struct json *j, const struct findings *f, const st
 	guint cnt = most ? MIN(most, h->rows->len) : h->rows->len;
 
 	JSON(j, "by", "wait", "rows_total", h->rows->len, "sum_ns", h->sum_ns);
-	json_member_array(j, "rows");
-	for (guint i = 0; i < cnt; i++)
-		write_wait_group(j, f->profile, &g_array_index(h->rows, struct wait_group, i));
-	json_array_end(j);
+	JSON_ARRAY(j, "rows")
+		for (guint i = 0; i < cnt; i++)
+			JSON_IN(j, write_wait_group(j, f->profile, &g_array_index(h->rows, struct wait_group, i)));
 	wait_groups_free(h);
 }
 
@@ -184,16 +175,15 @@ static void write_groups(struct json *j, const struct findings *f, const struct 
 	guint cnt = o->top ? MIN(o->top, top->rows->len) : top->rows->len;
 
 	JSON(j, "by", top_title(top), "rows_total", top->rows->len, "sum_ns", top->sum);
-	json_member_array(j, "rows");
-	for (guint i = 0; i < cnt; i++) {
-		const struct top_row *r = &g_array_index(top->rows, struct top_row, i);
+	JSON_ARRAY(j, "rows")
+		for (guint i = 0; i < cnt; i++) {
+			const struct top_row *r = &g_array_index(top->rows, struct top_row, i);
 
-		json_object_begin(j);
-		json_member_string(j, "name", r->name);
-		write_numbers(j, r);
-		json_object_end(j);
-	}
-	json_array_end(j);
+			json_object_begin(j);
+			json_member_string(j, "name", r->name);
+			write_numbers(j, r);
+			json_object_end(j);
+		}
 	top_free(top);
 }
 
@@ -229,19 +219,15 @@ static void write_top(struct json *j, const struct findings *f, const struct sum
 
 static void write_losses(struct json *j, const struct profile *p)
 {
-	json_member_array(j, "losses");
-	EACH_ROW(i, const struct profile_loss, l, p->losses)
+	JSON_ROWS(j, "losses", const struct profile_loss, l, p->losses)
 		JSON_OBJECT(j, "reason", l->reason, "help", l->help, "count", l->count, "time_ns", l->time_ns);
-	json_array_end(j);
 }
 
 static void write_about(struct json *j, const struct profile *p, const struct selection *selection)
 {
 	struct accounts *a = accounts_new(p, selection);
 
-	json_member_object(j, "window");
-	JSON(j, "start_unix_ns", p->info.start_unix_ns, "duration_ns", p->info.duration_ns);
-	json_object_end(j);
+	JSON_MEMBER(j, "window", "start_unix_ns", p->info.start_unix_ns, "duration_ns", p->info.duration_ns);
 	JSON(j, "host", p->info.host, "cpus", p->info.cpus, "exact", (bool)(!profile_is_sampled(p)));
 	JSON(j, "threads", a->total.threads_cnt, "gone_by_name", p->info.history.is_gone_by_name);
 	JSON_UINTS(j, &a->total, observed_ns, on_cpu_ns, off_cpu_ns, lost_ns);

@@ -6,10 +6,8 @@
 
 static void put_frame(struct json *j, const struct task_frame *f)
 {
-	json_object_begin(j);
 	JSON(j, "name", f->name, "file", f->file);
 	json_member_known(j, "line", f->line, f->line);
-	json_object_end(j);
 }
 
 /* Means may lie between two numbers: thousandths, as all numbers are integers. */
@@ -22,7 +20,6 @@ static void put_row(struct json *j, const struct tasks *t, const struct task_row
 {
 	const struct task_frame *own = task_own_frame(t->kind, row);
 
-	json_object_begin(j);
 	JSON(j, "state", row->state, "reason", row->reason, "idle", task_idle(t->kind, row));
 	put_tasks(j, row->tasks);
 	json_member_known(j, "task_ns", row->task_ns, t->window_ns);
@@ -30,32 +27,29 @@ static void put_row(struct json *j, const struct tasks *t, const struct task_row
 	json_member_uint(j, "seen", row->seen);
 	json_key(j, "own");
 	if (own)
-		put_frame(j, own);
+		JSON_IN(j, put_frame(j, own));
 	else
 		json_null(j);
-	json_member_array(j, "stack");
-	for (unsigned i = 0; i < row->frame_cnt; i++)
-		put_frame(j, &row->frames[i]);
-	json_array_end(j);
+	JSON_ARRAY(j, "stack")
+		for (unsigned i = 0; i < row->frame_cnt; i++)
+			JSON_IN(j, put_frame(j, &row->frames[i]));
 	json_member_string(j, "stack_end", stack_end_text(row->end));
 	json_key(j, "creator");
 	if (row->creator.name)
-		put_frame(j, &row->creator);
+		JSON_IN(j, put_frame(j, &row->creator));
 	else
 		json_null(j);
 	json_member_known(j, "parent", row->parent, row->parent);
 	JSON(j, "name", row->name, "awaited_by", row->awaited_by);
-	json_object_end(j);
 }
 
 static void put_rows(struct json *j, const struct tasks *t, const struct drain *drain)
 {
-	json_member_array(j, "rows");
-	for (guint i = 0; i < t->rows->len; i++) {
-		put_row(j, t, tasks_get(t, i));
-		drain_rows(drain);
-	}
-	json_array_end(j);
+	JSON_ARRAY(j, "rows")
+		for (guint i = 0; i < t->rows->len; i++) {
+			JSON_IN(j, put_row(j, t, tasks_get(t, i)));
+			drain_rows(drain);
+		}
 }
 
 static void put_population(struct json *j, const struct tasks *t, const struct drain *drain)
@@ -87,13 +81,12 @@ void json_tasks(struct json *j, const struct profile *p, const struct selection 
 {
 	if (!p->info.has_tasks)
 		return;
-	json_member_array(j, "tasks");
-	for (guint i = 0; i < p->tasks->len; i++) {
-		if (!selection_has_process(selection, p, profile_tasks(p, i)->pid))
-			continue;
-		json_object_begin(j);
-		put_population(j, profile_tasks(p, i), drain);
-		json_object_end(j);
-	}
-	json_array_end(j);
+	JSON_ARRAY(j, "tasks")
+		for (guint i = 0; i < p->tasks->len; i++) {
+			if (!selection_has_process(selection, p, profile_tasks(p, i)->pid))
+				continue;
+			json_object_begin(j);
+			put_population(j, profile_tasks(p, i), drain);
+			json_object_end(j);
+		}
 }

@@ -54,17 +54,16 @@ void json_tcp_waits(struct json *j, const struct profile *p, const struct select
 		return;
 	if (rows->len > TCP_WAITS_MAX)	/* else in the order of the recording */
 		g_ptr_array_sort(rows, compare_blocked);
-	json_member_array(j, "tcp_waits");
-	for (guint i = 0; i < MIN(rows->len, TCP_WAITS_MAX); i++) {
-		const struct tcp_wait *w = g_ptr_array_index(rows, i);
-		const struct tcp_shares t = tcp_shares_of(p, w);
+	JSON_ARRAY(j, "tcp_waits")
+		for (guint i = 0; i < MIN(rows->len, TCP_WAITS_MAX); i++) {
+			const struct tcp_wait *w = g_ptr_array_index(rows, i);
+			const struct tcp_shares t = tcp_shares_of(p, w);
 
-		json_object_begin(j);
-		JSON(j, "object", profile_get_object(p, w->object)->name, "count", w->count);
-		write_shares(j, &t);
-		json_object_end(j);
-	}
-	json_array_end(j);
+			json_object_begin(j);
+			JSON(j, "object", profile_get_object(p, w->object)->name, "count", w->count);
+			write_shares(j, &t);
+			json_object_end(j);
+		}
 	if (rows->len > TCP_WAITS_MAX)
 		json_member_uint(j, "tcp_waits_left_out", rows->len - TCP_WAITS_MAX);
 }

@@ -13,31 +13,25 @@
 
 static void write_window(struct json *j, const struct profile *p)
 {
-	json_member_object(j, "window");
-	JSON(j, "start_unix_ns", p->info.start_unix_ns, "duration_ns", p->info.duration_ns);
-	json_object_end(j);
+	JSON_MEMBER(j, "window", "start_unix_ns", p->info.start_unix_ns, "duration_ns", p->info.duration_ns);
 }
 
 static void write_node(struct json *j, const struct waitgraph *g, uint32_t i)
 {
 	const struct actor *a = actors_get(g->actors, i);
 
-	json_object_begin(j);
 	JSON(j, "id", i, "kind", actor_kind_text(a->kind), "name", a->name, "comm", *a->comm ? a->comm : NULL);
 	JSON(j, "process", *a->process ? a->process : NULL, "pid", a->pid, "tid", a->tid);
 	JSON(j, "kernel", (bool)a->is_kernel, "threads", a->threads_cnt);
 	JSON_UINTS(j, a, observed_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
 	JSON(j, "waited_ns", g->waited_ns[i], "waited_for_ns", g->ended_ns[i], "asleep_ns", g->asleep_ns[i]);
 	json_member_uint(j, "asleep", g->asleep_cnt[i]);
-	json_object_end(j);
 }
 
 static void write_place(struct json *j, const struct wait_place *p)
 {
-	json_object_begin(j);
 	JSON(j, "wait", p->wait, "waker", *p->waker ? p->waker : NULL);
 	JSON_UINTS(j, p, count, blocked_ns, runnable_ns);
-	json_object_end(j);
 }
 
 static void write_edge(struct json *j, const struct waitgraph *g, const struct wait_edge *e)
@@ -45,41 +39,27 @@ static void write_edge(struct json *j, const struct waitgraph *g, const struct w
 	uint64_t hist[PROFILE_HIST_SLOTS];
 	bool any = wait_edge_delays(g, e, hist);
 
-	json_object_begin(j);
 	JSON_UINTS(j, e, from, to, count, blocked_ns, runnable_ns);
-	json_key(j, "delay_p50_ns");
-	if (any)
-		json_uint(j, waker_percentile_ns(hist, 0.5));
-	else
-		json_null(j);
-	json_key(j, "delay_p99_ns");
-	if (any)
-		json_uint(j, waker_percentile_ns(hist, 0.99));
-	else
-		json_null(j);
-	json_member_array(j, "places");
-	for (uint32_t i = 0; i < e->places_cnt; i++)
-		write_place(j, waitgraph_place(g, e->places_first + i));
-	json_array_end(j);
-	json_object_end(j);
+	json_member_known(j, "delay_p50_ns", waker_percentile_ns(hist, 0.5), any);
+	json_member_known(j, "delay_p99_ns", waker_percentile_ns(hist, 0.99), any);
+	JSON_ARRAY(j, "places")
+		for (uint32_t i = 0; i < e->places_cnt; i++)
+			JSON_IN(j, write_place(j, waitgraph_place(g, e->places_first + i)));
 }
 
 static void write_ids(struct json *j, const char *key, const GArray *ids)
 {
-	json_member_array(j, key);
-	for (guint i = 0; i < ids->len; i++)
-		json_uint(j, g_array_index(ids, uint32_t, i));
-	json_array_end(j);
+	JSON_ARRAY(j, key)
+		for (guint i = 0; i < ids->len; i++)
+			json_uint(j, g_array_index(ids, uint32_t, i));
 }
 
 static void write_knot(struct json *j, const struct knot *k)
 {
-	json_object_begin(j);
 	write_ids(j, "nodes", k->nodes);
 	JSON(j, "held_ns", k->held, "outside_ns", k->outside);
 	write_ids(j, "cycle", k->cycle);
 	json_member_uint(j, "cycle_min_ns", k->cycle_weight);
-	json_object_end(j);
 }
 
 /* Has the actor any part in it? */
@@ -104,19 +84,16 @@ void waitgraph_json(GString *out, const struct waitgraph *g)
 	JSON(&j, "schema", GRAPH_SCHEMA, "by", actor_by_name(g->actors->by));
 	write_window(&j, g->profile);
 	JSON(&j, "count", g->count, "blocked_ns", g->blocked_ns, "asleep_ns", g->all_asleep_ns);
-	json_member_array(&j, "nodes");
-	for (uint32_t i = 0; i < g->actors->rows->len; i++)
-		if (met[i])
-			write_node(&j, g, i);
-	json_array_end(&j);
-	json_member_array(&j, "edges");
-	for (guint i = 0; i < g->edges->len; i++)
-		write_edge(&j, g, waitgraph_edge(g, i));
-	json_array_end(&j);
-	json_member_array(&j, "knots");
-	for (guint i = 0; i < knots->len; i++)
-		write_knot(&j, g_ptr_array_index(knots, i));
-	json_array_end(&j);
+	JSON_ARRAY(&j, "nodes")
+		for (uint32_t i = 0; i < g->actors->rows->len; i++)
+			if (met[i])
+				JSON_IN(&j, write_node(&j, g, i));
+	JSON_ARRAY(&j, "edges")
+		for (guint i = 0; i < g->edges->len; i++)
+			JSON_IN(&j, write_edge(&j, g, waitgraph_edge(g, i)));
+	JSON_ARRAY(&j, "knots")
+		for (guint i = 0; i < knots->len; i++)
+			JSON_IN(&j, write_knot(&j, g_ptr_array_index(knots, i)));
 	json_object_end(&j);
 	g_string_append_c(out, '\n');
 }
@@ -125,7 +102,6 @@ static void write_part(struct json *j, const struct critical *c, uint32_t i)
 {
 	const struct critical_part *part = critical_get(c, i);
 
-	json_object_begin(j);
 	json_key(j, "parent");
 	if (part->parent == NONE)
 		json_null(j);
@@ -142,19 +118,16 @@ static void write_part(struct json *j, const struct critical *c, uint32_t i)
 	if (part->kind == CRITICAL_PLACE) {
 		JSON(j, "wait", part->wait, "waker", *part->waker ? part->waker : NULL);
 	}
-	json_object_end(j);
 }
 
 static void write_shares(struct json *j, const struct critical *c)
 {
-	json_member_array(j, "shares");
-	EACH_ROW(i, const struct critical_share, share, c->shares) {
+	JSON_ROWS(j, "shares", const struct critical_share, share, c->shares) {
 		json_object_begin(j);
 		JSON(j, "node", share->actor, "time_ns", share->ns);
 		JSON_UINTS(j, share, ran_ns, ready_ns, earlier_ns, rest_ns);
 		json_object_end(j);
 	}
-	json_array_end(j);
 }
 
 static void write_subject(struct json *j, const struct critical *c)
@@ -164,13 +137,12 @@ static void write_subject(struct json *j, const struct critical *c)
 	json_member_object(j, "subject");
 	json_member_string(j, "name", c->name);
 	JSON_UINTS(j, c, observed_ns, filtered_ns, lost_ns);
-	json_member_array(j, "threads");
-	EACH_ROW(i, const struct thread, t, p->threads) {
-		if (!c->selection->threads[i])
-			continue;
-		JSON_OBJECT(j, "pid", t->pid, "tid", t->tid, "comm", t->comm);
-	}
-	json_array_end(j);
+	JSON_ARRAY(j, "threads")
+		EACH_ROW(i, const struct thread, t, p->threads) {
+			if (!c->selection->threads[i])
+				continue;
+			JSON_OBJECT(j, "pid", t->pid, "tid", t->tid, "comm", t->comm);
+		}
 	json_object_end(j);
 }
 
@@ -187,16 +159,14 @@ void critical_json(GString *out, const struct critical *c)
 	write_window(&j, c->graph->profile);
 	write_subject(&j, c);
 	json_member_bool(&j, "chains", c->has_chains);
-	json_member_array(&j, "parts");
-	for (uint32_t i = 0; i < c->parts->len; i++)
-		write_part(&j, c, i);
-	json_array_end(&j);
+	JSON_ARRAY(&j, "parts")
+		for (uint32_t i = 0; i < c->parts->len; i++)
+			JSON_IN(&j, write_part(&j, c, i));
 	write_shares(&j, c);
-	json_member_array(&j, "nodes");
-	for (uint32_t i = 0; i < c->graph->actors->rows->len; i++)
-		if (met[i])
-			write_node(&j, c->graph, i);
-	json_array_end(&j);
+	JSON_ARRAY(&j, "nodes")
+		for (uint32_t i = 0; i < c->graph->actors->rows->len; i++)
+			if (met[i])
+				JSON_IN(&j, write_node(&j, c->graph, i));
 	json_object_end(&j);
 	g_string_append_c(out, '\n');
 }

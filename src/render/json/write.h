@@ -68,6 +68,22 @@ void json_member_uint(struct json *j, const char *key, uint64_t n);
 		JSON(j, __VA_ARGS__);   \
 		json_object_end(j);     \
 	} while (0)
+/* An object with the members that the call writes. */
+#define JSON_IN(j, call)                \
+	do {                            \
+		json_object_begin(j);   \
+		call;                   \
+		json_object_end(j);     \
+	} while (0)
+/* An object of these members as the member `name`. */
+#define JSON_MEMBER(j, name, ...)               \
+	do {                                    \
+		json_key(j, name);              \
+		JSON_OBJECT(j, __VA_ARGS__);    \
+	} while (0)
+/* An array as the member `name`, with what the statement behind it writes; and what it writes of each row of a GArray. */
+#define JSON_ARRAY(j, name) for (bool goes_on_ = json_array_goes_on(j, name); goes_on_; goes_on_ = json_array_done(j))
+#define JSON_ROWS(j, name, type, row, rows) JSON_ARRAY(j, name) EACH_ROW(row##_at_, type, row, rows)
 #define JSON_1(key, value)                                                                                      \
 	_Generic((value), bool: json_member_bool, char *: json_member_string, const char *: json_member_string, \
 		 default: json_member_uint)(json_, key, value);
@@ -86,6 +102,16 @@ void json_member_bool(struct json *j, const char *key, bool b);
 /* To be ended as json_object_begin() and json_array_begin() are. */
 void json_member_object(struct json *j, const char *key);
 void json_member_array(struct json *j, const char *key);
+static inline bool json_array_goes_on(struct json *j, const char *key)
+{
+	json_member_array(j, key);
+	return true;
+}
+static inline bool json_array_done(struct json *j)
+{
+	json_array_end(j);
+	return false;
+}
 /*
  * "log2_ns", of PROFILE_HIST_SLOTS slots, as pairs: the power of two of nanoseconds, and how many lie from there up to
  * the next one.

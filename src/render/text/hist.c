@@ -107,35 +107,28 @@ void hist_text(GString *s, const struct hist_row *row, enum hist_unit unit)
 
 static void write_id(struct json *j, const char *key, uint32_t id)
 {
-	json_key(j, key);
-	if (id)
-		json_uint(j, id);
-	else
-		json_null(j);
+	json_member_known(j, key, id, id);
 }
 
 static void write_row(struct json *j, const struct hist_row *row)
 {
 	uint64_t count = 0;
 
-	json_object_begin(j);
 	write_id(j, "pid", row->pid);
 	write_id(j, "tid", row->tid);
 	json_member_string(j, "comm", row->comm);
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		count += row->slots[i];
 	JSON(j, "count", count, "sum_ns", row->sum_ns, "max_ns", row->max_ns);
-	json_member_array(j, "log2_ns");
-	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
-		if (!row->slots[i])
-			continue;
-		json_array_begin(j);
-		json_uint(j, i);
-		json_uint(j, row->slots[i]);
-		json_array_end(j);
-	}
-	json_array_end(j);
-	json_object_end(j);
+	JSON_ARRAY(j, "log2_ns")
+		for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+			if (!row->slots[i])
+				continue;
+			json_array_begin(j);
+			json_uint(j, i);
+			json_uint(j, row->slots[i]);
+			json_array_end(j);
+		}
 }
 
 void hist_json(GString *s, const char *what, uint64_t start_unix_ns, uint64_t duration_ns,
@@ -145,13 +138,10 @@ void hist_json(GString *s, const char *what, uint64_t start_unix_ns, uint64_t du
 
 	json_begin(&j, s);
 	JSON(&j, "schema", 1, "what", what);
-	json_member_object(&j, "interval");
-	JSON(&j, "start_unix_ns", start_unix_ns, "duration_ns", duration_ns);
-	json_object_end(&j);
-	json_member_array(&j, "histograms");
-	for (unsigned i = 0; i < rows_cnt; i++)
-		write_row(&j, &rows[i]);
-	json_array_end(&j);
+	JSON_MEMBER(&j, "interval", "start_unix_ns", start_unix_ns, "duration_ns", duration_ns);
+	JSON_ARRAY(&j, "histograms")
+		for (unsigned i = 0; i < rows_cnt; i++)
+			JSON_IN(&j, write_row(&j, &rows[i]));
 	json_object_end(&j);
 	g_string_append_c(s, '\n');
 }
