@@ -7,56 +7,148 @@
 
 #define DICT_VERSION 1
 
+#define PLACE(type, member) { .at = offsetof(struct type, member), .bytes = sizeof(((struct type *)NULL)->member) }
+#define PLACE_OF(type, member, kind_, ...)                                                                      \
+	{ .at = offsetof(struct type, member), .bytes = sizeof(((struct type *)NULL)->member),                  \
+	  .kind = COLUMN_##kind_, __VA_ARGS__ }
+
+/* Members of the row `type` of the dictionary, and of the model's row where that has them by the same name. */
+#define NUMBER(type, member, ...)                                                                               \
+	{ .of = DICT_TABLES, .own = PLACE_OF(dict_##type, member, NUMBER, __VA_ARGS__), .model = PLACE(type, member) }
+#define NS(type, member)                                                                                        \
+	{ .of = DICT_TABLES, .own = PLACE_OF(dict_##type, member, NS), .model = PLACE(type, member) }
+#define TEXT(type, member, ...)                                                                                 \
+	{ .of = DICT_STRINGS, .plus_1 = true, .own = PLACE(dict_##type, member), .model = PLACE(type, member), __VA_ARGS__ }
+#define NODE(type, member)                                                                                      \
+	{ .of = DICT_NODES, .is_near = true, .own = PLACE(dict_##type, member), .model = PLACE(type, member) }
+#define OWN(type, member, of_, ...) { .of = of_, .own = PLACE(dict_##type, member), __VA_ARGS__ }
+#define OWN_NUMBER(type, member, max_)                                                                          \
+	{ .of = DICT_TABLES, .own = PLACE_OF(dict_##type, member, NUMBER, .max = max_) }
+
+static const struct dict_column frame_columns[] = {
+	TEXT(frame, name, .is_near = true),
+	TEXT(frame, module),
+	TEXT(frame, file),
+	NUMBER(frame, offset, .max = UINT64_MAX),
+	NUMBER(frame, line),
+	OWN_NUMBER(frame, bits, FRAME_WHY_COUNT << 2),
+};
+static const struct dict_column node_columns[] = {
+	OWN(node, parent, DICT_NODES, .is_back = true),
+	OWN(node, frame, DICT_FRAMES, .is_near = true),
+	OWN_NUMBER(node, end, STACK_END_COUNT - 1),
+};
+static const struct dict_column object_columns[] = {
+	OWN_NUMBER(object, bits, OBJECT_KIND_COUNT << 1),
+	TEXT(object, operation),
+	TEXT(object, name),
+	TEXT(object, place),
+	NUMBER(object, pid),
+	NUMBER(object, addr, .max = UINT64_MAX),
+	NUMBER(object, holder_tid),
+};
+static const struct dict_column waker_columns[] = {
+	NUMBER(waker, pid), NUMBER(waker, tid),	 NS(waker, start_ns),  TEXT(waker, comm),
+	TEXT(waker, irq),   NODE(waker, user),	 NODE(waker, kernel),
+};
+static const struct dict_column thread_columns[] = {
+	NUMBER(thread, pid),   NUMBER(thread, tid),   NS(thread, start_ns),	 TEXT(thread, comm),
+	TEXT(thread, process), TEXT(thread, service), OWN_NUMBER(thread, is_kernel, 1),
+};
+static const struct dict_column key_columns[] = {
+	OWN(key, thread, DICT_THREADS, .is_near = true),
+	OWN(key, user, DICT_NODES, .is_near = true),
+	OWN(key, kernel, DICT_NODES, .is_near = true),
+	OWN(key, object, DICT_OBJECTS, .is_near = true, .plus_1 = true),
+	OWN_NUMBER(key, state, UINT8_MAX),
+	OWN_NUMBER(key, flags, UINT8_MAX),
+};
+static const struct dict_column module_columns[] = {
+	OWN(module, module, DICT_STRINGS, .plus_1 = true),
+	OWN(module, hex, DICT_STRINGS, .plus_1 = true),
+};
+
+static bool is_right_frame(struct dict *d, guint i)
+{
+	const struct dict_frame *f = DICT_GET(d, DICT_FRAMES, struct dict_frame, i);
+	const unsigned why = f->bits >> 2;
+
+	return why < FRAME_WHY_COUNT && !f->name == (why != FRAME_NAMED);
+}
+
+static bool is_right_node(struct dict *d, guint i)
+{
+	struct dict_node *n = DICT_GET(d, DICT_NODES, struct dict_node, i);
+
+	n->depth = DICT_GET(d, DICT_NODES, struct dict_node, n->parent)->depth + 1;
+	return n->depth <= PROFILE_DEPTH_MAX;
+}
+
+static bool is_right_object(struct dict *d, guint i)
+{
+	return DICT_GET(d, DICT_OBJECTS, struct dict_object, i)->bits >> 1 < OBJECT_KIND_COUNT;
+}
+
+#define TABLE(type) .row_bytes = sizeof(struct dict_##type), .columns = type##_columns, .cnt = G_N_ELEMENTS(type##_columns)
+
+static const struct {
+	gsize row_bytes;
+	const struct dict_column *columns;
+	unsigned cnt;
+	bool (*is_right)(struct dict *d, guint i);
+} tables[DICT_TABLES] = {
+	[DICT_FRAMES] = { TABLE(frame), .is_right = is_right_frame },
+	[DICT_NODES] = { TABLE(node), .is_right = is_right_node },
+	[DICT_OBJECTS] = { TABLE(object), .is_right = is_right_object },
+	[DICT_WAKERS] = { TABLE(waker) },
+	[DICT_THREADS] = { TABLE(thread) },
+	[DICT_KEYS] = { TABLE(key) },
+	[DICT_MODULES] = { TABLE(module) },
+};
+
+const struct dict_column *dict_columns(enum dict_table table, unsigned *ret_cnt)
+{
+	*ret_cnt = tables[table].cnt;
+	return tables[table].columns;
+}
+
+static void *row_at(const struct dict *d, enum dict_table table, guint i)
+{
+	return d->rows[table]->data + i * tables[table].row_bytes;
+}
+
 struct dict *dict_new(void)
 {
 	struct dict *d = g_new0(struct dict, 1);
 	const struct dict_node root = { .end = STACK_NONE };
 
 	d->strings = g_ptr_array_new();
-	d->frames = g_array_new(FALSE, FALSE, sizeof(struct dict_frame));
-	d->nodes = g_array_new(FALSE, FALSE, sizeof(struct dict_node));
-	d->objects = g_array_new(FALSE, FALSE, sizeof(struct dict_object));
-	d->wakers = g_array_new(FALSE, FALSE, sizeof(struct dict_waker));
-	d->threads = g_array_new(FALSE, FALSE, sizeof(struct dict_thread));
-	d->keys = g_array_new(FALSE, FALSE, sizeof(struct dict_key));
-	d->modules = g_array_new(FALSE, FALSE, sizeof(struct dict_module));
+	for (unsigned i = DICT_STRINGS + 1; i < DICT_TABLES; i++)
+		d->rows[i] = g_array_new(FALSE, FALSE, (guint)tables[i].row_bytes);
 	d->held = g_ptr_array_new_with_free_func(g_free);
-	g_array_append_val(d->nodes, root);
+	g_array_append_val(d->rows[DICT_NODES], root);
 	return d;
 }
 
-FREES(dict_free, struct dict, d, g_ptr_array_unref(d->strings); g_array_unref(d->frames); g_array_unref(d->nodes);
-      g_array_unref(d->objects); g_array_unref(d->wakers); g_array_unref(d->threads); g_array_unref(d->keys);
-      g_array_unref(d->modules); g_ptr_array_unref(d->held))
+void dict_free(struct dict *d)
+{
+	if (!d)
+		return;
+	g_ptr_array_unref(d->strings);
+	for (unsigned i = DICT_STRINGS + 1; i < DICT_TABLES; i++)
+		g_array_unref(d->rows[i]);
+	g_ptr_array_unref(d->held);
+	g_free(d);
+}
 
 struct dict_size dict_size_of(const struct dict *d)
 {
-	return (struct dict_size){ d->strings->len, d->frames->len, d->nodes->len, d->objects->len, d->wakers->len,
-				   d->threads->len, d->keys->len, d->modules->len };
+	struct dict_size size = { 0 };
+
+	for (unsigned i = 0; i < DICT_TABLES; i++)
+		size.cnt[i] = dict_cnt(d, (enum dict_table)i);
+	return size;
 }
-
-bool dict_has_more(const struct dict *d, const struct dict_size *than)
-{
-	const struct dict_size now = dict_size_of(d);
-
-	return memcmp(&now, than, sizeof(now)) != 0;
-}
-
-/* One column of the rows since `from`. */
-#define PUT(table, type, from, value)                                              \
-	for (guint i = (from); i < d->table->len; i++) {                           \
-		const type *row = DICT_GET(d, table, type, i);                     \
-                                                                                   \
-		blob_put(into, (uint64_t)(value));                                \
-	}
-
-/* The same of numbers that are mostly new ones. */
-#define PUT_NEAR(table, type, from, value, next)                                   \
-	for (guint i = (from); i < d->table->len; i++) {                           \
-		const type *row = DICT_GET(d, table, type, i);                     \
-                                                                                   \
-		blob_put_near(into, (uint64_t)(value), next);                      \
-	}
 
 static void encode_strings(const struct dict *d, guint from, GByteArray *into)
 {
@@ -68,95 +160,41 @@ static void encode_strings(const struct dict *d, guint from, GByteArray *into)
 	}
 }
 
-static void encode_frames(const struct dict *d, guint from, uint64_t next_string, GByteArray *into)
+/* Column by column, what came since then. */
+static void encode_rows(const struct dict *d, enum dict_table table, const struct dict_size *since, GByteArray *into)
 {
-	blob_put(into, d->frames->len - from);
-	PUT_NEAR(frames, struct dict_frame, from, row->name, &next_string);
-	PUT(frames, struct dict_frame, from, row->module);
-	PUT(frames, struct dict_frame, from, row->file);
-	PUT(frames, struct dict_frame, from, row->offset);
-	PUT(frames, struct dict_frame, from, row->line);
-	PUT(frames, struct dict_frame, from, (unsigned)row->why << 2 | (unsigned)row->is_inline << 1 | row->kind);
-}
+	const guint from = since->cnt[table], end = dict_cnt(d, table);
 
-static void encode_nodes(const struct dict *d, guint from, uint64_t next_frame, const GArray *ends, GByteArray *into)
-{
-	blob_put(into, d->nodes->len - from);
-	PUT(nodes, struct dict_node, from, i - row->parent);
-	PUT_NEAR(nodes, struct dict_node, from, row->frame, &next_frame);
-	PUT(nodes, struct dict_node, from, row->end);
-	blob_put(into, ends->len);
-	EACH_ROW(i, const struct dict_end, e, ends) {
-		blob_put(into, e->node);
-		blob_put(into, e->end);
+	blob_put(into, end - from);
+	for (unsigned n = 0; n < tables[table].cnt; n++) {
+		const struct dict_column *c = &tables[table].columns[n];
+		uint64_t next = since->cnt[c->of];
+
+		for (guint i = from; i < end; i++) {
+			const uint64_t value = column_value(&c->own, row_at(d, table, i));
+
+			if (c->is_near)
+				blob_put_near(into, value, &next);
+			else
+				blob_put(into, c->is_back ? i - value : value);
+		}
 	}
-}
-
-static void encode_objects(const struct dict *d, guint from, GByteArray *into)
-{
-	blob_put(into, d->objects->len - from);
-	PUT(objects, struct dict_object, from, (unsigned)row->kind << 1 | row->is_private);
-	PUT(objects, struct dict_object, from, row->operation);
-	PUT(objects, struct dict_object, from, row->name);
-	PUT(objects, struct dict_object, from, row->place);
-	PUT(objects, struct dict_object, from, row->pid);
-	PUT(objects, struct dict_object, from, row->addr);
-	PUT(objects, struct dict_object, from, row->holder_tid);
-}
-
-static void encode_wakers(const struct dict *d, guint from, uint64_t next_node, GByteArray *into)
-{
-	uint64_t next_kernel = next_node;
-
-	blob_put(into, d->wakers->len - from);
-	PUT(wakers, struct dict_waker, from, row->pid);
-	PUT(wakers, struct dict_waker, from, row->tid);
-	PUT(wakers, struct dict_waker, from, row->start_ns);
-	PUT(wakers, struct dict_waker, from, row->comm);
-	PUT(wakers, struct dict_waker, from, row->irq);
-	PUT_NEAR(wakers, struct dict_waker, from, row->user, &next_node);
-	PUT_NEAR(wakers, struct dict_waker, from, row->kernel, &next_kernel);
-}
-
-static void encode_threads(const struct dict *d, guint from, GByteArray *into)
-{
-	blob_put(into, d->threads->len - from);
-	PUT(threads, struct dict_thread, from, row->pid);
-	PUT(threads, struct dict_thread, from, row->tid);
-	PUT(threads, struct dict_thread, from, row->start_ns);
-	PUT(threads, struct dict_thread, from, row->comm);
-	PUT(threads, struct dict_thread, from, row->process);
-	PUT(threads, struct dict_thread, from, row->service);
-	PUT(threads, struct dict_thread, from, row->is_kernel);
-}
-
-static void encode_keys(const struct dict *d, const struct dict_size *since, GByteArray *into)
-{
-	const guint from = since->keys;
-	uint64_t next[] = { since->threads, since->nodes, since->nodes, since->objects };
-
-	blob_put(into, d->keys->len - from);
-	PUT_NEAR(keys, struct dict_key, from, row->thread, &next[0]);
-	PUT_NEAR(keys, struct dict_key, from, row->user, &next[1]);
-	PUT_NEAR(keys, struct dict_key, from, row->kernel, &next[2]);
-	PUT_NEAR(keys, struct dict_key, from, row->object, &next[3]);
-	PUT(keys, struct dict_key, from, row->state);
-	PUT(keys, struct dict_key, from, row->flags);
 }
 
 void dict_encode(const struct dict *d, const struct dict_size *since, const GArray *ends, GByteArray *into)
 {
 	blob_put(into, DICT_VERSION);
-	encode_strings(d, since->strings, into);
-	encode_frames(d, since->frames, since->strings, into);
-	encode_nodes(d, since->nodes, since->frames, ends, into);
-	encode_objects(d, since->objects, into);
-	encode_wakers(d, since->wakers, since->nodes, into);
-	encode_threads(d, since->threads, into);
-	encode_keys(d, since, into);
-	blob_put(into, d->modules->len - since->modules);
-	PUT(modules, struct dict_module, since->modules, row->module);
-	PUT(modules, struct dict_module, since->modules, row->hex);
+	encode_strings(d, since->cnt[DICT_STRINGS], into);
+	for (unsigned i = DICT_STRINGS + 1; i < DICT_TABLES; i++) {
+		encode_rows(d, (enum dict_table)i, since, into);
+		if (i != DICT_NODES)
+			continue;
+		blob_put(into, ends->len);
+		EACH_ROW(n, const struct dict_end, e, ends) {
+			blob_put(into, e->node);
+			blob_put(into, e->end);
+		}
+	}
 }
 
 /* Room for so many more rows, all 0; false: too many. */
@@ -176,10 +214,6 @@ static bool grow(struct cursor *c, GArray *table, guint *ret_from)
 	return true;
 }
 
-#define GET(table, type, from, member, value)                                      \
-	for (guint i = (from); i < d->table->len; i++)                             \
-	DICT_GET(d, table, type, i)->member = (__typeof__(((type *)NULL)->member))(value)
-
 static void decode_strings(struct dict *d, struct cursor *c)
 {
 	uint32_t cnt = blob_get_cnt(c, DICT_ROWS_MAX);
@@ -198,134 +232,46 @@ static void decode_strings(struct dict *d, struct cursor *c)
 	}
 }
 
-static void decode_frames(struct dict *d, struct cursor *c, uint64_t next_string)
+static uint64_t get_number(const struct dict *d, struct cursor *c, const struct dict_column *col, guint i, uint64_t *next)
 {
-	guint from;
-	const uint64_t strings = (uint64_t)d->strings->len + 1;
+	const uint64_t cnt = col->of == DICT_TABLES ? 0 : (uint64_t)dict_cnt(d, col->of) + col->plus_1;
 
-	if (!grow(c, d->frames, &from))
-		return;
-	GET(frames, struct dict_frame, from, name, blob_get_near(c, strings, &next_string));
-	GET(frames, struct dict_frame, from, module, blob_get_id(c, strings));
-	GET(frames, struct dict_frame, from, file, blob_get_id(c, strings));
-	GET(frames, struct dict_frame, from, offset, cursor_uleb(c));
-	GET(frames, struct dict_frame, from, line, blob_get(c, UINT32_MAX));
-	for (guint i = from; i < d->frames->len; i++) {
-		struct dict_frame *f = DICT_GET(d, frames, struct dict_frame, i);
-		uint64_t bits = blob_get(c, FRAME_WHY_COUNT << 2);
+	if (col->is_near)
+		return blob_get_near(c, cnt, next);
+	if (col->is_back) {
+		const uint64_t back = cursor_uleb(c);
 
-		f->kind = bits & 1;
-		f->is_inline = bits >> 1 & 1;
-		f->why = (uint8_t)(bits >> 2);
-		c->bad = c->bad || f->why >= FRAME_WHY_COUNT || !f->name != (f->why != FRAME_NAMED);
+		c->bad = c->bad || !back || back > i;
+		return c->bad ? 0 : i - back;
 	}
+	return cnt ? blob_get_id(c, cnt) : blob_get(c, column_max(&col->own));
 }
 
-static void decode_nodes(struct dict *d, struct cursor *c, uint64_t next_frame)
+static void decode_rows(struct dict *d, enum dict_table table, const struct dict_size *since, struct cursor *c)
 {
 	guint from;
 
-	if (!grow(c, d->nodes, &from))
+	if (!grow(c, d->rows[table], &from))
 		return;
-	for (guint i = from; i < d->nodes->len; i++) {
-		uint64_t back = cursor_uleb(c);
-		struct dict_node *n = DICT_GET(d, nodes, struct dict_node, i);
+	for (unsigned n = 0; n < tables[table].cnt; n++) {
+		const struct dict_column *col = &tables[table].columns[n];
+		uint64_t next = since->cnt[col->of];
 
-		n->parent = back && back <= i ? i - (uint32_t)back : 0;
-		n->depth = DICT_GET(d, nodes, struct dict_node, n->parent)->depth + 1;
-		c->bad = c->bad || !back || back > i || n->depth > PROFILE_DEPTH_MAX;
+		for (guint i = from; i < dict_cnt(d, table); i++)
+			column_set(&col->own, row_at(d, table, i), get_number(d, c, col, i, &next));
 	}
-	GET(nodes, struct dict_node, from, frame, blob_get_near(c, d->frames->len, &next_frame));
-	GET(nodes, struct dict_node, from, end, blob_get_id(c, STACK_END_COUNT));
+	for (guint i = from; i < dict_cnt(d, table) && tables[table].is_right && !c->bad; i++)
+		c->bad = !tables[table].is_right(d, i);
+}
+
+static void decode_ends(struct dict *d, struct cursor *c)
+{
 	for (uint32_t cnt = blob_get_cnt(c, DICT_ROWS_MAX); cnt && !c->bad; cnt--) {
-		uint32_t node = blob_get_id(c, d->nodes->len), end = blob_get_id(c, STACK_END_COUNT);
-		struct dict_node *n = DICT_GET(d, nodes, struct dict_node, node);
+		uint32_t node = blob_get_id(c, dict_cnt(d, DICT_NODES)), end = blob_get_id(c, STACK_END_COUNT);
+		struct dict_node *n = DICT_GET(d, DICT_NODES, struct dict_node, node);
 
 		n->end = MAX(n->end, (uint8_t)end);
 	}
-}
-
-static void decode_objects(struct dict *d, struct cursor *c)
-{
-	guint from;
-	const uint64_t strings = (uint64_t)d->strings->len + 1;
-
-	if (!grow(c, d->objects, &from))
-		return;
-	for (guint i = from; i < d->objects->len; i++) {
-		uint64_t bits = blob_get(c, OBJECT_KIND_COUNT << 1);
-		struct dict_object *o = DICT_GET(d, objects, struct dict_object, i);
-
-		o->kind = (uint8_t)(bits >> 1);
-		o->is_private = bits & 1;
-		c->bad = c->bad || o->kind >= OBJECT_KIND_COUNT;
-	}
-	GET(objects, struct dict_object, from, operation, blob_get_id(c, strings));
-	GET(objects, struct dict_object, from, name, blob_get_id(c, strings));
-	GET(objects, struct dict_object, from, place, blob_get_id(c, strings));
-	GET(objects, struct dict_object, from, pid, blob_get(c, UINT32_MAX));
-	GET(objects, struct dict_object, from, addr, cursor_uleb(c));
-	GET(objects, struct dict_object, from, holder_tid, blob_get(c, UINT32_MAX));
-}
-
-static void decode_wakers(struct dict *d, struct cursor *c, uint64_t next_node)
-{
-	guint from;
-	uint64_t next_kernel = next_node;
-	const uint64_t strings = (uint64_t)d->strings->len + 1;
-
-	if (!grow(c, d->wakers, &from))
-		return;
-	GET(wakers, struct dict_waker, from, pid, blob_get(c, UINT32_MAX));
-	GET(wakers, struct dict_waker, from, tid, blob_get(c, UINT32_MAX));
-	GET(wakers, struct dict_waker, from, start_ns, blob_get(c, PROFILE_NS_MAX));
-	GET(wakers, struct dict_waker, from, comm, blob_get_id(c, strings));
-	GET(wakers, struct dict_waker, from, irq, blob_get_id(c, strings));
-	GET(wakers, struct dict_waker, from, user, blob_get_near(c, d->nodes->len, &next_node));
-	GET(wakers, struct dict_waker, from, kernel, blob_get_near(c, d->nodes->len, &next_kernel));
-}
-
-static void decode_threads(struct dict *d, struct cursor *c)
-{
-	guint from;
-	const uint64_t strings = (uint64_t)d->strings->len + 1;
-
-	if (!grow(c, d->threads, &from))
-		return;
-	GET(threads, struct dict_thread, from, pid, blob_get(c, UINT32_MAX));
-	GET(threads, struct dict_thread, from, tid, blob_get(c, UINT32_MAX));
-	GET(threads, struct dict_thread, from, start_ns, blob_get(c, PROFILE_NS_MAX));
-	GET(threads, struct dict_thread, from, comm, blob_get_id(c, strings));
-	GET(threads, struct dict_thread, from, process, blob_get_id(c, strings));
-	GET(threads, struct dict_thread, from, service, blob_get_id(c, strings));
-	GET(threads, struct dict_thread, from, is_kernel, blob_get_id(c, 2));
-}
-
-static void decode_keys(struct dict *d, struct cursor *c, const struct dict_size *since)
-{
-	uint64_t next[] = { since->threads, since->nodes, since->nodes, since->objects };
-	guint from;
-
-	if (!grow(c, d->keys, &from))
-		return;
-	GET(keys, struct dict_key, from, thread, blob_get_near(c, d->threads->len, &next[0]));
-	GET(keys, struct dict_key, from, user, blob_get_near(c, d->nodes->len, &next[1]));
-	GET(keys, struct dict_key, from, kernel, blob_get_near(c, d->nodes->len, &next[2]));
-	GET(keys, struct dict_key, from, object, blob_get_near(c, (uint64_t)d->objects->len + 1, &next[3]));
-	GET(keys, struct dict_key, from, state, blob_get(c, UINT8_MAX));
-	GET(keys, struct dict_key, from, flags, blob_get(c, UINT8_MAX));
-}
-
-static void decode_modules(struct dict *d, struct cursor *c)
-{
-	guint from;
-	const uint64_t strings = (uint64_t)d->strings->len + 1;
-
-	if (!grow(c, d->modules, &from))
-		return;
-	GET(modules, struct dict_module, from, module, blob_get_id(c, strings));
-	GET(modules, struct dict_module, from, hex, blob_get_id(c, strings));
-	c->bad = c->bad || d->modules->len > PROFILE_MODULES_MAX;
 }
 
 bool dict_decode(struct dict *d, uint8_t *bytes, size_t len_bytes)
@@ -338,12 +284,10 @@ bool dict_decode(struct dict *d, uint8_t *bytes, size_t len_bytes)
 	if (d->bytes > DICT_MAX_BYTES || cursor_uleb(&c) != DICT_VERSION)
 		return false;
 	decode_strings(d, &c);
-	decode_frames(d, &c, since.strings);
-	decode_nodes(d, &c, since.frames);
-	decode_objects(d, &c);
-	decode_wakers(d, &c, since.nodes);
-	decode_threads(d, &c);
-	decode_keys(d, &c, &since);
-	decode_modules(d, &c);
-	return !c.bad && c.at == c.end;
+	for (unsigned i = DICT_STRINGS + 1; i < DICT_TABLES && !c.bad; i++) {
+		decode_rows(d, (enum dict_table)i, &since, &c);
+		if (i == DICT_NODES)
+			decode_ends(d, &c);
+	}
+	return !c.bad && c.at == c.end && dict_cnt(d, DICT_MODULES) <= PROFILE_MODULES_MAX;
 }

@@ -3,7 +3,7 @@
 #define STORE_DICT_H
 
 #include "base/cursor.h"
-#include "profile/profile.h"
+#include "profile/profile_schema.h"
 
 /*
  * What windows of one file have in common: strings, frames, stacks, objects, wakers, threads by identity, and the keys
@@ -14,13 +14,25 @@
 #define DICT_ROWS_MAX (UINT32_C(16) << 20)	/* of each kind */
 #define DICT_MAX_BYTES (UINT64_C(512) << 20)	/* of one file, unpacked */
 
-/* Numbers of what is in the same dictionary; of strings with 1 added, 0: NULL. */
+/* In the order in which they are written. */
+enum dict_table {
+	DICT_STRINGS,
+	DICT_FRAMES,
+	DICT_NODES,
+	DICT_OBJECTS,
+	DICT_WAKERS,
+	DICT_THREADS,
+	DICT_KEYS,
+	DICT_MODULES,
+	DICT_TABLES
+};
+
+/* Numbers of what is in the same dictionary; of strings with 1 added, 0: NULL.  dict.c says what each column is. */
 struct dict_frame {
 	uint32_t name, module, file;
-	uint64_t offset;
 	uint32_t line;
-	uint8_t kind, why;
-	bool is_inline;
+	uint64_t offset;
+	uint8_t bits;		/* why << 2 | is_inline << 1 | kind */
 };
 struct dict_node {
 	uint32_t parent, frame;
@@ -31,22 +43,22 @@ struct dict_object {
 	uint32_t operation, name, place;
 	uint32_t pid, holder_tid;
 	uint64_t addr;
-	uint8_t kind;
-	bool is_private;
+	uint8_t bits;		/* kind << 1 | is_private */
 };
 struct dict_waker {
 	uint32_t pid, tid, comm, irq, user, kernel;
 	uint64_t start_ns;
 };
+/* These two have no padding: they are compared byte by byte. */
 struct dict_thread {
 	uint32_t pid, tid, comm, process, service;
+	uint32_t is_kernel;
 	uint64_t start_ns;
-	bool is_kernel;
 };
 /* Of waits; state 'C': of samples on CPU. */
 struct dict_key {
 	uint32_t thread, user, kernel, object;	/* object: with 1 added, as waits have it */
-	uint8_t state, flags;
+	uint16_t state, flags;
 };
 struct dict_module {
 	uint32_t module, hex;
@@ -55,7 +67,7 @@ struct dict_module {
 /* As rows, whoever reads or writes it. */
 struct dict {
 	GPtrArray *strings;	/* const char *, whose bytes others hold */
-	GArray *frames, *nodes, *objects, *wakers, *threads, *keys, *modules;
+	GArray *rows[DICT_TABLES];	/* of each table but the strings */
 	uint64_t bytes;		/* unpacked, of all pieces */
 	GPtrArray *held;	/* the pieces' bytes, of one that was read */
 };
@@ -63,14 +75,28 @@ struct dict {
 struct dict *dict_new(void);
 void dict_free(struct dict *d);	/* NULL is fine */
 
-#define DICT_GET(d, table, type, i) (&g_array_index((d)->table, type, i))
+#define DICT_GET(d, table, type, i) (&g_array_index((d)->rows[table], type, i))
+static inline guint dict_cnt(const struct dict *d, enum dict_table table)
+{
+	return table == DICT_STRINGS ? d->strings->len : d->rows[table]->len;
+}
+
+/* A column, and where the same stands in the model's row. */
+struct dict_column {
+	enum dict_table of;	/* whose rows it numbers; DICT_TABLES: it is a number */
+	bool plus_1;		/* 0: none */
+	bool is_near;		/* mostly the next new one */
+	bool is_back;		/* how far before its own row */
+	struct column own;
+	struct column model;	/* no bytes: it has none */
+};
+const struct dict_column *dict_columns(enum dict_table table, unsigned *ret_cnt);
 
 /* How far a dictionary is written, or what a window may refer to. */
 struct dict_size {
-	guint strings, frames, nodes, objects, wakers, threads, keys, modules;
+	guint cnt[DICT_TABLES + 1];	/* the last one: 0 */
 };
 struct dict_size dict_size_of(const struct dict *d);
-bool dict_has_more(const struct dict *d, const struct dict_size *than);
 
 /* Stacks whose end became worse since they were written. */
 struct dict_end {
@@ -92,11 +118,14 @@ struct dict_map;
 struct dict_map *dict_map_new(const struct dict *d, struct profile *to);
 void dict_map_free(struct dict_map *m);	/* NULL is fine */
 const struct dict *dict_map_dict(const struct dict_map *m);
+uint32_t dict_map_frame(struct dict_map *m, uint32_t frame);
 uint32_t dict_map_node(struct dict_map *m, uint32_t node);
 uint32_t dict_map_object(struct dict_map *m, uint32_t object);	/* both with 1 added */
 uint32_t dict_map_waker(struct dict_map *m, uint32_t waker);
 /* With 1 added; the profile's own, NULL for 0. */
 const char *dict_map_string(struct dict_map *m, uint32_t string);
+/* The one whose number comes next in the bytes; NULL where it is bad, too. */
+const char *dict_map_next_string(struct dict_map *m, struct cursor *c);
 /* Identity and names, all else 0. */
 struct thread dict_map_thread(struct dict_map *m, uint32_t thread);
 /* The build ids of modules. */

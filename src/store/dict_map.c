@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "store/dict.h"
 
+#include "store/blob.h"
+
 struct dict_map {
 	const struct dict *d;
 	struct profile *to;
-	uint32_t *frames, *nodes, *objects, *wakers;	/* id + 1; 0: not asked for yet */
+	uint32_t *ids[DICT_TABLES];	/* of frames, nodes, objects and wakers: id + 1; 0: not asked for yet */
 	const char **strings;	/* NULL: not asked for yet */
 };
 
@@ -14,16 +16,20 @@ struct dict_map *dict_map_new(const struct dict *d, struct profile *to)
 
 	m->d = d;
 	m->to = to;
-	m->frames = g_new0(uint32_t, d->frames->len + 1);
-	m->nodes = g_new0(uint32_t, d->nodes->len + 1);
-	m->objects = g_new0(uint32_t, d->objects->len + 1);
-	m->wakers = g_new0(uint32_t, d->wakers->len + 1);
-	m->strings = g_new0(const char *, d->strings->len + 1);
+	for (unsigned i = DICT_FRAMES; i <= DICT_WAKERS; i++)
+		m->ids[i] = g_new0(uint32_t, dict_cnt(d, (enum dict_table)i) + 1);
+	m->strings = g_new0(const char *, dict_cnt(d, DICT_STRINGS) + 1);
 	return m;
 }
 
-FREES(dict_map_free, struct dict_map, m, g_free(m->frames); g_free(m->nodes); g_free(m->objects); g_free(m->wakers);
-      g_free(m->strings))
+void dict_map_free(struct dict_map *m)
+{
+	for (unsigned i = 0; m && i < DICT_TABLES; i++)
+		g_free(m->ids[i]);
+	if (m)
+		g_free(m->strings);
+	g_free(m);
+}
 
 const struct dict *dict_map_dict(const struct dict_map *m)
 {
@@ -39,23 +45,43 @@ const char *dict_map_string(struct dict_map *m, uint32_t string)
 	return m->strings[string - 1];
 }
 
-static uint32_t map_frame(struct dict_map *m, uint32_t frame)
+const char *dict_map_next_string(struct dict_map *m, struct cursor *c)
 {
-	const struct dict_frame *f = DICT_GET(m->d, frames, struct dict_frame, frame);
-	const struct frame own = {
-		.name = dict_map_string(m, f->name),
-		.module = dict_map_string(m, f->module),
-		.offset = f->offset,
-		.file = dict_map_string(m, f->file),
-		.line = f->line,
-		.kind = f->kind,
-		.why = f->why,
-		.is_inline = f->is_inline,
-	};
+	uint32_t string = blob_get_id(c, (uint64_t)dict_cnt(m->d, DICT_STRINGS) + 1);
 
-	if (!m->frames[frame])
-		m->frames[frame] = profile_frame(m->to, &own) + 1;
-	return m->frames[frame] - 1;
+	return c->bad ? NULL : dict_map_string(m, string);
+}
+
+/* Its columns that the model has, too. */
+static void map_row(struct dict_map *m, enum dict_table table, const void *row, void *into)
+{
+	unsigned cnt;
+	const struct dict_column *columns = dict_columns(table, &cnt);
+
+	for (unsigned i = 0; i < cnt; i++) {
+		const struct dict_column *c = &columns[i];
+		uint32_t number = (uint32_t)column_value(&c->own, row);
+
+		if (!c->model.bytes)
+			continue;
+		if (c->of == DICT_STRINGS)
+			*(const char **)(void *)((char *)into + c->model.at) = dict_map_string(m, number);
+		else
+			column_set(&c->model, into,
+				   c->of == DICT_NODES ? dict_map_node(m, number) : column_value(&c->own, row));
+	}
+}
+
+uint32_t dict_map_frame(struct dict_map *m, uint32_t frame)
+{
+	if (!m->ids[DICT_FRAMES][frame]) {
+		const struct dict_frame *f = DICT_GET(m->d, DICT_FRAMES, struct dict_frame, frame);
+		struct frame own = { .kind = f->bits & 1, .is_inline = f->bits >> 1 & 1, .why = f->bits >> 2 };
+
+		map_row(m, DICT_FRAMES, f, &own);
+		m->ids[DICT_FRAMES][frame] = profile_frame(m->to, &own) + 1;
+	}
+	return m->ids[DICT_FRAMES][frame] - 1;
 }
 
 /* No path is deeper: who reads a dictionary looks to it. */
@@ -66,76 +92,55 @@ uint32_t dict_map_node(struct dict_map *m, uint32_t node)
 
 	if (!node)
 		return 0;
-	for (uint32_t at = node; at && !m->nodes[at]; at = DICT_GET(m->d, nodes, struct dict_node, at)->parent)
+	for (uint32_t at = node; at && !m->ids[DICT_NODES][at]; at = DICT_GET(m->d, DICT_NODES, struct dict_node, at)->parent)
 		path[cnt++] = at;
 	while (cnt--) {
-		const struct dict_node *n = DICT_GET(m->d, nodes, struct dict_node, path[cnt]);
-		uint32_t own = profile_node(m->to, n->parent ? m->nodes[n->parent] - 1 : 0, map_frame(m, n->frame));
+		const struct dict_node *n = DICT_GET(m->d, DICT_NODES, struct dict_node, path[cnt]);
+		uint32_t own = profile_node(m->to, n->parent ? m->ids[DICT_NODES][n->parent] - 1 : 0, dict_map_frame(m, n->frame));
 
 		if (n->end != STACK_NONE)
 			profile_stack_end(m->to, own, (enum stack_end)n->end);
-		m->nodes[path[cnt]] = own + 1;
+		m->ids[DICT_NODES][path[cnt]] = own + 1;
 	}
-	return m->nodes[node] - 1;
+	return m->ids[DICT_NODES][node] - 1;
 }
 
 uint32_t dict_map_object(struct dict_map *m, uint32_t object)
 {
 	if (!object)
 		return 0;
-	if (!m->objects[object]) {
-		const struct dict_object *o = DICT_GET(m->d, objects, struct dict_object, object - 1);
-		const struct object own = {
-			.kind = o->kind,
-			.is_private = o->is_private,
-			.operation = dict_map_string(m, o->operation),
-			.name = dict_map_string(m, o->name),
-			.place = dict_map_string(m, o->place),
-			.pid = o->pid,
-			.addr = o->addr,
-			.holder_tid = o->holder_tid,
-		};
+	if (!m->ids[DICT_OBJECTS][object]) {
+		const struct dict_object *o = DICT_GET(m->d, DICT_OBJECTS, struct dict_object, object - 1);
+		struct object own = { .kind = o->bits >> 1, .is_private = o->bits & 1 };
 
-		m->objects[object] = profile_object(m->to, &own) + 1;
+		map_row(m, DICT_OBJECTS, o, &own);
+		m->ids[DICT_OBJECTS][object] = profile_object(m->to, &own) + 1;
 	}
-	return m->objects[object];
+	return m->ids[DICT_OBJECTS][object];
 }
 
 uint32_t dict_map_waker(struct dict_map *m, uint32_t waker)
 {
-	if (!m->wakers[waker]) {
-		const struct dict_waker *a = DICT_GET(m->d, wakers, struct dict_waker, waker);
-		const struct waker own = {
-			.pid = a->pid,
-			.tid = a->tid,
-			.start_ns = a->start_ns,
-			.comm = dict_map_string(m, a->comm),
-			.irq = dict_map_string(m, a->irq),
-			.user = dict_map_node(m, a->user),
-			.kernel = dict_map_node(m, a->kernel),
-		};
+	if (!m->ids[DICT_WAKERS][waker]) {
+		struct waker own = { 0 };
 
-		m->wakers[waker] = profile_waker(m->to, &own) + 1;
+		map_row(m, DICT_WAKERS, DICT_GET(m->d, DICT_WAKERS, struct dict_waker, waker), &own);
+		m->ids[DICT_WAKERS][waker] = profile_waker(m->to, &own) + 1;
 	}
-	return m->wakers[waker] - 1;
+	return m->ids[DICT_WAKERS][waker] - 1;
 }
 
 struct thread dict_map_thread(struct dict_map *m, uint32_t thread)
 {
-	const struct dict_thread *t = DICT_GET(m->d, threads, struct dict_thread, thread);
+	const struct dict_thread *row = DICT_GET(m->d, DICT_THREADS, struct dict_thread, thread);
+	struct thread t = { .flags = row->is_kernel ? THREAD_KERNEL : 0 };
 
-	return (struct thread){
-		.pid = t->pid, .tid = t->tid, .start_ns = t->start_ns, .comm = dict_map_string(m, t->comm),
-		.process = dict_map_string(m, t->process), .service = dict_map_string(m, t->service),
-		.flags = t->is_kernel ? THREAD_KERNEL : 0,
-	};
+	map_row(m, DICT_THREADS, row, &t);
+	return t;
 }
 
 void dict_map_modules(struct dict_map *m)
 {
-	for (guint i = 0; i < m->d->modules->len; i++) {
-		const struct dict_module *own = DICT_GET(m->d, modules, struct dict_module, i);
-
+	EACH_ROW(i, const struct dict_module, own, m->d->rows[DICT_MODULES])
 		profile_set_build_id(m->to, dict_map_string(m, own->module), dict_map_string(m, own->hex));
-	}
 }

@@ -96,9 +96,11 @@ uint64_t store_file_dict_rows(const struct store_file *f)
 {
 	if (!f->writer)
 		return f->rested_rows;
-	const struct dict_size n = dict_size_of(dict_writer_dict(f->writer));
+	uint64_t rows = 0;
 
-	return (uint64_t)n.strings + n.frames + n.nodes + n.objects + n.wakers + n.threads + n.keys;
+	for (unsigned i = 0; i < DICT_MODULES; i++)
+		rows += dict_cnt(dict_writer_dict(f->writer), (enum dict_table)i);
+	return rows;
 }
 
 void store_file_rest(struct store_file *f)

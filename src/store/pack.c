@@ -288,27 +288,36 @@ static void pack_wakes(struct packer *k)
 	COLUMN(wakes, struct wake, wakes, pack_hist_counts(k->into, row->hist, row->count));
 }
 
-static uint64_t number_in(struct packer *k, const struct column *c, const void *row, const uint32_t *thread_at)
+static uint64_t number_in(struct dict_writer *w, const struct column *c, const void *row, const uint32_t *thread_at)
 {
+	const uint64_t value = column_value(c, row);
+
 	if (c->kind == COLUMN_TEXT)
-		return dict_writer_string(k->w, *(const char *const *)((const char *)row + c->at));
-	if (c->kind == COLUMN_ID)
-		return c->of == TABLE_THREAD ? thread_at[column_value(c, row)]
-					     : dict_writer_waker(k->w, (uint32_t)column_value(c, row));
-	return column_value(c, row);
+		return dict_writer_string(w, *(const char *const *)((const char *)row + c->at));
+	if (c->kind != COLUMN_ID)
+		return value;
+	if (c->of == TABLE_OBJECT)
+		return dict_writer_object(w, (uint32_t)value + 1);
+	return c->of == TABLE_THREAD ? thread_at[value] : dict_writer_waker(w, (uint32_t)value);
 }
 
-/* Row by row, all columns that the table has, but for the window. */
-static void pack_table(struct packer *k, enum table_id id, const GArray *rows, const uint32_t *thread_at)
+void pack_row(struct dict_writer *w, enum table_id id, const void *row, const uint32_t *thread_at, GByteArray *into)
 {
 	const struct profile_table *t = &profile_tables[id];
 
-	blob_put(k->into, rows->len);
+	for (unsigned n = 0; n < t->column_cnt; n++)
+		if (t->columns[n].kind != COLUMN_WINDOW)
+			blob_put(into, number_in(w, &t->columns[n], row, thread_at));
+}
+
+void pack_table(struct dict_writer *w, const struct profile *p, enum table_id id, const uint32_t *thread_at,
+		GByteArray *into)
+{
+	const GArray *rows = profile_table_rows(&profile_tables[id], p);
+
+	blob_put(into, rows->len);
 	for (guint i = 0; i < rows->len; i++)
-		for (unsigned n = 0; n < t->column_cnt; n++)
-			if (t->columns[n].kind != COLUMN_WINDOW)
-				blob_put(k->into,
-					 number_in(k, &t->columns[n], rows->data + i * t->row_bytes, thread_at));
+		pack_row(w, id, rows->data + i * profile_tables[id].row_bytes, thread_at, into);
 }
 
 static void pack_crowd(struct packer *k)
@@ -317,9 +326,9 @@ static void pack_crowd(struct packer *k)
 
 	for (guint i = 0; i < k->threads->len; i++)
 		thread_at[g_array_index(k->threads, struct pack_row, i).at] = i;
-	pack_table(k, TABLE_BLAME, k->p->blames, thread_at);
-	pack_table(k, TABLE_STORM, k->p->storms, thread_at);
-	pack_table(k, TABLE_LOSS, k->p->losses, thread_at);
+	pack_table(k->w, k->p, TABLE_BLAME, thread_at, k->into);
+	pack_table(k->w, k->p, TABLE_STORM, thread_at, k->into);
+	pack_table(k->w, k->p, TABLE_LOSS, thread_at, k->into);
 }
 
 bool pack_rows(struct dict_writer *w, const struct profile *p, GByteArray *into, GError **error)

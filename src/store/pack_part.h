@@ -120,6 +120,16 @@ static inline unsigned pack_wake_top(const struct wake *w)
 								X(looks.budget_ppm) X(unknown) X(has_tasks)
 #define PACK_INFO_STRINGS(X) X(host) X(kernel) X(command_line) X(filters) X(version) X(imported)
 
+/* A row by the description of its table, all columns but the window: ids are the dictionary's.  thread_at: of threads. */
+void pack_row(struct dict_writer *w, enum table_id id, const void *row, const uint32_t *thread_at, GByteArray *into);
+/* How many, and each. */
+void pack_table(struct dict_writer *w, const struct profile *p, enum table_id id, const uint32_t *thread_at,
+		GByteArray *into);
+/* The next row, whose ids are the profile's.  threads: how many there are.  False: it is none. */
+bool unpack_row(struct dict_map *m, struct cursor *c, enum table_id id, guint threads, void *ret_row);
+#define EACH_UNPACKED(m, c, table, max, threads, row)   \
+	for (uint32_t cnt = blob_get_cnt(c, max); cnt && unpack_row(m, c, table, threads, row); cnt--)
+
 /* Tasks as bytes: each population and its rows, by most tasks.  When they were seen is not kept. */
 void pack_tasks(struct dict_writer *w, const struct profile *p, GByteArray *into);
 /* False: these are no such bytes. */

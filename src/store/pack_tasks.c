@@ -54,13 +54,6 @@ struct reading {
 	struct profile *p;
 };
 
-static const char *get_string(struct reading *r)
-{
-	uint32_t string = blob_get_id(r->c, (uint64_t)dict_map_dict(r->m)->strings->len + 1);
-
-	return r->c->bad ? NULL : dict_map_string(r->m, string);
-}
-
 static uint64_t get_number(struct reading *r)
 {
 	return blob_get(r->c, PROFILE_NS_MAX);
@@ -68,14 +61,14 @@ static uint64_t get_number(struct reading *r)
 
 static void get_row(struct reading *r, struct tasks *t)
 {
-	struct task_row row = { .state = get_string(r) };
+	struct task_row row = { .state = dict_map_next_string(r->m, r->c) };
 
-	row.reason = get_string(r);
-	row.creator.name = get_string(r);
-	row.creator.file = get_string(r);
-	row.name = get_string(r);
-	row.awaited_by = get_string(r);
-	row.stack = blob_get_id(r->c, dict_map_dict(r->m)->nodes->len);
+	row.reason = dict_map_next_string(r->m, r->c);
+	row.creator.name = dict_map_next_string(r->m, r->c);
+	row.creator.file = dict_map_next_string(r->m, r->c);
+	row.name = dict_map_next_string(r->m, r->c);
+	row.awaited_by = dict_map_next_string(r->m, r->c);
+	row.stack = blob_get_id(r->c, dict_cnt(dict_map_dict(r->m), DICT_NODES));
 	row.end = (enum stack_end)blob_get_id(r->c, STACK_END_COUNT);
 	row.creator.line = (uint32_t)blob_get(r->c, UINT32_MAX);
 	row.parent = get_number(r);
@@ -83,7 +76,7 @@ static void get_row(struct reading *r, struct tasks *t)
 	row.task_ns = get_number(r);
 	row.task_se_ns = pack_error_value(get_number(r));
 	if (r->c->bad || !row.state ||
-	    DICT_GET(dict_map_dict(r->m), nodes, struct dict_node, row.stack)->depth > TASKS_DEPTH_MAX) {
+	    DICT_GET(dict_map_dict(r->m), DICT_NODES, struct dict_node, row.stack)->depth > TASKS_DEPTH_MAX) {
 		r->c->bad = true;
 		return;
 	}
@@ -95,7 +88,7 @@ static void get_row(struct reading *r, struct tasks *t)
 
 static void get_population(struct reading *r)
 {
-	const char *program = get_string(r), *version = get_string(r);
+	const char *program = dict_map_next_string(r->m, r->c), *version = dict_map_next_string(r->m, r->c);
 	uint64_t n[12];
 
 	for (gsize i = 0; i < G_N_ELEMENTS(n); i++)

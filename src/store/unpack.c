@@ -39,7 +39,7 @@ static void unpack_info(struct unpacker *u)
 #define X(member) info->member = (__typeof__(info->member))blob_get(&u->c, PROFILE_NS_MAX);
 	PACK_INFO_NUMBERS(X)
 #undef X
-#define X(member) info->member = dict_map_string(u->m, blob_get_id(&u->c, (uint64_t)u->d->strings->len + 1));
+#define X(member) info->member = dict_map_next_string(u->m, &u->c);
 	PACK_INFO_STRINGS(X)
 #undef X
 	const char **never_null[] = { &info->host, &info->kernel, &info->command_line, &info->filters, &info->version };
@@ -80,7 +80,7 @@ static void unpack_threads(struct unpacker *u)
 	const uint64_t from_ns = u->p->info.start_ns, to_ns = from_ns + u->p->info.duration_ns;
 	uint32_t cnt;
 
-	u->thread_id = get_ids(u, u->d->threads->len, &cnt);
+	u->thread_id = get_ids(u, dict_cnt(u->d, DICT_THREADS), &cnt);
 	if (u->c.bad)
 		return;
 	for (uint32_t i = 0; i < cnt; i++) {
@@ -116,7 +116,7 @@ static uint32_t get_thread(struct unpacker *u, uint32_t thread_id)
 
 static void set_wait_key(struct unpacker *u, uint32_t key, struct wait *w)
 {
-	const struct dict_key *k = DICT_GET(u->d, keys, struct dict_key, key);
+	const struct dict_key *k = DICT_GET(u->d, DICT_KEYS, struct dict_key, key);
 
 	w->thread = get_thread(u, k->thread);
 	w->user = dict_map_node(u->m, k->user);
@@ -185,7 +185,7 @@ static void unpack_blocked(struct unpacker *u)
 static void unpack_waits(struct unpacker *u)
 {
 	uint32_t cnt;
-	g_autofree uint32_t *ids = get_ids(u, u->d->keys->len, &cnt);
+	g_autofree uint32_t *ids = get_ids(u, dict_cnt(u->d, DICT_KEYS), &cnt);
 
 	if (u->c.bad)
 		return;
@@ -250,7 +250,7 @@ static void unpack_states(struct unpacker *u)
 
 static void set_sample_key(struct unpacker *u, uint32_t key, struct on_cpu_sample *s)
 {
-	const struct dict_key *k = DICT_GET(u->d, keys, struct dict_key, key);
+	const struct dict_key *k = DICT_GET(u->d, DICT_KEYS, struct dict_key, key);
 
 	s->thread = get_thread(u, k->thread);
 	s->user = dict_map_node(u->m, k->user);
@@ -262,7 +262,7 @@ static void unpack_samples(struct unpacker *u)
 {
 	uint32_t cnt;
 	uint64_t last_ns = 0;
-	g_autofree uint32_t *ids = get_ids(u, u->d->keys->len, &cnt);
+	g_autofree uint32_t *ids = get_ids(u, dict_cnt(u->d, DICT_KEYS), &cnt);
 
 	if (u->c.bad)
 		return;
@@ -276,7 +276,7 @@ static void unpack_samples(struct unpacker *u)
 
 static void unpack_wakers(struct unpacker *u)
 {
-	COLUMN(wakes, struct wake, row->waker = blob_get_id(&u->c, u->d->wakers->len));
+	COLUMN(wakes, struct wake, row->waker = blob_get_id(&u->c, dict_cnt(u->d, DICT_WAKERS)));
 	if (!u->c.bad)
 		COLUMN(wakes, struct wake, row->waker = dict_map_waker(u->m, row->waker));
 }
@@ -347,35 +347,37 @@ static void unpack_wakes(struct unpacker *u)
 	unpack_wake_hists(u);
 }
 
-static const char *string_of(struct unpacker *u, uint64_t string)
+/* What the row has in the column: ids are the profile's. */
+static uint64_t get_id(struct dict_map *m, struct cursor *c, enum table_id of, guint threads)
 {
-	if (string <= u->d->strings->len)
-		return dict_map_string(u->m, (uint32_t)string);
-	u->c.bad = true;
-	return NULL;
+	if (of == TABLE_THREAD)
+		return blob_get_id(c, threads);
+	const bool is_object = of == TABLE_OBJECT;	/* from 1 on */
+	const uint64_t cnt = dict_cnt(dict_map_dict(m), is_object ? DICT_OBJECTS : DICT_WAKERS);
+	uint32_t id = blob_get_id(c, cnt + is_object);
+
+	c->bad = c->bad || (is_object && !id);
+	if (c->bad)
+		return 0;
+	return is_object ? dict_map_object(m, id) - 1 : dict_map_waker(m, id);
 }
 
-static void unpack_column(struct unpacker *u, const struct column *c, void *row)
-{
-	if (c->kind == COLUMN_TEXT)
-		*(const char **)((char *)row + c->at) = string_of(u, get_ns(u));
-	else if (c->kind == COLUMN_ID && c->of == TABLE_WAKER)
-		column_set(c, row, blob_get_id(&u->c, u->d->wakers->len));
-	else if (c->kind == COLUMN_ID)
-		column_set(c, row, blob_get_id(&u->c, u->p->threads->len));
-	else if (c->kind != COLUMN_WINDOW)
-		column_set(c, row, blob_get(&u->c, MIN(column_max(c), PROFILE_NS_MAX)));
-}
-
-/* The next row of a table. */
-static bool unpack_columns(struct unpacker *u, enum table_id id, void *ret_row)
+bool unpack_row(struct dict_map *m, struct cursor *c, enum table_id id, guint threads, void *ret_row)
 {
 	const struct profile_table *t = &profile_tables[id];
 
 	memset(ret_row, 0, t->row_bytes);
-	for (unsigned i = 0; i < t->column_cnt; i++)
-		unpack_column(u, &t->columns[i], ret_row);
-	return !u->c.bad;
+	for (unsigned i = 0; i < t->column_cnt; i++) {
+		const struct column *col = &t->columns[i];
+
+		if (col->kind == COLUMN_TEXT)
+			*(const char **)((char *)ret_row + col->at) = dict_map_next_string(m, c);
+		else if (col->kind == COLUMN_ID)
+			column_set(col, ret_row, get_id(m, c, col->of, threads));
+		else if (col->kind != COLUMN_WINDOW)
+			column_set(col, ret_row, blob_get(c, MIN(column_max(col), PROFILE_NS_MAX)));
+	}
+	return !c->bad;
 }
 
 static void unpack_crowd(struct unpacker *u)
@@ -384,15 +386,13 @@ static void unpack_crowd(struct unpacker *u)
 	struct storm s;
 	struct profile_loss l;
 
-	for (uint32_t cnt = blob_get_cnt(&u->c, PACK_ROWS_MAX); cnt && unpack_columns(u, TABLE_BLAME, &b); cnt--) {
+	EACH_UNPACKED(u->m, &u->c, TABLE_BLAME, PACK_ROWS_MAX, u->p->threads->len, &b) {
 		u->c.bad = b.kind < BLAME_THREAD;
 		g_array_append_val(u->p->blames, b);
 	}
-	for (uint32_t cnt = blob_get_cnt(&u->c, PACK_ROWS_MAX); cnt && unpack_columns(u, TABLE_STORM, &s); cnt--) {
-		s.waker = dict_map_waker(u->m, s.waker);
+	EACH_UNPACKED(u->m, &u->c, TABLE_STORM, PACK_ROWS_MAX, 0, &s)
 		g_array_append_val(u->p->storms, s);
-	}
-	for (uint32_t cnt = blob_get_cnt(&u->c, PROFILE_MODULES_MAX); cnt && unpack_columns(u, TABLE_LOSS, &l); cnt--)
+	EACH_UNPACKED(u->m, &u->c, TABLE_LOSS, PROFILE_MODULES_MAX, 0, &l)
 		profile_add_loss(u->p, l.reason, l.help, l.count, l.time_ns);
 }
 
