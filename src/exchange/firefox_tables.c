@@ -338,8 +338,7 @@ static void put_marker_data(struct firefox *w, struct firefox_track *t, guint i)
 	}
 	if (!(unknown & UNKNOWN_DURATIONS))
 		firefox_member_ms(j, "max", wait->max_ns);
-	if (open_text(wait->flags))
-		json_member_string(j, "open", open_text(wait->flags));
+	json_member_text(j, "open", open_text(wait->flags));
 	if (o) {
 		object_text(text, o);
 		json_member_string(j, "object", text->str);

@@ -15,17 +15,6 @@ struct import_key {
 
 HASH_KEY(key, struct import_key, comm, pid, tid)
 
-bool import_bad(GError **error, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	g_autofree char *message = g_strdup_vprintf(format, ap);
-	va_end(ap);
-	g_set_error_literal(error, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD, message);
-	return false;
-}
-
 void import_begin(struct import *im, struct profile *p, const char *format, uint32_t unknown)
 {
 	im->p = p;

@@ -2,6 +2,7 @@
 #ifndef EXCHANGE_IMPORT_H
 #define EXCHANGE_IMPORT_H
 
+#include "base/refuse.h"
 #include "exchange/format.h"
 #include "exchange/source.h"
 
@@ -69,7 +70,7 @@ bool import_wait(struct import *im, const struct wait *w, GError **error);
 bool import_single_wait(struct import *im, const struct wait *w, GError **error);
 
 /* A sentence; always false. */
-bool import_bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+#define import_bad(error, ...) refuse(error, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD, __VA_ARGS__)
 
 /*
  * "1234" or "12.5" of that many nanoseconds each; false when it is no such number or out of range.  Digits beyond a

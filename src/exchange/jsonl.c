@@ -71,8 +71,7 @@ static void write_thread(struct jsonl *s, guint i)
 	number(j, "pid", t->pid, ids);
 	number(j, "tid", t->tid, ids);
 	JSON(j, "comm", t->comm, "process", t->process);
-	if (t->service)
-		json_member_string(j, "service", t->service);
+	json_member_text(j, "service", t->service);
 	number(j, "observed_ns", thread_observed_ns(t), account);
 	number(j, "on_cpu_ns", t->on_cpu_ns, account);
 	number(j, "off_cpu_ns", thread_off_cpu_ns(t), profile_rows_are_counted(s->p->info.rows_are));

@@ -5,6 +5,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/each.h"
 #include "exchange/format.h"
 
 #define CHUNK_BYTES (64 * 1024)
@@ -66,17 +67,8 @@ struct source *source_of_bytes(const void *bytes, gsize len_bytes)
 	return s;
 }
 
-void source_free(struct source *s)
-{
-	if (!s)
-		return;
-	if (s->packing == PACKED_GZIP)
-		inflateEnd(&s->z);
-	ZSTD_freeDStream(s->zstd);
-	g_byte_array_unref(s->out);
-	g_free(s->in);
-	g_free(s);
-}
+FREES(source_free, struct source, s, if (s->packing == PACKED_GZIP) inflateEnd(&s->z); ZSTD_freeDStream(s->zstd);
+      g_byte_array_unref(s->out); g_free(s->in))
 
 static bool bad(GError **error, enum exchange_error code, const char *message)
 {

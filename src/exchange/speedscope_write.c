@@ -80,8 +80,7 @@ static void write_frames(struct speedscope *s)
 
 			json_object_begin(j);
 			json_member_string(j, "name", frame_list_label(s->frames, i));
-			if (file)
-				json_member_string(j, "file", file);
+			json_member_text(j, "file", file);
 			if (frame_list_frame(s->frames, i)->line)
 				json_member_uint(j, "line", frame_list_frame(s->frames, i)->line);
 			json_object_end(j);

@@ -39,8 +39,7 @@ void protocol_answer(GString *out, const char *id, const char *result)
 	message_begin(&j, out, id);
 	json_key(&j, "result");
 	json_raw(&j, result, strlen(result));
-	json_object_end(&j);
-	g_string_append_c(out, '\n');
+	json_end(&j);
 }
 
 void protocol_error(GString *out, const char *id, enum message_error code, const char *why)
@@ -53,14 +52,12 @@ void protocol_error(GString *out, const char *id, enum message_error code, const
 	json_member_int(&j, "code", code);
 	json_member_string(&j, "message", why);
 	json_object_end(&j);
-	json_object_end(&j);
-	g_string_append_c(out, '\n');
+	json_end(&j);
 }
 
 static void write_text(struct json *j, const char *text)
 {
-	json_key(j, "content");
-	json_array_begin(j);
+	json_member_array(j, "content");
 	JSON_OBJECT(j, "type", "text", "text", text);
 	json_array_end(j);
 }
@@ -101,8 +98,7 @@ static void write_initialize(struct json *j, const char *version, const struct m
 	json_member_string(j, "protocolVersion", asked && protocol_speaks(asked) ? asked : revisions[0]);
 	json_key(j, "capabilities");
 	json_raw(j, "{\"tools\":{},\"resources\":{}}", strlen("{\"tools\":{},\"resources\":{}}"));
-	json_key(j, "serverInfo");
-	JSON_OBJECT(j, "name", "offcpu", "title", "offcpu: off-CPU analysis", "version", version);
+	JSON_MEMBER(j, "serverInfo", "name", "offcpu", "title", "offcpu: off-CPU analysis", "version", version);
 	json_member_string(j, "instructions", instructions);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "mcp/call.h"
+#include "base/each.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -43,16 +44,8 @@ static void delete_folder(const char *folder)
 	g_rmdir(folder);
 }
 
-void recordings_free(struct recordings *r)
-{
-	if (!r)
-		return;
-	if (r->folder)
-		delete_folder(r->folder);
-	g_queue_clear_full(&r->paths, g_free);
-	g_free(r->folder);
-	g_free(r);
-}
+FREES(recordings_free, struct recordings, r, if (r->folder) delete_folder(r->folder);
+      g_queue_clear_full(&r->paths, g_free); g_free(r->folder))
 
 static char *make_folder(GError **error)
 {

@@ -117,8 +117,7 @@ static void on_progress(const char *token, unsigned seconds, unsigned total, voi
 	json_raw(&j, token, strlen(token));
 	JSON(&j, "progress", seconds, "total", total, "message", text);
 	json_object_end(&j);
-	json_object_end(&j);
-	g_string_append_c(out, '\n');
+	json_end(&j);
 	write_all(s, out);
 }
 

@@ -261,8 +261,7 @@ static void write_param(struct json *j, const struct param_kind *kind)
 {
 	static const char *const types[] = { "string", "integer", "boolean" };
 
-	json_key(j, kind->name);
-	json_object_begin(j);
+	json_member_object(j, kind->name);
 	JSON(j, "type", types[kind->type], "description", kind->help);
 	if (kind->type == PARAM_NUMBER) {
 		JSON(j, "minimum", kind->min, "maximum", kind->max);
@@ -277,18 +276,15 @@ static bool names_file(enum param param)
 
 static void write_input(struct json *j, const struct tool *tool, const struct tool_options *options)
 {
-	json_key(j, "inputSchema");
-	json_object_begin(j);
+	json_member_object(j, "inputSchema");
 	json_member_string(j, "type", "object");
-	json_key(j, "properties");
-	json_object_begin(j);
+	json_member_object(j, "properties");
 	for (const enum param *param = tool->params; *param != PARAM_COUNT; param++)
 		if (!options->of_history || !names_file(*param))
 			write_param(j, &param_kinds[*param]);
 	json_object_end(j);
 	if (tool->required) {
-		json_key(j, "required");
-		json_array_begin(j);
+		json_member_array(j, "required");
 		for (unsigned param = 0; param < PARAM_COUNT; param++)
 			if (tool->required & BIT(param))
 				json_string(j, param_kinds[param].name);
@@ -304,8 +300,7 @@ static void write_tool(struct json *j, const struct tool *tool, const struct too
 	write_input(j, tool, options);
 	json_key(j, "outputSchema");
 	json_raw(j, tool->schema, strlen(tool->schema));
-	json_key(j, "annotations");
-	json_object_begin(j);
+	json_member_object(j, "annotations");
 	JSON(j, "readOnlyHint", (bool)(!tool->records), "destructiveHint", (bool)false);
 	JSON(j, "idempotentHint", (bool)(!tool->records), "openWorldHint", (bool)false);
 	json_object_end(j);

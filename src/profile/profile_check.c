@@ -9,17 +9,6 @@
 
 G_DEFINE_QUARK(profile-file-error, profile_file_error)
 
-bool profile_damaged(GError **error, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	g_autofree char *message = g_strdup_vprintf(format, ap);
-	va_end(ap);
-	g_set_error_literal(error, PROFILE_FILE_ERROR, PROFILE_FILE_ERROR_DAMAGED, message);
-	return false;
-}
-
 /* Adds to a total that must fit in 63 bits, so that SQL can sum it too. */
 static bool total(uint64_t *into, uint64_t value)
 {

@@ -28,16 +28,7 @@
 #define HEADER_USER_VERSION 60
 #define HEADER_APPLICATION_ID 68
 
-static bool G_GNUC_PRINTF(3, 4) fail(GError **error, enum profile_file_error code, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	g_autofree char *message = g_strdup_vprintf(format, ap);
-	va_end(ap);
-	g_set_error_literal(error, PROFILE_FILE_ERROR, (int)code, message);
-	return false;
-}
+#define fail(error, code, ...) refuse(error, PROFILE_FILE_ERROR, code, __VA_ARGS__)
 
 static uint32_t header_u32(const unsigned char *bytes, size_t at)
 {

@@ -4,12 +4,14 @@
 
 #include <sqlite3.h>
 
+#include "base/refuse.h"
+#include "profile/profile_file.h"
 #include "profile/profile_schema.h"
 
 /* Inside the profile layer: what the writer's and the reader's two halves share. */
 
-/* Sets *error to PROFILE_FILE_ERROR_DAMAGED with that sentence; false. */
-bool profile_damaged(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* Sets *error with that sentence; false. */
+#define profile_damaged(error, ...) refuse(error, PROFILE_FILE_ERROR, PROFILE_FILE_ERROR_DAMAGED, __VA_ARGS__)
 
 /*
  * Insert every row of p into the empty tables: those of its threads and their states, and all others.  They return

@@ -145,24 +145,30 @@ static void place_wait(struct slice_cell *wait, uint64_t start_ns, uint64_t begi
 	wait->before_ns = wait->is_crossing ? begin_ns - start_ns : 0;
 }
 
+/* All of slice i of `cells`, into that one, which begins with slice `begin` of this length. */
+static void move_cells(struct slice_builder *b, const GPtrArray *cells, guint i, guint into, guint begin)
+{
+	const GByteArray *bytes = cells->pdata[i];
+	struct cursor from = { 0 };
+	struct slice_cell cell;
+
+	if (bytes)
+		from = cursor_of(bytes->data, bytes->len);
+	while (cursor_left(&from) && slice_cell_get(&from, 0, &cell)) {
+		if (cell.is_crossing)
+			place_wait(&cell, i * b->length_ns - cell.before_ns, begin * b->length_ns);
+		put(b, into, &cell);
+	}
+}
+
 static void double_length(struct slice_builder *b)
 {
 	GPtrArray *old = b->cells;
 
 	b->cells = g_ptr_array_new_with_free_func(free_bytes);
 	b->bytes = 0;
-	EACH_POINTER(i, const GByteArray, bytes, old) {
-		struct cursor from = { 0 };
-		struct slice_cell cell;
-
-		if (bytes)
-			from = cursor_of(bytes->data, bytes->len);
-		while (cursor_left(&from) && slice_cell_get(&from, 0, &cell)) {
-			if (cell.is_crossing)
-				place_wait(&cell, i * b->length_ns - cell.before_ns, i / 2 * 2 * b->length_ns);
-			put(b, i / 2, &cell);
-		}
-	}
+	for (guint i = 0; i < old->len; i++)
+		move_cells(b, old, i, i / 2, i / 2 * 2);
 	b->length_ns *= 2;
 	g_ptr_array_unref(old);
 	merge_all(b);
@@ -355,19 +361,8 @@ static bool needs_fit(const struct finishing *f)
 /* A wait that ends with the window ends in its last slice, not in one that would begin then. */
 static void close_window(struct slice_builder *b, uint32_t cnt)
 {
-	for (guint i = cnt; cnt && i < b->cells->len; i++) {
-		const GByteArray *bytes = b->cells->pdata[i];
-		struct cursor from = { 0 };
-		struct slice_cell cell;
-
-		if (bytes)
-			from = cursor_of(bytes->data, bytes->len);
-		while (cursor_left(&from) && slice_cell_get(&from, 0, &cell)) {
-			if (cell.is_crossing)
-				place_wait(&cell, i * b->length_ns - cell.before_ns, (cnt - 1) * b->length_ns);
-			put(b, cnt - 1, &cell);
-		}
-	}
+	for (guint i = cnt; cnt && i < b->cells->len; i++)
+		move_cells(b, b->cells, i, cnt - 1, cnt - 1);
 	if (b->cells->len > cnt)
 		g_ptr_array_set_size(b->cells, (gint)cnt);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/each.h"
 #include "base/hash.h"
 #include "base/order.h"
 
@@ -22,19 +23,10 @@ struct tasks *tasks_new(enum tasks_kind kind, uint32_t pid)
 	return t;
 }
 
-void tasks_free(struct tasks *t)
-{
-	if (!t)
-		return;
-	for (guint i = 0; i < t->rows->len; i++)
-		g_free((void *)(uintptr_t)g_array_index(t->rows, struct task_row, i).frames);
-	g_array_unref(t->rows);
-	g_array_unref(t->when);
-	g_array_unref(t->cells);
-	g_string_chunk_free(t->strings);
-	g_hash_table_unref(t->index);
-	g_free(t);
-}
+FREES(tasks_free, struct tasks, t,
+      EACH_ROW(i, const struct task_row, row, t->rows) g_free((void *)(uintptr_t)row->frames);
+      g_array_unref(t->rows); g_array_unref(t->when); g_array_unref(t->cells); g_string_chunk_free(t->strings);
+      g_hash_table_unref(t->index))
 
 GPtrArray *tasks_list_new(void)
 {

@@ -12,6 +12,11 @@ static struct curl_library library;
 static bool is_there;
 static char *why;
 
+#define CURL_FUNCTIONS(X)                                                                                      \
+	X(easy_init, curl_easy_init) X(easy_cleanup, curl_easy_cleanup) X(easy_reset, curl_easy_reset)         \
+	X(setopt, curl_easy_setopt) X(perform, curl_easy_perform) X(getinfo, curl_easy_getinfo)                \
+	X(strerror, curl_easy_strerror) X(slist_append, curl_slist_append) X(slist_free_all, curl_slist_free_all)
+
 #ifdef OFFCPU_STATIC
 /*
  * It is linked in.  Names are asked of /etc/hosts and DNS alone: other services that nsswitch.conf names are libraries
@@ -19,17 +24,9 @@ static char *why;
  */
 static bool load(void)
 {
-	library = (struct curl_library){
-		.easy_init = curl_easy_init,
-		.easy_cleanup = curl_easy_cleanup,
-		.easy_reset = curl_easy_reset,
-		.setopt = curl_easy_setopt,
-		.perform = curl_easy_perform,
-		.getinfo = curl_easy_getinfo,
-		.strerror = curl_easy_strerror,
-		.slist_append = curl_slist_append,
-		.slist_free_all = curl_slist_free_all,
-	};
+#define X(member, function) library.member = function;
+	CURL_FUNCTIONS(X)
+#undef X
 	if (__nss_configure_lookup("hosts", "files dns") != 0 || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		why = g_strdup("libcurl cannot be set up");
 	return !why;
@@ -41,15 +38,9 @@ static bool load(void)
 	CURLcode (*global_init)(long flags);
 	const struct late_function functions[] = {
 		{ "curl_global_init", &global_init },
-		{ "curl_easy_init", &library.easy_init },
-		{ "curl_easy_cleanup", &library.easy_cleanup },
-		{ "curl_easy_reset", &library.easy_reset },
-		{ "curl_easy_setopt", &library.setopt },
-		{ "curl_easy_perform", &library.perform },
-		{ "curl_easy_getinfo", &library.getinfo },
-		{ "curl_easy_strerror", &library.strerror },
-		{ "curl_slist_append", &library.slist_append },
-		{ "curl_slist_free_all", &library.slist_free_all },
+#define X(member, function) { #function, &library.member },
+		CURL_FUNCTIONS(X)
+#undef X
 	};
 	g_autofree char *lack = late_library(names, functions, G_N_ELEMENTS(functions));
 

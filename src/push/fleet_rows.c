@@ -9,17 +9,6 @@
 
 #define THREAD_FLAGS (THREAD_KERNEL | THREAD_OPEN_AT_START | THREAD_OPEN_AT_END | THREAD_EXITED | THREAD_EXECED)
 
-bool fleet_bad(GError **error, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	if (error && !*error)
-		*error = g_error_new_valist(PUSH_ERROR, PUSH_ERROR_FAILED, format, ap);
-	va_end(ap);
-	return false;
-}
-
 static GHashTable *index_new(void)
 {
 	return g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);

@@ -3,7 +3,9 @@
 #define PUSH_FLEET_ROWS_H
 
 #include "base/cursor.h"
+#include "base/refuse.h"
 #include "profile/profile.h"
+#include "push/http.h"
 
 /* Inside of fleet.c: rows of an answer into a profile. */
 
@@ -75,7 +77,8 @@ struct fleet_places {
 char *fleet_fill_in(const char *sql, const struct fleet_places *places);	/* for g_free() */
 
 /* The parts of fleet_rows.c that fleet_stacks.c needs, too. */
-bool fleet_bad(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* False with a sentence, but for the first one that was said. */
+#define fleet_bad(error, ...) ((error) && *(error) ? false : refuse(error, PUSH_ERROR, PUSH_ERROR_FAILED, __VA_ARGS__))
 void fleet_text(struct cursor *c, GString *ret);	/* replaced; cut at what a profile's string may be */
 bool fleet_room(const struct fleet *f, GError **error);
 void fleet_note(GHashTable *table, uint64_t id, uint32_t index);

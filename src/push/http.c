@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/each.h"
 #include "base/refuse.h"
 #include "base/version.h"
 
@@ -80,15 +81,7 @@ struct http *http_new(const struct http_options *options, GError **error)
 	return h;
 }
 
-void http_free(struct http *h)
-{
-	if (!h)
-		return;
-	h->curl->easy_cleanup(h->handle);
-	g_free(h->ca_path);
-	g_free(h->user_agent);
-	g_free(h);
-}
+FREES(http_free, struct http, h, h->curl->easy_cleanup(h->handle); g_free(h->ca_path); g_free(h->user_agent))
 
 void http_cancel(struct http *h)
 {

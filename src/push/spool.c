@@ -173,16 +173,7 @@ struct spool *spool_open(const struct spool_options *o, GError **error)
 	return s;
 }
 
-void spool_close(struct spool *s)
-{
-	if (!s)
-		return;
-	if (s->lock >= 0)
-		close(s->lock);
-	g_ptr_array_unref(s->files);
-	g_free(s->dir);
-	g_free(s);
-}
+FREES(spool_close, struct spool, s, if (s->lock >= 0) close(s->lock); g_ptr_array_unref(s->files); g_free(s->dir))
 
 void spool_bound(struct spool *s)
 {

@@ -5,32 +5,17 @@
 #include <string.h>
 
 #include "analyse/reason/reasons.h"
+#include "base/refuse.h"
 #include "explain/text.h"
 #include "store/line.h"
 
 #define LAST_DEFAULT_S 60
 
-static bool refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static bool refuse(GError **error, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	if (error)
-		*error = g_error_new_valist(SERVER_ERROR, SERVER_BAD_REQUEST, format, ap);
-	va_end(ap);
-	return false;
-}
+#define bad(error, ...) refuse(error, SERVER_ERROR, SERVER_BAD_REQUEST, __VA_ARGS__)
 
 static bool check_length(uint64_t ns, uint64_t max_ns, GError **error)
 {
-	g_autoptr(GString) asked = g_string_new(NULL), most = g_string_new(NULL);
-
-	if (ns <= max_ns)
-		return true;
-	text_duration(asked, ns);
-	text_duration(most, max_ns);
-	return refuse(error, "a range of %s is asked for, and at most %s are answered", asked->str, most->str);
+	return ns <= max_ns || bad(error, "a range of %s is asked for, and at most %s are answered", TEXT_NS(ns), TEXT_NS(max_ns));
 }
 
 bool ask_range(const struct request *r, const char *from_name, const char *to_name, const struct store_extent *extent,
@@ -42,7 +27,7 @@ bool ask_range(const struct request *r, const char *from_name, const char *to_na
 	    !request_number(r, to_name, G_MAXINT64, &to, error))
 		return false;
 	if (from > to)
-		return refuse(error, "%s is later than %s", from_name, to_name);
+		return bad(error, "%s is later than %s", from_name, to_name);
 	/* what lies outside of the history is empty, whatever its length */
 	ret->from_ns = CLAMP(from, extent->from_unix_ns, extent->to_unix_ns);
 	ret->to_ns = CLAMP(to, ret->from_ns, extent->to_unix_ns);
@@ -56,7 +41,7 @@ bool ask_last(const struct request *r, const struct store_extent *extent, struct
 	if (!request_number(r, "seconds", ASK_RANGE_MAX_NS / 1000000000, &seconds, error))
 		return false;
 	if (!seconds)
-		return refuse(error, "seconds=0: at least one second is wanted");
+		return bad(error, "seconds=0: at least one second is wanted");
 	ret->to_ns = extent->to_unix_ns;
 	ret->from_ns = MAX(extent->from_unix_ns, ret->to_ns - MIN(ret->to_ns, seconds * 1000000000));
 	return true;
@@ -68,9 +53,9 @@ static bool take_text(const struct request *r, const char *name, const char **re
 
 	*ret = text && *text ? text : NULL;
 	if (text && strlen(text) > ASK_TEXT_MAX_BYTES)
-		return refuse(error, "%s is longer than %d bytes", name, ASK_TEXT_MAX_BYTES);
+		return bad(error, "%s is longer than %d bytes", name, ASK_TEXT_MAX_BYTES);
 	if (text && !g_utf8_validate(text, -1, NULL))
-		return refuse(error, "%s is no UTF-8", name);
+		return bad(error, "%s is no UTF-8", name);
 	return true;
 }
 
@@ -94,9 +79,9 @@ bool ask_filter(const struct request *r, struct ask_filter *ret, GError **error)
 	ret->processes = NULL;
 	memcpy(ret->only, r->only, sizeof(ret->only));
 	if (ret->reason && !is_reason(ret->reason))
-		return refuse(error, "reason: no reason has that name; known are %s", reason_names());
+		return bad(error, "reason: no reason has that name; known are %s", reason_names());
 	if (!query_check(&(struct query){ .grep = ret->grep }, &why))
-		return refuse(error, "grep: %s", why->message);
+		return bad(error, "grep: %s", why->message);
 	return true;
 }
 
@@ -144,7 +129,7 @@ struct selection *ask_select(const struct ask_filter *f, const struct profile *p
 	struct selection *s = selection_new(p, &q, &why);
 
 	if (!s) {
-		refuse(error, "%s", why->message);
+		bad(error, "%s", why->message);
 		return NULL;
 	}
 	if (f->process || f->service || f->only[0] || f->only[1])
@@ -216,7 +201,7 @@ bool ask_word(const struct request *r, const char *name, const char *const *word
 		}
 	}
 	known = g_strjoinv(", ", (char **)words);
-	return refuse(error, "%s is none of %s", name, known);
+	return bad(error, "%s is none of %s", name, known);
 }
 
 bool ask_line(const struct request *r, const struct store_extent *extent, struct ask_line *ret, GError **error)
@@ -235,11 +220,11 @@ bool ask_line(const struct request *r, const struct store_extent *extent, struct
 	if (!step_ns)
 		step_ns = MAX(length_ns / (ASK_STEPS_MAX / 4), ASK_STEP_MIN_NS);
 	if (step_ns < ASK_STEP_MIN_NS)
-		return refuse(error, "step is below a second");
+		return bad(error, "step is below a second");
 	if (length_ns / step_ns >= ASK_STEPS_MAX)
-		return refuse(error, "step is too short for that range: at most %d steps are answered", ASK_STEPS_MAX);
+		return bad(error, "step is too short for that range: at most %d steps are answered", ASK_STEPS_MAX);
 	if (!series)
-		return refuse(error, "series=0: at least one is wanted");
+		return bad(error, "series=0: at least one is wanted");
 	ret->step_ns = step_ns;
 	ret->by = (enum store_by)chosen;
 	ret->series_max = (unsigned)series;

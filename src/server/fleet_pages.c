@@ -72,6 +72,13 @@ static bool give(struct answer *ret, GString *out, GError **error)
 	return true;
 }
 
+/* A route that is another function with these words. */
+#define ANSWERS(name, by, ...)                                                                                \
+	static bool name(const struct request *r, void *ctx, struct answer *ret, GError **error)              \
+	{                                                                                                     \
+		return by(r, ctx, __VA_ARGS__, ret, error);                                                   \
+	}
+
 /* --- what is asked for --- */
 
 struct fleet_asked {
@@ -192,10 +199,7 @@ static void append_link(GString *out, const struct fleet_asked *a, const char *h
 static void append_host(GString *out, const struct fleet_asked *a, const struct fleet_host_row *h)
 {
 	uint64_t silent_ns = a->now_ns > h->last_unix_ns ? a->now_ns - h->last_unix_ns : 0;
-	g_autoptr(GString) ago = g_string_new(NULL), lost = g_string_new(NULL);
 
-	text_duration(ago, silent_ns);
-	text_duration(lost, h->lost_ns);
 	g_string_append(out, silent_ns > SILENT_NS ? "<tr class=\"silent\"><td>" : "<tr><td>");
 	append_link(out, a, h->host);
 	g_string_append_printf(out, "</td><td class=\"n\">%.2f</td><td>", load_of(h));
@@ -210,7 +214,8 @@ static void append_host(GString *out, const struct fleet_asked *a, const struct 
 	g_string_append_printf(out,
 			       "</td><td class=\"n\">%s</td><td class=\"n\">%" PRIu64 "</td><td class=\"n\">%" PRIu64 "</td><td class=\"n\">%u</td>"
 			       "<td class=\"n\">%.2f%%</td><td class=\"n\">%s</td>",
-			       ago->str, h->windows, h->found_windows, h->cpus, cost_of(h), h->lost_ns ? lost->str : "0");
+			       TEXT_NS(silent_ns), h->windows, h->found_windows, h->cpus, cost_of(h),
+			       h->lost_ns ? TEXT_NS(h->lost_ns) : "0");
 	cell(out, h->version);
 	cell(out, h->kernel);
 	g_string_append(out, "</tr>\n");
@@ -344,15 +349,8 @@ static void write_report(const struct profile *p, const struct selection *select
 	json_report_within(out, p, selection, BODY_MAX_BYTES);
 }
 
-static bool answer_flame(const struct request *r, void *ctx, struct answer *ret, GError **error)
-{
-	return answer_range(r, ctx, true, write_flame, ret, error);
-}
-
-static bool answer_report(const struct request *r, void *ctx, struct answer *ret, GError **error)
-{
-	return answer_range(r, ctx, false, write_report, ret, error);
-}
+ANSWERS(answer_flame, answer_range, true, write_flame)
+ANSWERS(answer_report, answer_range, false, write_report)
 
 /* --- services --- */
 
@@ -431,15 +429,8 @@ static bool answer_services_as(const struct request *r, struct fleet_pages *f, b
 	return give(ret, out, error);
 }
 
-static bool answer_services(const struct request *r, void *ctx, struct answer *ret, GError **error)
-{
-	return answer_services_as(r, ctx, true, ret, error);
-}
-
-static bool answer_services_json(const struct request *r, void *ctx, struct answer *ret, GError **error)
-{
-	return answer_services_as(r, ctx, false, ret, error);
-}
+ANSWERS(answer_services, answer_services_as, true)
+ANSWERS(answer_services_json, answer_services_as, false)
 
 const struct route fleet_routes[] = {
 	{ "", "text/html; charset=utf-8", NULL, route_plain_csp, answer_page, ROUTE_GET },

@@ -187,6 +187,12 @@ static bool answer_part(const struct request *r, struct history *h, enum range_f
 	       ask_filter(r, &part.of.filter, error) && with_part(r, h, &part, form, write, ret, error);
 }
 
+#define ANSWERS_PART(name, form, write)                                                                       \
+	static bool name(const struct request *r, void *ctx, struct answer *ret, GError **error)              \
+	{                                                                                                     \
+		return answer_part(r, ctx, form, write, ret, error);                                          \
+	}
+
 /* Routes */
 
 static bool answer_page(const struct request *r, void *ctx, struct answer *ret, GError **error)
@@ -342,10 +348,7 @@ static bool write_summary(const struct part *part, struct answer *ret, GString *
 	return true;
 }
 
-static bool answer_summary(const struct request *r, void *ctx, struct answer *ret, GError **error)
-{
-	return answer_part(r, ctx, RANGE_PLAIN, write_summary, ret, error);
-}
+ANSWERS_PART(answer_summary, RANGE_PLAIN, write_summary)
 
 static bool write_report(const struct part *part, struct answer *ret, GString *out, GError **error)
 {
@@ -353,10 +356,7 @@ static bool write_report(const struct part *part, struct answer *ret, GString *o
 	return true;
 }
 
-static bool answer_report(const struct request *r, void *ctx, struct answer *ret, GError **error)
-{
-	return answer_part(r, ctx, RANGE_PLAIN, write_report, ret, error);
-}
+ANSWERS_PART(answer_report, RANGE_PLAIN, write_report)
 
 static enum weight weight_of(const struct profile *p)
 {
@@ -372,10 +372,7 @@ static bool write_flame(const struct part *part, struct answer *ret, GString *ou
 	return true;
 }
 
-static bool answer_flame(const struct request *r, void *ctx, struct answer *ret, GError **error)
-{
-	return answer_part(r, ctx, RANGE_WITH_OBJECTS, write_flame, ret, error);
-}
+ANSWERS_PART(answer_flame, RANGE_WITH_OBJECTS, write_flame)
 
 /* What of it is followed within this host. */
 static GPtrArray *follow(const struct part *part, const char *service)
@@ -426,15 +423,8 @@ static bool write_services_json(const struct part *part, struct answer *ret, GSt
 	return true;
 }
 
-static bool answer_services(const struct request *r, void *ctx, struct answer *ret, GError **error)
-{
-	return answer_part(r, ctx, RANGE_PLAIN, write_services, ret, error);
-}
-
-static bool answer_services_json(const struct request *r, void *ctx, struct answer *ret, GError **error)
-{
-	return answer_part(r, ctx, RANGE_PLAIN, write_services_json, ret, error);
-}
+ANSWERS_PART(answer_services, RANGE_PLAIN, write_services)
+ANSWERS_PART(answer_services_json, RANGE_PLAIN, write_services_json)
 
 /* A sink that refuses what is more than an answer may have. */
 static bool put_bounded(void *ctx, const void *bytes, gsize len_bytes, GError **error)

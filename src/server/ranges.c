@@ -2,6 +2,7 @@
 #include "server/ranges.h"
 
 #include "analyse/locks.h"
+#include "base/each.h"
 
 #define KEPT_MAX 8
 #define KEPT_MAX_US (600 * G_USEC_PER_SEC)	/* by then the store may have dropped what it was made of */
@@ -41,18 +42,9 @@ struct ranges *ranges_new(const char *dir, range_read_fn read, gsize max_bytes)
 	return r;
 }
 
-void ranges_free(struct ranges *r)
-{
-	if (!r)
-		return;
-	for (guint i = 0; i < r->entries->len; i++)
-		entry_free(g_ptr_array_index(r->entries, i));
-	g_ptr_array_unref(r->entries);
-	g_cond_clear(&r->is_read);
-	g_mutex_clear(&r->lock);
-	g_free(r->dir);
-	g_free(r);
-}
+FREES(ranges_free, struct ranges, r,
+      for (guint i = 0; i < r->entries->len; i++) entry_free(g_ptr_array_index(r->entries, i));
+      g_ptr_array_unref(r->entries); g_cond_clear(&r->is_read); g_mutex_clear(&r->lock); g_free(r->dir))
 
 static struct entry *find(const struct ranges *r, uint64_t from_ns, uint64_t to_ns, enum range_form form)
 {

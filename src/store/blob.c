@@ -6,17 +6,6 @@
 
 G_DEFINE_QUARK(store-error, store_error)
 
-bool store_fail(GError **error, enum store_error code, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	if (error)
-		*error = g_error_new_valist(STORE_ERROR, (int)code, format, ap);
-	va_end(ap);
-	return false;
-}
-
 void *blob_pack(const GByteArray *plain, int level, size_t *ret_bytes)
 {
 	size_t room = ZSTD_compressBound(plain->len);

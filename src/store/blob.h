@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/cursor.h"
+#include "base/refuse.h"
 
 /*
  * Numbers as bytes, and bytes packed by zstd (docs/history.md).  Rows of a table are written column by column, so that
@@ -190,6 +191,6 @@ enum store_error {
 };
 
 /* Sets *error; false. */
-bool store_fail(GError **error, enum store_error code, const char *format, ...) G_GNUC_PRINTF(3, 4);
+#define store_fail(error, code, ...) refuse(error, STORE_ERROR, code, __VA_ARGS__)
 
 #endif

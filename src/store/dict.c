@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/each.h"
 #include "store/blob.h"
 
 #define DICT_VERSION 1
@@ -18,7 +19,8 @@
 #define NS(type, member)                                                                                        \
 	{ .of = DICT_TABLES, .own = PLACE_OF(dict_##type, member, NS), .model = PLACE(type, member) }
 #define TEXT(type, member, ...)                                                                                 \
-	{ .of = DICT_STRINGS, .plus_1 = true, .own = PLACE(dict_##type, member), .model = PLACE(type, member), __VA_ARGS__ }
+	{ .of = DICT_STRINGS, .plus_1 = true, .own = PLACE(dict_##type, member), .model = PLACE(type, member),  \
+	  __VA_ARGS__ }
 #define NODE(type, member)                                                                                      \
 	{ .of = DICT_NODES, .is_near = true, .own = PLACE(dict_##type, member), .model = PLACE(type, member) }
 #define OWN(type, member, of_, ...) { .of = of_, .own = PLACE(dict_##type, member), __VA_ARGS__ }
@@ -89,7 +91,8 @@ static bool is_right_object(struct dict *d, guint i)
 	return DICT_GET(d, DICT_OBJECTS, struct dict_object, i)->bits >> 1 < OBJECT_KIND_COUNT;
 }
 
-#define TABLE(type) .row_bytes = sizeof(struct dict_##type), .columns = type##_columns, .cnt = G_N_ELEMENTS(type##_columns)
+#define TABLE(type)                                                                                     \
+	.row_bytes = sizeof(struct dict_##type), .columns = type##_columns, .cnt = G_N_ELEMENTS(type##_columns)
 
 static const struct {
 	gsize row_bytes;
@@ -130,16 +133,9 @@ struct dict *dict_new(void)
 	return d;
 }
 
-void dict_free(struct dict *d)
-{
-	if (!d)
-		return;
-	g_ptr_array_unref(d->strings);
-	for (unsigned i = DICT_STRINGS + 1; i < DICT_TABLES; i++)
-		g_array_unref(d->rows[i]);
-	g_ptr_array_unref(d->held);
-	g_free(d);
-}
+FREES(dict_free, struct dict, d, g_ptr_array_unref(d->strings);
+      for (unsigned i = DICT_STRINGS + 1; i < DICT_TABLES; i++) g_array_unref(d->rows[i]);
+      g_ptr_array_unref(d->held))
 
 struct dict_size dict_size_of(const struct dict *d)
 {
@@ -232,7 +228,8 @@ static void decode_strings(struct dict *d, struct cursor *c)
 	}
 }
 
-static uint64_t get_number(const struct dict *d, struct cursor *c, const struct dict_column *col, guint i, uint64_t *next)
+static uint64_t get_number(const struct dict *d, struct cursor *c, const struct dict_column *col, guint i,
+			   uint64_t *next)
 {
 	const uint64_t cnt = col->of == DICT_TABLES ? 0 : (uint64_t)dict_cnt(d, col->of) + col->plus_1;
 

@@ -92,11 +92,13 @@ uint32_t dict_map_node(struct dict_map *m, uint32_t node)
 
 	if (!node)
 		return 0;
-	for (uint32_t at = node; at && !m->ids[DICT_NODES][at]; at = DICT_GET(m->d, DICT_NODES, struct dict_node, at)->parent)
+	for (uint32_t at = node; at && !m->ids[DICT_NODES][at];
+	     at = DICT_GET(m->d, DICT_NODES, struct dict_node, at)->parent)
 		path[cnt++] = at;
 	while (cnt--) {
 		const struct dict_node *n = DICT_GET(m->d, DICT_NODES, struct dict_node, path[cnt]);
-		uint32_t own = profile_node(m->to, n->parent ? m->ids[DICT_NODES][n->parent] - 1 : 0, dict_map_frame(m, n->frame));
+		uint32_t parent = n->parent ? m->ids[DICT_NODES][n->parent] - 1 : 0;
+		uint32_t own = profile_node(m->to, parent, dict_map_frame(m, n->frame));
 
 		if (n->end != STACK_NONE)
 			profile_stack_end(m->to, own, (enum stack_end)n->end);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "store/dict.h"
 
+#include "base/each.h"
 #include "profile/id_index.h"
 #include "profile/profile_map.h"
 #include "store/blob.h"
@@ -20,16 +21,8 @@ const struct dict *dict_writer_dict(const struct dict_writer *w)
 	return w->d;
 }
 
-void dict_writer_free(struct dict_writer *w)
-{
-	if (!w)
-		return;
-	dict_free(w->d);
-	profile_free(w->p);
-	for (unsigned i = 0; i < DICT_TABLES; i++)
-		id_index_free(w->index[i]);
-	g_free(w);
-}
+FREES(dict_writer_free, struct dict_writer, w, dict_free(w->d); profile_free(w->p);
+      for (unsigned i = 0; i < DICT_TABLES; i++) id_index_free(w->index[i]))
 
 static bool same_string(const void *ctx, const void *key, uint32_t id)
 {
@@ -82,11 +75,11 @@ static void take_row(struct dict_writer *w, enum dict_table table, const void *m
 
 	for (unsigned i = 0; i < cnt; i++) {
 		const struct dict_column *c = &columns[i];
+		const void *at = (const char *)model + c->model.at;
 
 		if (c->model.bytes)
 			column_set(&c->own, ret_row,
-				   c->of == DICT_STRINGS ? dict_writer_string(w, *(const char *const *)((const char *)model +
-													 c->model.at))
+				   c->of == DICT_STRINGS ? dict_writer_string(w, *(const char *const *)at)
 							 : column_value(&c->model, model));
 	}
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/each.h"
 #include "base/order.h"
 #include "store/blob.h"
 
@@ -21,14 +22,8 @@ struct line_sums *line_sums_new(void)
 	return s;
 }
 
-void line_sums_free(struct line_sums *s)
-{
-	if (!s)
-		return;
-	for (unsigned by = 0; by < STORE_BY_CNT; by++)
-		g_hash_table_unref(s->groups[by]);
-	g_free(s);
-}
+FREES(line_sums_free, struct line_sums, s,
+      for (unsigned by = 0; by < STORE_BY_CNT; by++) g_hash_table_unref(s->groups[by]))
 
 static uint64_t sum(uint64_t a, uint64_t b)
 {

@@ -102,7 +102,8 @@ static uint32_t *get_nodes(struct dict_map *m, struct cursor *c, struct profile 
 	*ret_cnt = blob_get_cnt(c, PACK_ROWS_MAX);
 	own = g_new0(uint32_t, *ret_cnt + 1);
 	for (uint32_t i = 0; i < *ret_cnt && !c->bad; i++) {
-		uint32_t waker = blob_get_id(c, dict_cnt(dict_map_dict(m), DICT_WAKERS)), back = blob_get_id(c, (uint64_t)i + 1);
+		uint32_t waker = blob_get_id(c, dict_cnt(dict_map_dict(m), DICT_WAKERS)),
+			 back = blob_get_id(c, (uint64_t)i + 1);
 		struct chain_node node = { .next = back ? own[i - back] + 1 : 0 };
 
 		node.end = (uint8_t)blob_get(c, CHAIN_END_COUNT - 1);

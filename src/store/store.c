@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/each.h"
 #include "base/order.h"
 #include "store/blob.h"
 #include "store/chains.h"
@@ -546,17 +547,7 @@ bool store_add_gap(struct store *s, uint64_t from_unix_ns, uint64_t to_unix_ns, 
 	return false;
 }
 
-void store_close(struct store *s)
-{
-	if (!s)
-		return;
-	for (int tier = TIER_WINDOW; tier < TIER_CNT; tier++)
-		drop(s, (enum store_tier)tier);
-	for (int tier = TIER_WINDOW; tier < TIER_HOUR; tier++)
-		g_array_unref(s->pending[tier]);
-	if (s->lock >= 0)
-		close(s->lock);
-	g_queue_clear_full(&s->warnings, g_free);
-	g_free(s->dir);
-	g_free(s);
-}
+FREES(store_close, struct store, s,
+      for (int tier = TIER_WINDOW; tier < TIER_CNT; tier++) drop(s, (enum store_tier)tier);
+      for (int tier = TIER_WINDOW; tier < TIER_HOUR; tier++) g_array_unref(s->pending[tier]);
+      if (s->lock >= 0) close(s->lock); g_queue_clear_full(&s->warnings, g_free); g_free(s->dir))

@@ -372,8 +372,7 @@ bool answer_write(GString *out, struct answer *a, GError **error)
 
 		JSON_MEMBER(&j, "next", "options", words, "cursor", next, "pieces", paged - next);
 	}
-	json_object_end(&j);
-	g_string_append_c(out, '\n');
+	json_end(&j);
 	g_assert(out->len - from <= a->options->max_bytes);
 	return true;
 }

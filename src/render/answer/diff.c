@@ -131,10 +131,8 @@ static void write_row(struct difference *x, const char *key, enum diff_by by, co
 
 	json_object_begin(j);
 	JSON(j, "id", id_of(x, r), "name", r->name);
-	if (r->comm)
-		json_member_string(j, "comm", r->comm);
-	if (r->says)
-		json_member_string(j, "says", r->says);
+	json_member_text(j, "comm", r->comm);
+	json_member_text(j, "says", r->says);
 	json_member_string(j, "fate", r->fate == DIFF_ON_BOTH ? "both" : diff_fate_name(r->fate));
 	write_numbers(j, r);
 	if (by == DIFF_BY_STACK)

@@ -85,8 +85,7 @@ static void write_recording(const struct report *r)
 	json_member_string(j, "host", info->host);
 	if (info->filters && *info->filters)
 		json_member_string(j, "filters", info->filters);
-	if (info->imported)
-		json_member_string(j, "imported", info->imported);
+	json_member_text(j, "imported", info->imported);
 	if (info->history.windows) {
 		text_history(history, info);
 		json_member_string(j, "history", history->str);

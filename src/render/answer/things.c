@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/each.h"
 #include "render/json/parts.h"
 
 static void add(struct things *t, enum thing_kind kind, guint at, const char *prefix, const char *const *parts,
@@ -95,17 +96,9 @@ struct things *things_new(const struct profile *p, const struct explanation *e)
 	return t;
 }
 
-void things_free(struct things *t)
-{
-	if (!t)
-		return;
-	for (unsigned i = 0; i < THING_KIND_COUNT; i++)
-		g_ptr_array_unref(t->of_kind[i]);
-	g_hash_table_unref(t->by_id);
-	wait_groups_free(t->groups);
-	selection_free(t->awake);
-	g_free(t);
-}
+FREES(things_free, struct things, t,
+      for (unsigned i = 0; i < THING_KIND_COUNT; i++) g_ptr_array_unref(t->of_kind[i]);
+      g_hash_table_unref(t->by_id); wait_groups_free(t->groups); selection_free(t->awake))
 
 const struct headline *things_headline(const struct things *t, const struct thing *thing)
 {

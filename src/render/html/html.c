@@ -95,8 +95,7 @@ void html_about(const struct profile *p, const struct html_options *o, GPtrArray
 	JSON(&j, "selection", o->selection_text, "version", version_text(), "switches", info->switches);
 	JSON(&j, "sampled", (bool)profile_is_sampled(p), "onCpuHz", info->on_cpu_as_waits ? info->on_cpu_hz : 0);
 	json_member_bool(&j, "hasWakers", info->has_wakers);
-	if (info->rows_are)
-		json_member_string(&j, "rowsAre", info->rows_are);
+	json_member_text(&j, "rowsAre", info->rows_are);
 	if (html_has_longest(p))
 		json_member_bool(&j, "hasLongest", true);
 	json_member_bool(&j, "hasObjects", info->has_locks || info->has_objects);

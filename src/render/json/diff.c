@@ -59,8 +59,7 @@ static void write_stack(struct json *j, const char *key, const struct tree *t, u
 void diff_json_row(struct json *j, const struct diff_row *r)
 {
 	json_member_string(j, "name", r->name);
-	if (r->comm)
-		json_member_string(j, "comm", r->comm);
+	json_member_text(j, "comm", r->comm);
 	JSON(j, "fate", r->fate == DIFF_ON_BOTH ? "both" : diff_fate_name(r->fate), "is_tested", r->is_tested);
 	write_change(j, "time", &r->time, diff_percent(r));
 	write_change(j, "each", &r->each, diff_each_percent(r));
@@ -204,6 +203,5 @@ void diff_json(GString *out, struct diff *d, const struct diff_json_options *opt
 	JSON_ARRAY(&j, "conditions")
 		for (unsigned i = 0; i < options->conditions_cnt; i++)
 			diff_json_condition(&j, options->conditions[i], &options->results[i]);
-	json_object_end(&j);
-	g_string_append_c(out, '\n');
+	json_end(&j);
 }

@@ -64,8 +64,7 @@ static void write_by(struct json *j, const struct findings *f, const struct find
 	json_member_known(j, "tid", by->tid, by->tid && by->threads_cnt == 1 && !by->is_kind && !by->is_program);
 	json_member_uint(j, "blocked_ns", by->blocked_ns);
 	write_function(j, p, "function", by->frame);
-	if (by->place)
-		json_member_string(j, "place", by->place);
+	json_member_text(j, "place", by->place);
 	if (by->does_ns) {
 		JSON(j, "meanwhile", reason_name(by->does), "meanwhile_ns", by->does_ns, "off_cpu_ns", by->off_cpu_ns);
 		write_function(j, p, "meanwhile_function", by->does_frame);

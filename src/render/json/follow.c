@@ -25,6 +25,5 @@ void json_follow(GString *out, const GPtrArray *chains)
 			json_member_string(&j, "end", c->end);
 			json_object_end(&j);
 		}
-	json_object_end(&j);
-	g_string_append_c(out, '\n');
+	json_end(&j);
 }

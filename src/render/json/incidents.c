@@ -25,13 +25,11 @@ void json_incidents(GString *out, const GPtrArray *all, const char *dir)
 	struct json j;
 
 	json_begin(&j, out);
-	json_key(&j, "incidents");
-	json_array_begin(&j);
+	json_member_array(&j, "incidents");
 	for (guint i = all->len; i--;)
 		JSON_IN(&j, write_incident(&j, all->pdata[i], dir));
 	json_array_end(&j);
 	if (!all->len)
 		json_member_string(&j, "none", "nothing was put aside: alerts with keep do that, and offcpu agent --keep");
-	json_object_end(&j);
-	g_string_append_c(out, '\n');
+	json_end(&j);
 }

@@ -110,8 +110,7 @@ static void write_window(struct json *j, const struct profile_info *info)
 
 	json_member_object(j, "host");
 	JSON(j, "kernel", info->kernel, "cpus", info->cpus, "name", info->host);
-	if (info->scheduler)
-		json_member_string(j, "scheduler", info->scheduler);
+	json_member_text(j, "scheduler", info->scheduler);
 	json_object_end(j);
 
 	json_member_object(j, "recorder");
@@ -235,8 +234,7 @@ static void write_thread(struct json *j, const struct profile *p, uint32_t index
 	json_member_known(j, "pid", t->pid, ids);
 	json_member_known(j, "tid", t->tid, ids);
 	JSON(j, "comm", t->comm, "process", t->process);
-	if (t->service)
-		json_member_string(j, "service", t->service);
+	json_member_text(j, "service", t->service);
 	json_member_known(j, "start_ns", t->start_ns, account);
 	json_member_known(j, "observed_ns", thread_observed_ns(t), account);
 	json_member_known(j, "on_cpu_ns", t->on_cpu_ns, account);
@@ -360,8 +358,7 @@ static void write_context(struct json *j, const struct wait_writer *writer, uint
 	const struct wait_trace *trace = profile_trace_of(writer->p, wait);
 	const char *route = routes_of(writer->explanation->findings->routes, profile_wait(writer->p, wait)->user);
 
-	if (route)
-		json_member_string(j, "route", route);
+	json_member_text(j, "route", route);
 	if (!trace)
 		return;
 	JSON_MEMBER(j, "longest_trace", "trace_id", trace->trace, "span_id", trace->span, "start_ns", trace->start_ns,

@@ -97,6 +97,5 @@ void json_latency(GString *out, const struct request_line *l)
 	json_member_uint(&j, "not_counted", l->uncounted.others);
 	JSON_ROWS(&j, "requests", const struct request_series, row, l->series)
 		JSON_IN(&j, put_series(&j, l, row));
-	json_object_end(&j);
-	g_string_append_c(out, '\n');
+	json_end(&j);
 }

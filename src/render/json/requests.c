@@ -37,8 +37,7 @@ static void write_span(struct json *j, const struct profile *p, struct routes *r
 
 	json_member_uint(j, "request", s->func);
 	json_span(j, p, top);
-	if (route)
-		json_member_string(j, "route", route);
+	json_member_text(j, "route", route);
 	if (trace) {
 		JSON(j, "trace_id", trace, "span_id", span ? span : "");
 	}

@@ -37,8 +37,7 @@ void json_headlines(struct json *j, const char *key, const struct explanation *e
 	JSON_ROWS(j, key, const struct headline, row, e->headlines)
 		JSON_IN(j, write_headline(j, e->findings, row));
 	json_member_string(j, "little", e->little);
-	if (e->unseen)
-		json_member_string(j, "unseen", e->unseen);
+	json_member_text(j, "unseen", e->unseen);
 }
 
 static void member_if(struct json *j, const char *key, uint64_t ns)
@@ -249,7 +248,6 @@ void json_summary(GString *out, const struct profile *p, const struct selection 
 	write_processes(&j, f, selection);
 	write_top(&j, f, options);
 	write_losses(&j, p);
-	json_object_end(&j);
-	g_string_append_c(out, '\n');
+	json_end(&j);
 	explanation_free(e);
 }

@@ -73,8 +73,7 @@ void tasks_json(GString *out, const struct tasks *t)
 	json_begin(&j, out);
 	json_member_string(&j, "schema", "offcpu.tasks/1");
 	put_population(&j, t, NULL);
-	json_object_end(&j);
-	g_string_append_c(out, '\n');
+	json_end(&j);
 }
 
 void json_tasks(struct json *j, const struct profile *p, const struct selection *selection, const struct drain *drain)

@@ -94,8 +94,7 @@ void waitgraph_json(GString *out, const struct waitgraph *g)
 	JSON_ARRAY(&j, "knots")
 		for (guint i = 0; i < knots->len; i++)
 			JSON_IN(&j, write_knot(&j, g_ptr_array_index(knots, i)));
-	json_object_end(&j);
-	g_string_append_c(out, '\n');
+	json_end(&j);
 }
 
 static void write_part(struct json *j, const struct critical *c, uint32_t i)
@@ -167,6 +166,5 @@ void critical_json(GString *out, const struct critical *c)
 		for (uint32_t i = 0; i < c->graph->actors->rows->len; i++)
 			if (met[i])
 				JSON_IN(&j, write_node(&j, c->graph, i));
-	json_object_end(&j);
-	g_string_append_c(out, '\n');
+	json_end(&j);
 }

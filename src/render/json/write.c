@@ -54,6 +54,12 @@ void json_object_end(struct json *j)
 	end(j, '}');
 }
 
+void json_end(struct json *j)
+{
+	json_object_end(j);
+	g_string_append_c(j->out, '\n');
+}
+
 void json_array_begin(struct json *j)
 {
 	begin(j, '[');
@@ -223,6 +229,12 @@ void json_member_string(struct json *j, const char *key, const char *s)
 {
 	json_key(j, key);
 	json_string(j, s);
+}
+
+void json_member_text(struct json *j, const char *key, const char *s)
+{
+	if (s)
+		json_member_string(j, key, s);
 }
 
 void json_member_uint(struct json *j, const char *key, uint64_t n)

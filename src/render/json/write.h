@@ -43,8 +43,13 @@ void json_null(struct json *j);
 /* A value already written as JSON. */
 void json_raw(struct json *j, const char *text, gsize len);
 
+/* Of a whole document: the object, and a newline. */
+void json_end(struct json *j);
+
 /* key and value */
 void json_member_string(struct json *j, const char *key, const char *s);
+/* The same; nothing for NULL. */
+void json_member_text(struct json *j, const char *key, const char *s);
 void json_member_uint(struct json *j, const char *key, uint64_t n);
 /* Members of that name with the numbers in these members of *row. */
 #define JSON_UINTS(j, row, ...)                                                 \

@@ -142,6 +142,5 @@ void hist_json(GString *s, const char *what, uint64_t start_unix_ns, uint64_t du
 	JSON_ARRAY(&j, "histograms")
 		for (unsigned i = 0; i < rows_cnt; i++)
 			JSON_IN(&j, write_row(&j, &rows[i]));
-	json_object_end(&j);
-	g_string_append_c(s, '\n');
+	json_end(&j);
 }

@@ -64,6 +64,5 @@ void whatif_json(GString *s, const struct whatif *w)
 	member(&j, "handed_on", w->handed, 1e6);
 	member(&j, "other_waits", w->rest, 1e6);
 	json_object_end(&j);
-	json_object_end(&j);
-	g_string_append_c(s, '\n');
+	json_end(&j);
 }
