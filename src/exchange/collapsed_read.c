@@ -265,7 +265,5 @@ bool read_collapsed(struct source *source, const struct import_options *options,
 			ok = take_line(&im, line, len, &layout, &why) || import_skip(&im, &why);
 	}
 	ok = ok && !why;
-	if (why)
-		g_propagate_error(error, g_steal_pointer(&why));
-	return import_end(&im, ok, error);
+	return import_end(&im, ok, g_steal_pointer(&why), error);
 }

@@ -71,8 +71,10 @@ static bool has_waits(const struct profile *p)
 	return stopped_ns > all_ns / 2;
 }
 
-bool import_end(struct import *im, bool ok, GError **error)
+bool import_end(struct import *im, bool ok, GError *why, GError **error)
 {
+	if (why)
+		g_propagate_error(error, why);
 	if (ok && im->is_any_time && !has_waits(im->p))
 		im->p->info.rows_are = ROWS_SAMPLES;
 	g_hash_table_unref(im->threads);
@@ -210,6 +212,20 @@ bool import_single_wait(struct import *im, const struct wait *w, GError **error)
 	one.max_ns = wait_off_cpu_ns(w);
 	one.hist[profile_hist_slot(one.max_ns)] = 1;
 	return import_wait(im, &one, error);
+}
+
+bool import_samples(struct import *im, const GArray *samples, GError **error)
+{
+	if (samples->len > PROFILE_ROWS_MAX)
+		return refuse(error, EXCHANGE_ERROR, EXCHANGE_ERROR_TOO_MUCH, "it holds more samples than are read");
+	EACH_ROW(i, const struct import_sample, one, samples) {
+		const struct wait w = { .thread = one->thread, .state = '?', .user = one->user, .kernel = one->kernel,
+					.count = 1, .blocked_ns = one->ns };
+
+		if (!import_wait(im, &w, error))
+			return false;
+	}
+	return true;
 }
 
 bool import_time(const char *text, gsize len_bytes, uint64_t unit_ns, uint64_t *ret_ns)

@@ -36,8 +36,11 @@ char *import_line(struct import *im, struct source *source, gsize *ret_len_bytes
 /* All lines, each taken by the reader or skipped; false with `why`: it cannot go on. */
 typedef bool (*import_take_fn)(void *reader, char *line, GError **error);
 bool import_lines(struct import *im, struct source *source, import_take_fn take, void *reader, GError **why);
-/* Fails when nothing was read.  Called in any case, with ok false after a failure; gives ok back or fails. */
-bool import_end(struct import *im, bool ok, GError **error);
+/*
+ * Fails when nothing was read.  Called in any case, with ok false after a failure; gives ok back or fails.  why: of
+ * import_lines(), if anything, which becomes *error.
+ */
+bool import_end(struct import *im, bool ok, GError *why, GError **error);
 
 /* The thread with these ids (0: unknown) and name, made when new. */
 uint32_t import_thread(struct import *im, uint32_t pid, uint32_t tid, const char *comm);
@@ -68,6 +71,13 @@ bool import_is_kernel(const char *name, const char *module);
 bool import_wait(struct import *im, const struct wait *w, GError **error);
 /* The same of one wait whose duration is known: it counts, and is in maximum and histogram. */
 bool import_single_wait(struct import *im, const struct wait *w, GError **error);
+
+/* A sample of a profile of CPU time, which stands where a file has no waits. */
+struct import_sample {
+	uint32_t thread, user, kernel;
+	uint64_t ns;
+};
+bool import_samples(struct import *im, const GArray *samples, GError **error);
 
 /* A sentence; always false. */
 #define import_bad(error, ...) refuse(error, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD, __VA_ARGS__)

@@ -43,12 +43,6 @@ struct event {
 	uint64_t ns, period_ns;
 };
 
-/* On CPU for that long. */
-struct sample {
-	uint32_t thread, user, kernel;
-	uint64_t ns;
-};
-
 struct script {
 	struct import im;
 	GHashTable *states; /* uint64_t tid -> struct state */
@@ -57,7 +51,7 @@ struct script {
 	uint64_t first_ns, last_ns, missed_cnt, missed_ns;
 	uint64_t ended_cnt, endless_cnt; /* switch-outs with and without the switch-in that ends the wait */
 	bool sees_all; /* it is of the whole system */
-	GArray *samples; /* struct sample: for where there are no waits */
+	GArray *samples; /* struct import_sample: for where there are no waits */
 	GPtrArray *frames; /* char *: lines of the stack, innermost first */
 	char *head; /* the event's line, while its stack is read */
 	struct event event; /* of it; is_event: it is one */
@@ -427,7 +421,7 @@ static void take_waking(struct script *s, const struct event *e)
 
 static void take_cpu(struct script *s, const struct event *e)
 {
-	struct sample one = { .ns = e->period_ns };
+	struct import_sample one = { .ns = e->period_ns };
 
 	if (s->takes != EVENT_OTHER || s->samples->len > PROFILE_ROWS_MAX)
 		return;
@@ -546,20 +540,6 @@ static bool end_open_waits(struct script *s, GError **error)
 	return true;
 }
 
-static bool add_samples(struct script *s, GError **error)
-{
-	if (s->samples->len > PROFILE_ROWS_MAX)
-		return refuse(error, EXCHANGE_ERROR, EXCHANGE_ERROR_TOO_MUCH, "it holds more samples than are read");
-	EACH_ROW(i, const struct sample, one, s->samples) {
-		const struct wait w = { .thread = one->thread, .state = '?', .user = one->user, .kernel = one->kernel,
-					.count = 1, .blocked_ns = one->ns };
-
-		if (!import_wait(&s->im, &w, error))
-			return false;
-	}
-	return true;
-}
-
 /* With the last line read. */
 static bool end(struct script *s, GError **error)
 {
@@ -571,7 +551,7 @@ static bool end(struct script *s, GError **error)
 	if (s->takes == EVENT_OTHER && !s->samples->len)
 		return import_bad(error, "it is text of perf script, but with no event sched_switch, offcpu-time, cpu-clock or "
 				  "task-clock: " RECORD_ALL);
-	return s->takes != EVENT_OTHER || add_samples(s, error);
+	return s->takes != EVENT_OTHER || import_samples(&s->im, s->samples, error);
 }
 
 static void tell(struct script *s)
@@ -610,7 +590,7 @@ static void tell(struct script *s)
 bool read_perf_script(struct source *source, const struct import_options *options, struct profile *p, GError **error)
 {
 	struct script s = { .frames = g_ptr_array_new_with_free_func(g_free),
-			   .samples = g_array_new(FALSE, FALSE, sizeof(struct sample)),
+			   .samples = g_array_new(FALSE, FALSE, sizeof(struct import_sample)),
 			   .line = g_string_new(NULL) };
 	g_autoptr(GError) why = NULL;
 	bool ok;
@@ -621,12 +601,10 @@ bool read_perf_script(struct source *source, const struct import_options *option
 	     end(&s, &why);
 	if (ok)
 		tell(&s);
-	if (why)
-		g_propagate_error(error, g_steal_pointer(&why));
 	g_hash_table_unref(s.states);
 	g_ptr_array_unref(s.frames);
 	g_array_unref(s.samples);
 	g_string_free(s.line, TRUE);
 	g_free(s.head);
-	return import_end(&s.im, ok, error);
+	return import_end(&s.im, ok, g_steal_pointer(&why), error);
 }

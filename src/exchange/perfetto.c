@@ -68,11 +68,7 @@ static void write_process_tree(struct perfetto *w, const struct export_plan *pla
 		if (plan->selection && !plan->selection->threads[i])
 			continue;
 		append_process(w, t, seen);
-		g_string_truncate(w->b, 0);
-		wire_uint(w->b, TREE_THREAD_TID, t->tid);
-		wire_string(w->b, TREE_THREAD_NAME, t->comm);
-		wire_uint(w->b, TREE_THREAD_PID, t->pid);
-		wire_message(w->a, TREE_THREAD, w->b);
+		perfetto_append_thread(w->a, w->b, t->pid, t->tid, t->comm);
 	}
 	wire_message(w->packet, PACKET_PROCESS_TREE, w->a);
 	wire_uint(w->packet, PACKET_TIMESTAMP, w->p->info.start_ns);
@@ -81,36 +77,22 @@ static void write_process_tree(struct perfetto *w, const struct export_plan *pla
 
 static void intern(struct perfetto *w, GString *interned, unsigned field, uint64_t iid, const char *text)
 {
-	g_string_truncate(w->b, 0);
-	wire_uint(w->b, STRING_IID, iid);
-	wire_bytes(w->b, STRING_TEXT, text, strlen(text));
-	wire_message(interned, field, w->b);
-}
-
-/* Bytes, as they stand in the file. */
-static void intern_build_id(struct perfetto *w, GString *interned, uint64_t iid, const char *hex)
-{
-	uint8_t bytes[PROFILE_BUILD_ID_MAX_DIGITS / 2];
-	size_t cnt = hex_bytes(bytes, sizeof(bytes), hex);
-
-	g_string_truncate(w->b, 0);
-	wire_uint(w->b, STRING_IID, iid);
-	wire_bytes(w->b, STRING_TEXT, bytes, cnt);
-	wire_message(interned, INTERNED_BUILD_ID, w->b);
+	perfetto_intern(interned, w->b, field, iid, text, strlen(text));
 }
 
 static uint64_t mapping_iid(struct perfetto *w, GString *interned, const char *module)
 {
 	guint iid = module ? GPOINTER_TO_UINT(g_hash_table_lookup(w->mappings, module)) : 0;
 	const char *hex = module ? profile_build_id(w->p, module) : NULL;
+	uint8_t bytes[PROFILE_BUILD_ID_MAX_DIGITS / 2];
 
 	if (!module || iid)
 		return iid;
 	iid = g_hash_table_size(w->mappings) + 1;
 	g_hash_table_insert(w->mappings, (gpointer)module, GUINT_TO_POINTER(iid));
 	intern(w, interned, INTERNED_PATH, iid, module);
-	if (hex)
-		intern_build_id(w, interned, iid, hex);
+	if (hex)	/* bytes, as they stand in the file */
+		perfetto_intern(interned, w->b, INTERNED_BUILD_ID, iid, bytes, hex_bytes(bytes, sizeof(bytes), hex));
 	g_string_truncate(w->b, 0);
 	wire_uint(w->b, MAPPING_IID, iid);
 	wire_uint(w->b, MAPPING_BUILD_ID, hex ? iid : 0);
@@ -129,12 +111,7 @@ static void write_interned(struct perfetto *w)
 		uint64_t mapping = mapping_iid(w, interned, f->module);
 
 		intern(w, interned, INTERNED_FUNCTION_NAME, i + 1, frame_list_label(w->frames, i));
-		g_string_truncate(w->b, 0);
-		wire_uint(w->b, FRAME_IID, i + 1);
-		wire_uint(w->b, FRAME_FUNCTION, i + 1);
-		wire_uint(w->b, FRAME_MAPPING, mapping);
-		wire_uint_always(w->b, FRAME_PC, f->offset);
-		wire_message(interned, INTERNED_FRAME, w->b);
+		perfetto_intern_frame(interned, w->b, i + 1, mapping, f->offset);
 	}
 	wire_message(w->packet, PACKET_INTERNED, interned);
 	perfetto_append_defaults(w->packet, CLOCK_IS_MONOTONIC, w->p->info.rows_are);
@@ -250,33 +227,17 @@ static uint64_t track_of(struct perfetto *w, uint32_t thread, unsigned lane)
 	return track;
 }
 
-static void append_annotation(struct perfetto *w, const char *name, unsigned field, uint64_t value)
-{
-	g_string_truncate(w->b, 0);
-	wire_uint_always(w->b, field, value);
-	wire_string(w->b, ANNOTATION_NAME, name);
-	wire_message(w->a, EVENT_ANNOTATION, w->b);
-}
-
-static void append_text_annotation(struct perfetto *w, const char *name, const char *text)
-{
-	g_string_truncate(w->b, 0);
-	wire_string(w->b, ANNOTATION_TEXT, text);
-	wire_string(w->b, ANNOTATION_NAME, name);
-	wire_message(w->a, EVENT_ANNOTATION, w->b);
-}
-
 /* Whose it is; 0 and NULL: not known. */
 static void append_context(struct perfetto *w, uint32_t node, const char *trace, const char *span)
 {
 	g_autoptr(GString) route = g_string_new(NULL);
 
 	if (node && context_append_route(w->p, node, route))
-		append_text_annotation(w, "route", route->str);
+		perfetto_annotate_text(w->a, w->b, "route", route->str);
 	if (!trace)
 		return;
-	append_text_annotation(w, "trace_id", trace);
-	append_text_annotation(w, "span_id", span);
+	perfetto_annotate_text(w->a, w->b, "trace_id", trace);
+	perfetto_annotate_text(w->a, w->b, "span_id", span);
 }
 
 static void end_event(struct perfetto *w, unsigned type, uint64_t track, uint64_t ns, const char *category,
@@ -290,13 +251,13 @@ static void write_event(struct perfetto *w, uint64_t track, uint64_t ns, const s
 {
 	g_string_truncate(w->a, 0);
 	if (begun) {
-		append_annotation(w, "on_cpu_ns", ANNOTATION_UINT, begun->on_cpu_ns);
-		append_annotation(w, "blocked_ns", ANNOTATION_UINT, begun->blocked_ns);
-		append_annotation(w, "runnable_ns", ANNOTATION_UINT, begun->runnable_ns);
-		append_annotation(w, "preempted_ns", ANNOTATION_UINT, begun->preempted_ns);
+		perfetto_annotate(w->a, w->b, "on_cpu_ns", ANNOTATION_UINT, begun->on_cpu_ns);
+		perfetto_annotate(w->a, w->b, "blocked_ns", ANNOTATION_UINT, begun->blocked_ns);
+		perfetto_annotate(w->a, w->b, "runnable_ns", ANNOTATION_UINT, begun->runnable_ns);
+		perfetto_annotate(w->a, w->b, "preempted_ns", ANNOTATION_UINT, begun->preempted_ns);
 		if (begun->flags & OFFCPU_SPAN_THROWN)
-			append_annotation(w, "thrown", ANNOTATION_BOOL, true);
-		append_annotation(w, "sampled", ANNOTATION_BOOL, !(begun->flags & OFFCPU_SPAN_SLOWEST));
+			perfetto_annotate(w->a, w->b, "thrown", ANNOTATION_BOOL, true);
+		perfetto_annotate(w->a, w->b, "sampled", ANNOTATION_BOOL, !(begun->flags & OFFCPU_SPAN_SLOWEST));
 		append_context(w, begun->context, begun->trace, begun->trace_span);
 	}
 	end_event(w, begun ? EVENT_IS_BEGIN : EVENT_IS_END, track, ns, "request",
@@ -374,13 +335,13 @@ static void write_longest_of(struct perfetto *w, uint32_t row, GHashTable *by_ti
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	g_string_truncate(w->a, 0);
-	append_annotation(w, "longest_of", ANNOTATION_UINT, wait->count);
+	perfetto_annotate(w->a, w->b, "longest_of", ANNOTATION_UINT, wait->count);
 	if (object) {
 		object_text(text, object);
-		append_text_annotation(w, "for", text->str);
+		perfetto_annotate_text(w->a, w->b, "for", text->str);
 	}
 	if (waker)
-		append_text_annotation(w, "woken_by", waker_name(waker));
+		perfetto_annotate_text(w->a, w->b, "woken_by", waker_name(waker));
 	append_context(w, wait->user, trace ? trace->trace : NULL, trace ? trace->span : NULL);
 	end_event(w, EVENT_IS_BEGIN, track, start_ns, "wait", state_text(wait->state));
 	if (by)

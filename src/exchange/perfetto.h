@@ -79,7 +79,18 @@ struct perfetto_sample {
 };
 void perfetto_put_sample(GString *packet, const struct perfetto_sample *s);
 
-/* Another clock of a ClockSnapshot, and what it showed; scratch: of the caller, its text is lost. */
+/* Parts of messages; scratch: of the caller, its text is lost. */
+
+/* A thread of a process tree. */
+void perfetto_append_thread(GString *tree, GString *scratch, uint32_t pid, uint32_t tid, const char *comm);
+/* Annotations of an event; of a text nothing where it is NULL or "". */
+void perfetto_annotate(GString *event, GString *scratch, const char *name, unsigned field, uint64_t value);
+void perfetto_annotate_text(GString *event, GString *scratch, const char *name, const char *text);
+/* A text, or other bytes, by a number. */
+void perfetto_intern(GString *interned, GString *scratch, unsigned field, uint64_t iid, const void *text, size_t bytes);
+/* The same of a frame, whose function has the frame's number. */
+void perfetto_intern_frame(GString *interned, GString *scratch, uint64_t iid, uint64_t mapping, uint64_t pc);
+/* Another clock of a ClockSnapshot, and what it showed. */
 void perfetto_append_clock(GString *snapshot, GString *scratch, unsigned clock, uint64_t ns);
 
 /*

@@ -148,11 +148,7 @@ static void write_thread(struct perfetto_events *w, uint32_t pid, uint32_t tid, 
 {
 	g_string_truncate(w->a, 0);
 	append_process(w, pid, comm);
-	g_string_truncate(w->b, 0);
-	wire_uint(w->b, TREE_THREAD_TID, tid);
-	wire_string(w->b, TREE_THREAD_NAME, comm);
-	wire_uint(w->b, TREE_THREAD_PID, pid);
-	wire_message(w->a, TREE_THREAD, w->b);
+	perfetto_append_thread(w->a, w->b, pid, tid, comm);
 	wire_message(w->packet, PACKET_PROCESS_TREE, w->a);
 	end_packet(w);
 }
@@ -338,24 +334,6 @@ static void write_sample(struct perfetto_events *w, const struct wait_event *e, 
 	end_packet(w);
 }
 
-static void append_number(struct perfetto_events *w, const char *name, uint64_t value)
-{
-	g_string_truncate(w->b, 0);
-	wire_uint_always(w->b, ANNOTATION_UINT, value);
-	wire_string(w->b, ANNOTATION_NAME, name);
-	wire_message(w->a, EVENT_ANNOTATION, w->b);
-}
-
-static void append_text(struct perfetto_events *w, const char *name, const char *text)
-{
-	if (!text || !*text)
-		return;
-	g_string_truncate(w->b, 0);
-	wire_string(w->b, ANNOTATION_TEXT, text);
-	wire_string(w->b, ANNOTATION_NAME, name);
-	wire_message(w->a, EVENT_ANNOTATION, w->b);
-}
-
 static void end_event(struct perfetto_events *w, unsigned type, uint64_t track, uint64_t ns, const char *name)
 {
 	perfetto_put_event(w->packet, w->a, type, track, trace_ns(w, ns), "wait", name);
@@ -366,9 +344,9 @@ static void append_waker(struct perfetto_events *w, const struct waker *waker)
 {
 	if (!waker)
 		return;
-	append_text(w, "woken_by", waker_name(waker));
+	perfetto_annotate_text(w->a, w->b, "woken_by", waker_name(waker));
 	if (waker->tid)
-		append_number(w, "woken_by_tid", waker->tid);
+		perfetto_annotate(w->a, w->b, "woken_by_tid", ANNOTATION_UINT, waker->tid);
 }
 
 static void append_arguments(struct perfetto_events *w, const struct wait_event *e)
@@ -378,19 +356,19 @@ static void append_arguments(struct perfetto_events *w, const struct wait_event 
 	const char state[] = { (char)rec->state, 0 };
 	char name[OFFCPU_COMM_LEN + 1];
 
-	append_text(w, "reason", reason_name(e->reason));
-	append_text(w, "for", e->object);
+	perfetto_annotate_text(w->a, w->b, "reason", reason_name(e->reason));
+	perfetto_annotate_text(w->a, w->b, "for", e->object);
 	if (e->user && context_append_route(e->profile, e->user, route))
-		append_text(w, "route", route->str);
+		perfetto_annotate_text(w->a, w->b, "route", route->str);
 	append_waker(w, e->waker);
-	append_text(w, "where", e->where);
-	append_text(w, "state", state);
-	append_number(w, "blocked_ns", rec->blocked_ns);
-	append_number(w, "runnable_ns", rec->runnable_ns);
-	append_number(w, "preempted_ns", rec->preempted_ns);
+	perfetto_annotate_text(w->a, w->b, "where", e->where);
+	perfetto_annotate_text(w->a, w->b, "state", state);
+	perfetto_annotate(w->a, w->b, "blocked_ns", ANNOTATION_UINT, rec->blocked_ns);
+	perfetto_annotate(w->a, w->b, "runnable_ns", ANNOTATION_UINT, rec->runnable_ns);
+	perfetto_annotate(w->a, w->b, "preempted_ns", ANNOTATION_UINT, rec->preempted_ns);
 	if (rec->by_comm[0])
-		append_text(w, "preempted_by", wait_event_comm(rec->by_comm, name));
-	append_text(w, "open", open_text((rec->open_at_start ? WAIT_OPEN_AT_START : 0) |
+		perfetto_annotate_text(w->a, w->b, "preempted_by", wait_event_comm(rec->by_comm, name));
+	perfetto_annotate_text(w->a, w->b, "open", open_text((rec->open_at_start ? WAIT_OPEN_AT_START : 0) |
 					 (rec->open_at_end ? WAIT_OPEN_AT_END : 0)));
 }
 
@@ -445,7 +423,7 @@ void perfetto_events_lost(struct perfetto_events *w, uint64_t at_ns, const char 
 		end_packet(w);
 	}
 	g_string_truncate(w->a, 0);
-	append_text(w, "reason", reason);
-	append_number(w, "count", cnt);
+	perfetto_annotate_text(w->a, w->b, "reason", reason);
+	perfetto_annotate(w->a, w->b, "count", ANNOTATION_UINT, cnt);
 	end_event(w, EVENT_IS_INSTANT, LOSSES_TRACK, at_ns, "lost");
 }

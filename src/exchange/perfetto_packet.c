@@ -40,6 +40,51 @@ void perfetto_put_sample(GString *packet, const struct perfetto_sample *s)
 	wire_message(packet, PACKET_STACK_SAMPLE, sample);
 }
 
+void perfetto_append_thread(GString *tree, GString *scratch, uint32_t pid, uint32_t tid, const char *comm)
+{
+	g_string_truncate(scratch, 0);
+	wire_uint(scratch, TREE_THREAD_TID, tid);
+	wire_string(scratch, TREE_THREAD_NAME, comm);
+	wire_uint(scratch, TREE_THREAD_PID, pid);
+	wire_message(tree, TREE_THREAD, scratch);
+}
+
+void perfetto_annotate(GString *event, GString *scratch, const char *name, unsigned field, uint64_t value)
+{
+	g_string_truncate(scratch, 0);
+	wire_uint_always(scratch, field, value);
+	wire_string(scratch, ANNOTATION_NAME, name);
+	wire_message(event, EVENT_ANNOTATION, scratch);
+}
+
+void perfetto_annotate_text(GString *event, GString *scratch, const char *name, const char *text)
+{
+	if (!text || !*text)
+		return;
+	g_string_truncate(scratch, 0);
+	wire_string(scratch, ANNOTATION_TEXT, text);
+	wire_string(scratch, ANNOTATION_NAME, name);
+	wire_message(event, EVENT_ANNOTATION, scratch);
+}
+
+void perfetto_intern(GString *interned, GString *scratch, unsigned field, uint64_t iid, const void *text, size_t bytes)
+{
+	g_string_truncate(scratch, 0);
+	wire_uint(scratch, STRING_IID, iid);
+	wire_bytes(scratch, STRING_TEXT, text, bytes);
+	wire_message(interned, field, scratch);
+}
+
+void perfetto_intern_frame(GString *interned, GString *scratch, uint64_t iid, uint64_t mapping, uint64_t pc)
+{
+	g_string_truncate(scratch, 0);
+	wire_uint(scratch, FRAME_IID, iid);
+	wire_uint(scratch, FRAME_FUNCTION, iid);
+	wire_uint(scratch, FRAME_MAPPING, mapping);
+	wire_uint_always(scratch, FRAME_PC, pc);
+	wire_message(interned, INTERNED_FRAME, scratch);
+}
+
 void perfetto_append_clock(GString *snapshot, GString *scratch, unsigned clock, uint64_t ns)
 {
 	g_string_truncate(scratch, 0);

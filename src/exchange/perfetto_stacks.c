@@ -52,10 +52,7 @@ bool perfetto_stacks_are_full(const struct perfetto_stacks *s)
 
 static void intern(struct perfetto_stacks *s, unsigned field, uint64_t iid, const char *text)
 {
-	g_string_truncate(s->b, 0);
-	wire_uint(s->b, STRING_IID, iid);
-	wire_bytes(s->b, STRING_TEXT, text, strlen(text));
-	wire_message(s->interned, field, s->b);
+	perfetto_intern(s->interned, s->b, field, iid, text, strlen(text));
 }
 
 static guint id_in(GHashTable *table, const char *text, bool *ret_is_new)
@@ -102,12 +99,7 @@ static guint frame_iid(struct perfetto_stacks *s, const struct frame *f)
 
 	g_string_truncate(key, label_len);
 	intern(s, INTERNED_FUNCTION_NAME, iid, key->str);
-	g_string_truncate(s->b, 0);
-	wire_uint(s->b, FRAME_IID, iid);
-	wire_uint(s->b, FRAME_FUNCTION, iid);
-	wire_uint(s->b, FRAME_MAPPING, mapping);
-	wire_uint_always(s->b, FRAME_PC, f->offset);
-	wire_message(s->interned, INTERNED_FRAME, s->b);
+	perfetto_intern_frame(s->interned, s->b, iid, mapping, f->offset);
 	return iid;
 }
 

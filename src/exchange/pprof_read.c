@@ -530,5 +530,5 @@ bool read_pprof(struct source *source, const struct import_options *options, str
 		tell_go(&r);
 	clear(&r);
 	g_byte_array_unref(all);
-	return import_end(&r.im, ok, error);
+	return import_end(&r.im, ok, NULL, error);
 }

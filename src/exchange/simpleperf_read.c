@@ -39,15 +39,10 @@ struct off {
 	uint64_t ns;
 };
 
-struct sample {
-	uint32_t thread, user, kernel;
-	uint64_t ns;
-};
-
 struct simpleperf {
 	struct import im;
 	GHashTable *off; /* uint64_t tid -> struct off */
-	GArray *samples; /* struct sample: for where there are no waits */
+	GArray *samples; /* struct import_sample: for where there are no waits */
 	GArray *stack; /* struct line, innermost first */
 	enum kind kind;
 	GString *event, *comm;
@@ -122,7 +117,7 @@ static bool take_sample(struct simpleperf *s, GError **error)
 	if (HAS_PREFIX(s->event->str, "sched:sched_switch")) {
 		begin_wait(s, thread);
 	} else if (is_time && s->samples->len <= PROFILE_ROWS_MAX && s->period <= PROFILE_NS_MAX) {
-		struct sample one = { .thread = thread, .ns = s->period };
+		struct import_sample one = { .thread = thread, .ns = s->period };
 
 		take_stack(s, &one.user, &one.kernel);
 		g_array_append_val(s->samples, one);
@@ -212,22 +207,13 @@ static bool take_line(void *reader, char *line, GError **error)
 
 static bool add_samples(struct simpleperf *s, GError **error)
 {
-	bool ok = true;
-
 	if (!s->samples->len && !s->other)
 		return import_bad(error, "it has no samples that make sense");
 	if (!s->samples->len)
 		return import_bad(error, "its samples are of %s, which is no time: record with --trace-offcpu -e cpu-clock",
 				  s->other);
 	s->im.p->info.rows_are = ROWS_CPU;
-	for (guint i = 0; ok && i < s->samples->len; i++) {
-		const struct sample *one = &g_array_index(s->samples, struct sample, i);
-		const struct wait w = { .thread = one->thread, .state = '?', .user = one->user, .kernel = one->kernel,
-					.count = 1, .blocked_ns = one->ns };
-
-		ok = import_wait(&s->im, &w, error);
-	}
-	return ok;
+	return import_samples(&s->im, s->samples, error);
 }
 
 /* A thread that is off CPU at the end may wait, or has ended. */
@@ -258,7 +244,7 @@ static void tell(struct simpleperf *s)
 
 bool read_simpleperf(struct source *source, const struct import_options *options, struct profile *p, GError **error)
 {
-	struct simpleperf s = { .samples = g_array_new(FALSE, FALSE, sizeof(struct sample)),
+	struct simpleperf s = { .samples = g_array_new(FALSE, FALSE, sizeof(struct import_sample)),
 				.stack = g_array_new(FALSE, FALSE, sizeof(struct line)),
 				.event = g_string_new(NULL),
 				.comm = g_string_new(NULL) };
@@ -272,13 +258,11 @@ bool read_simpleperf(struct source *source, const struct import_options *options
 	     (s.has_waits || add_samples(&s, &why));
 	if (ok)
 		tell(&s);
-	if (why)
-		g_propagate_error(error, g_steal_pointer(&why));
 	g_hash_table_unref(s.off);
 	g_array_unref(s.samples);
 	g_array_unref(s.stack);
 	g_string_free(s.event, TRUE);
 	g_string_free(s.comm, TRUE);
 	g_free(s.other);
-	return import_end(&s.im, ok, error);
+	return import_end(&s.im, ok, g_steal_pointer(&why), error);
 }

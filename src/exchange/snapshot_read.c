@@ -56,11 +56,9 @@ static bool end(struct snapshots *s, const char *of, bool ok, GError **why, GErr
 {
 	g_autofree char *from = g_strdup_printf("%s (%" G_GUINT64_FORMAT " snapshot%s)", of, s->cnt, s->cnt == 1 ? "" : "s");
 
-	if (*why)
-		g_propagate_error(error, g_steal_pointer(why));
 	s->im.p->info.imported = profile_string(s->im.p, from);
 	g_hash_table_unref(s->seen);
-	return import_end(&s->im, ok, error);
+	return import_end(&s->im, ok, g_steal_pointer(why), error);
 }
 
 /* --- gdb --- */

@@ -309,5 +309,5 @@ bool read_speedscope(struct source *source, const struct import_options *options
 		ok = import_bad(error, "it holds no sampled profile in a unit of time");
 	g_array_unref(s.frames);
 	g_byte_array_unref(all);
-	return import_end(&s.im, ok, error);
+	return import_end(&s.im, ok, NULL, error);
 }

@@ -640,10 +640,8 @@ bool read_stack_text(struct source *source, const struct import_options *options
 		}
 	}
 	ok = ok && !why && (take_estimates(&b, &why) || import_skip(&b.im, &why)) && !why;
-	if (why)
-		g_propagate_error(error, g_steal_pointer(&why));
 	g_ptr_array_unref(b.lines);
 	g_array_unref(b.estimates);
 	tell(&b);
-	return import_end(&b.im, ok, error);
+	return import_end(&b.im, ok, g_steal_pointer(&why), error);
 }

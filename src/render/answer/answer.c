@@ -32,8 +32,8 @@ struct answer {
 	GArray *sections, *pieces;
 	struct piece open;	/* the one that is written */
 	bool is_short;
-	GString *text;
-	struct json json;
+	GString *text, *object;
+	struct json json, of_object;
 };
 
 CLEARS(piece_clear, struct piece, piece, g_free(piece->text); g_free(piece->in_short))
@@ -47,6 +47,7 @@ struct answer *answer_new(const char *of, const struct answer_options *options)
 	a->pieces = g_array_new(FALSE, TRUE, sizeof(struct piece));
 	g_array_set_clear_func(a->pieces, piece_clear);
 	a->text = g_string_new(NULL);
+	a->object = g_string_new(NULL);
 	json_string(answer_member(a, "schema"), ANSWER_SCHEMA);
 	answer_end(a, 0);
 	json_string(answer_member(a, "of"), of);
@@ -58,8 +59,8 @@ struct answer *answer_new(const char *of, const struct answer_options *options)
 	return a;
 }
 
-FREES(answer_free, struct answer, a, g_array_unref(a->sections); g_array_unref(a->pieces); g_string_free(a->text,
-      TRUE))
+FREES(answer_free, struct answer, a, g_array_unref(a->sections); g_array_unref(a->pieces); g_string_free(a->text, TRUE);
+      g_string_free(a->object, TRUE))
 
 static struct section *section_at(const struct answer *a, guint at)
 {
@@ -153,9 +154,17 @@ void answer_member_text(struct answer *a, const char *key, const char *text, uns
 	answer_end(a, rank);
 }
 
-void answer_members_of(struct answer *a, const GString *object, unsigned rank)
+struct json *answer_members(struct answer *a)
 {
-	struct json_reader r = json_reader_of(object->str, object->len);
+	g_string_truncate(a->object, 0);
+	json_init(&a->of_object, a->object);
+	a->of_object.string_max = ANSWER_NAME_MAX;
+	return &a->of_object;
+}
+
+void answer_members_end(struct answer *a, unsigned rank)
+{
+	struct json_reader r = json_reader_of(a->object->str, a->object->len);
 	g_autoptr(GString) key = g_string_new(NULL);
 	const char *value;
 	bool first = true;

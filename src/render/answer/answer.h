@@ -50,8 +50,9 @@ struct json *answer_in_short(struct answer *a);
 void answer_text(struct answer *a, const char *key, const char *text);
 /* A member of the answer that is a sentence. */
 void answer_member_text(struct answer *a, const char *key, const char *text, unsigned rank);
-/* Members, one a piece, of an object that was written as JSON; those that the answer has already stay as they are. */
-void answer_members_of(struct answer *a, const GString *object, unsigned rank);
+/* Writes an object, whose members become the answer's, one a piece; those that the answer has already stay as they are. */
+struct json *answer_members(struct answer *a);
+void answer_members_end(struct answer *a, unsigned rank);
 /* Has it a member of that name? */
 bool answer_has(const struct answer *a, const char *key);
 /* So many more items there would be. */

@@ -227,16 +227,13 @@ static void write_summary(struct difference *x)
 
 static void write_all(struct difference *x, const struct row *row)
 {
-	g_autoptr(GString) object = g_string_new(NULL);
-	struct json j;
+	struct json *j = answer_members(x->a);
 
-	json_init(&j, object);
-	j.string_max = ANSWER_NAME_MAX;
-	json_object_begin(&j);
-	JSON(&j, "by", diff_by_name(row->by), "says", row->row->says, "scaled_per", diff_json_norm(x->d));
-	diff_json_row(&j, row->row);
-	json_object_end(&j);
-	answer_members_of(x->a, object, 1);
+	json_object_begin(j);
+	JSON(j, "by", diff_by_name(row->by), "says", row->row->says, "scaled_per", diff_json_norm(x->d));
+	diff_json_row(j, row->row);
+	json_object_end(j);
+	answer_members_end(x->a, 1);
 	if (row->by != DIFF_BY_STACK)
 		return;
 	write_whole_stack(x->a, x->d, "stack", row->row->key);

@@ -106,14 +106,11 @@ void things_write_requests(struct answer *a, const struct things *t, unsigned ra
 
 void things_write_request(struct answer *a, const struct things *t, guint at)
 {
-	g_autoptr(GString) object = g_string_new(NULL);
-	struct json j;
+	struct json *j = answer_members(a);
 
-	json_init(&j, object);
-	j.string_max = ANSWER_NAME_MAX;
-	json_object_begin(&j);
-	write_members(&j, t, at);
-	json_object_end(&j);
-	answer_members_of(a, object, 1);
+	json_object_begin(j);
+	write_members(j, t, at);
+	json_object_end(j);
+	answer_members_end(a, 1);
 	write_spans(a, t, at, SPANS_MAX, 1);
 }

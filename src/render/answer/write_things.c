@@ -336,18 +336,15 @@ static void write_finding(struct answer *a, const struct things *t, const struct
 	const struct finding *row = &g_array_index(f->rows, struct finding, thing->at);
 	const struct headline *h = things_headline(t, thing);
 	g_autoptr(GString) sentence = g_string_new(NULL), evidence = g_string_new(NULL), command = g_string_new(NULL);
-	g_autoptr(GString) object = g_string_new(NULL);
-	struct json j;
+	struct json *j = answer_members(a);
 
 	sentence_finding(sentence, f, row);
 	sentence_evidence(evidence, f, row);
 	sentence_command(command, f, row);
 	write_sentences(a, h ? h->sentence : sentence->str, h ? h->evidence : evidence->str, command->str);
 	answer_member_text(a, "advice", sentence_advice(f, row), RANK_ALL);
-	json_init(&j, object);
-	j.string_max = ANSWER_NAME_MAX;
-	json_finding(&j, f, row);
-	answer_members_of(a, object, RANK_ALL);
+	json_finding(j, f, row);
+	answer_members_end(a, RANK_ALL);
 	write_stacks(a, t, thing);
 	write_threads(a, t, thing);
 }
@@ -356,17 +353,15 @@ static void write_task(struct answer *a, const struct things *t, const struct th
 {
 	const struct task_wait *w = &g_array_index(t->e->tasks->rows, struct task_wait, thing->at);
 	const struct headline *h = things_headline(t, thing);
-	g_autoptr(GString) sentence = g_string_new(NULL), evidence = g_string_new(NULL), object = g_string_new(NULL);
-	struct json j;
+	g_autoptr(GString) sentence = g_string_new(NULL), evidence = g_string_new(NULL);
+	struct json *j = answer_members(a);
 
 	sentence_task(sentence, w);
 	sentence_task_evidence(evidence, t->e->findings, w);
 	write_sentences(a, h ? h->sentence : sentence->str, evidence->str, "`offcpu report --by task`");
 	answer_member_text(a, "advice", w->advice, RANK_ALL);
-	json_init(&j, object);
-	j.string_max = ANSWER_NAME_MAX;
-	json_task_wait(&j, w);
-	answer_members_of(a, object, RANK_ALL);
+	json_task_wait(j, w);
+	answer_members_end(a, RANK_ALL);
 	answer_member_text(a, "path", w->path, RANK_ALL);
 }
 
@@ -391,20 +386,18 @@ static void write_rows(struct answer *a, const struct things *t, const struct th
 static void write_stack(struct answer *a, const struct things *t, const struct thing *thing)
 {
 	const struct wait_group *h = things_group(t, thing->at);
-	g_autoptr(GString) sentence = g_string_new(NULL), object = g_string_new(NULL);
-	struct json j;
+	g_autoptr(GString) sentence = g_string_new(NULL);
+	struct json *j = answer_members(a);
 
 	explanation_sentence(sentence, t->e, h->wait);
 	answer_member_text(a, "sentence", sentence->str, RANK_ALL);
 	if (!t->e->little)
 		answer_member_text(a, "advice", explanation_advice_of(t->e, h->wait), RANK_ALL);
-	json_init(&j, object);
-	j.string_max = ANSWER_NAME_MAX;
-	json_object_begin(&j);
-	write_group(&j, t, thing->at);
-	json_longest(&j, t->p, h);
-	json_object_end(&j);
-	answer_members_of(a, object, RANK_ALL);
+	json_object_begin(j);
+	write_group(j, t, thing->at);
+	json_longest(j, t->p, h);
+	json_object_end(j);
+	answer_members_end(a, RANK_ALL);
 	write_whole_stack(a, t, "kernel", wait_of(t, thing->at)->kernel);
 	write_whole_stack(a, t, "user", wait_of(t, thing->at)->user);
 	write_threads(a, t, thing);
@@ -415,13 +408,10 @@ static void write_process(struct answer *a, const struct things *t, const struct
 {
 	const struct findings *f = t->e->findings;
 	const struct finding_class *c = &g_array_index(f->classes, struct finding_class, thing->at);
-	g_autoptr(GString) object = g_string_new(NULL);
-	struct json j;
+	struct json *j = answer_members(a);
 
-	json_init(&j, object);
-	j.string_max = ANSWER_NAME_MAX;
-	json_process(&j, c);
-	answer_members_of(a, object, RANK_ALL);
+	json_process(j, c);
+	answer_members_end(a, RANK_ALL);
 	for (guint i = 0; !t->e->little && i < f->rows->len; i++)
 		if (strcmp(g_array_index(f->rows, struct finding, i).process, c->process) == 0)
 			things_write_other(a, t, "findings", i, RANK_ALL);
