@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "push/fleet_follow.h"
+#include "push/fleet.h"
 #include "render/json/json.h"
 #include "render/text/text.h"
 

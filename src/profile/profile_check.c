@@ -124,40 +124,43 @@ static bool check_longest(const struct profile *p, GError **error)
 	return true;
 }
 
+/* Takes those parts from what is left of a row; false: they are more. */
+static bool take(uint64_t *left, const uint64_t *parts, unsigned cnt)
+{
+	for (unsigned i = 0; i < cnt; i++) {
+		if (parts[i] > left[i])
+			return false;
+		left[i] -= parts[i];
+	}
+	return true;
+}
+
+/* Of each row of a table the three numbers that rows of another one share: what is left of them.  For g_free(). */
+#define LEFT_OF(table, type, a, b, c)                                                                  \
+	({                                                                                             \
+		uint64_t(*left_)[3] = g_malloc0_n((gsize)(table)->len + 1, sizeof(*left_));            \
+                                                                                                       \
+		EACH_ROW(i_, const struct type, row, table)                                            \
+			memcpy(left_[i_], ((const uint64_t[]){ a, b, c }), sizeof(*left_));            \
+		left_;                                                                                 \
+	})
+
 /* What wakers ended is part of what the wait lists, never more. */
 static bool check_wakes(const struct profile *p, GError **error)
 {
-	g_autofree uint64_t *rest = g_new0(uint64_t, (gsize)p->waits->len * 3 + 1);
+	g_autofree uint64_t(*left)[3] = LEFT_OF(p->waits, wait, row->count, row->blocked_ns, row->runnable_ns);
 
-	for (guint i = 0; i < p->waits->len; i++) {
-		rest[3 * (gsize)i] = profile_wait(p, i)->count;
-		rest[3 * (gsize)i + 1] = profile_wait(p, i)->blocked_ns;
-		rest[3 * (gsize)i + 2] = profile_wait(p, i)->runnable_ns;
-	}
-	EACH_ROW(i, const struct wake, w, p->wakes) {
-		const uint64_t parts[] = { w->count, w->blocked_ns, w->runnable_ns };
-
-		for (int k = 0; k < 3; k++) {
-			uint64_t *left = &rest[3 * (gsize)w->wait + (gsize)k];
-
-			if (parts[k] > *left)
-				return profile_damaged(error, "waking %u is more than its wait", i);
-			*left -= parts[k];
-		}
-	}
+	EACH_ROW(i, const struct wake, w, p->wakes)
+		if (!take(left[w->wait], (const uint64_t[]){ w->count, w->blocked_ns, w->runnable_ns }, 3))
+			return profile_damaged(error, "waking %u is more than its wait", i);
 	return true;
 }
 
 /* The hops of a story and its rest are its time, and the stories of a wake part of the wake's. */
 static bool check_stories(const struct profile *p, GError **error)
 {
-	g_autofree uint64_t *left = g_new0(uint64_t, (gsize)p->wakes->len * 3 + 1);
+	g_autofree uint64_t(*left)[3] = LEFT_OF(p->wakes, wake, row->count, row->blocked_ns, row->runnable_ns);
 
-	for (guint i = 0; i < p->wakes->len; i++) {
-		left[3 * (gsize)i] = profile_wake(p, i)->count;
-		left[3 * (gsize)i + 1] = profile_wake(p, i)->blocked_ns;
-		left[3 * (gsize)i + 2] = profile_wake(p, i)->runnable_ns;
-	}
 	EACH_ROW(i, const struct story, s, p->stories) {
 		uint64_t sum_ns = s->rest_ns;
 
@@ -165,15 +168,9 @@ static bool check_stories(const struct profile *p, GError **error)
 			if (!total(&sum_ns, s->hop[k].ran_ns) || !total(&sum_ns, s->hop[k].runnable_ns) ||
 			    !total(&sum_ns, s->hop[k].earlier_ns))
 				return profile_damaged(error, "the times of story %u add up to more than 292 years", i);
-		const uint64_t parts[] = { s->count, s->blocked_ns, s->runnable_ns };
-
-		for (int k = 0; k < 3; k++) {
-			uint64_t *of_wake = &left[3 * (gsize)s->wake + (gsize)k];
-
-			if (sum_ns != s->blocked_ns || parts[k] > *of_wake)
-				return profile_damaged(error, "the times of story %u are not its waking's", i);
-			*of_wake -= parts[k];
-		}
+		if (sum_ns != s->blocked_ns ||
+		    !take(left[s->wake], (const uint64_t[]){ s->count, s->blocked_ns, s->runnable_ns }, 3))
+			return profile_damaged(error, "the times of story %u are not its waking's", i);
 	}
 	return true;
 }
@@ -181,21 +178,13 @@ static bool check_stories(const struct profile *p, GError **error)
 /* Who held the CPU meanwhile shares what the thread waited for it, and no more. */
 static bool check_blames(const struct profile *p, GError **error)
 {
-	g_autofree uint64_t *rest = g_new0(uint64_t, (gsize)p->threads->len * 2 + 1);
+	g_autofree uint64_t(*left)[3] = LEFT_OF(p->threads, thread, row->runnable_ns, row->preempted_ns, 0);
 
-	for (guint i = 0; i < p->threads->len; i++) {
-		rest[2 * (gsize)i] = profile_thread(p, i)->runnable_ns;
-		rest[2 * (gsize)i + 1] = profile_thread(p, i)->preempted_ns;
-	}
 	EACH_ROW(i, const struct blame, b, p->blames) {
 		if (b->kind < BLAME_THREAD)
 			return profile_damaged(error, "blame %u has no valid kind", i);
-		uint64_t *left = &rest[2 * (gsize)b->thread];
-
-		if (b->runnable_ns > left[0] || b->preempted_ns > left[1])
+		if (!take(left[b->thread], (const uint64_t[]){ b->runnable_ns, b->preempted_ns }, 2))
 			return profile_damaged(error, "blame %u is for more than its thread waited for a CPU", i);
-		left[0] -= b->runnable_ns;
-		left[1] -= b->preempted_ns;
 	}
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "push/fleet_follow.h"
+#include "push/fleet.h"
 
 #include "base/refuse.h"
 

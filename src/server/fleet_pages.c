@@ -7,7 +7,7 @@
 #include "explain/text.h"
 #include "profile/profile.h"
 #include "analyse/locks.h"
-#include "push/fleet_follow.h"
+#include "push/fleet.h"
 #include "render/html/html.h"
 #include "render/json/json.h"
 #include "render/json/write.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "server/peers.h"
+#include "server/connections.h"
 
 #include <stdbool.h>
 #include <sys/socket.h>

@@ -122,8 +122,6 @@ uint32_t dict_map_frame(struct dict_map *m, uint32_t frame);
 uint32_t dict_map_node(struct dict_map *m, uint32_t node);
 uint32_t dict_map_object(struct dict_map *m, uint32_t object);	/* both with 1 added */
 uint32_t dict_map_waker(struct dict_map *m, uint32_t waker);
-/* With 1 added; the profile's own, NULL for 0. */
-const char *dict_map_string(struct dict_map *m, uint32_t string);
 /* The one whose number comes next in the bytes; NULL where it is bad, too. */
 const char *dict_map_next_string(struct dict_map *m, struct cursor *c);
 /* Identity and names, all else 0. */

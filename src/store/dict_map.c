@@ -36,7 +36,8 @@ const struct dict *dict_map_dict(const struct dict_map *m)
 	return m->d;
 }
 
-const char *dict_map_string(struct dict_map *m, uint32_t string)
+/* The profile's own; NULL for 0. */
+static const char *dict_map_string(struct dict_map *m, uint32_t string)
 {
 	if (!string)
 		return NULL;

@@ -125,9 +125,8 @@ static void add_thread(struct merge_step *s, uint32_t i)
 static void add_states(struct merge_step *s)
 {
 	EACH_ROW(i, const struct state_total, t, s->window->states) {
-		const char *at = t->state ? strchr(MERGE_STATES, t->state) : NULL;
 		struct state_total *into = &g_array_index(s->m->threads, struct merge_thread, s->thread[t->thread])
-						    .states[at ? at - MERGE_STATES : MERGE_STATE_CNT - 1];
+						    .states[pack_state_at(t->state)];
 
 		into->state = t->state;
 		into->thread = s->thread[t->thread];
@@ -320,7 +319,7 @@ bool merge_add(struct merger *m, const struct profile *window, GError **error)
 static void put_states(struct merger *m)
 {
 	for (guint i = 0; i < m->threads->len; i++)
-		for (unsigned k = 0; k < MERGE_STATE_CNT; k++) {
+		for (unsigned k = 0; k < PACK_STATE_CNT; k++) {
 			const struct state_total *t = &g_array_index(m->threads, struct merge_thread, i).states[k];
 
 			if (t->state)

@@ -5,11 +5,9 @@
 #include "profile/id_index.h"
 #include "profile/profile_map.h"
 #include "store/merge.h"
+#include "store/pack_part.h"
 
 /* Inside of merge: what its files share. */
-
-#define MERGE_STATES "SDTtPIR?"
-#define MERGE_STATE_CNT 8
 
 /* The wait that is open as the last window ends: it may go on in the next one. */
 struct open_wait {
@@ -20,7 +18,7 @@ struct open_wait {
 
 /* Of a row of threads, what is known of it meanwhile. */
 struct merge_thread {
-	struct state_total states[MERGE_STATE_CNT];
+	struct state_total states[PACK_STATE_CNT];
 	uint32_t open;		/* index + 1 into merger.open; 0: none */
 };
 

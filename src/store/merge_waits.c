@@ -55,17 +55,11 @@ static void set_wake(struct wake *k, uint32_t waker, const struct wait *w)
 	k->hist[profile_hist_slot(w->runnable_ns)] = 1;
 }
 
-static unsigned state_at(uint8_t state)
-{
-	const char *at = state ? strchr(MERGE_STATES, state) : NULL;
-
-	return at ? (unsigned)(at - MERGE_STATES) : MERGE_STATE_CNT - 1;
-}
-
 /* Where a wait was counted in both parts, it is one. */
 static void count_once(struct merger *m, uint32_t thread, uint8_t state)
 {
-	struct state_total *total = &g_array_index(m->threads, struct merge_thread, thread).states[state_at(state)];
+	struct state_total *total =
+		&g_array_index(m->threads, struct merge_thread, thread).states[pack_state_at(state)];
 
 	if (total->count > 1)
 		total->count--;

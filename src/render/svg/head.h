@@ -38,4 +38,8 @@ const char *svg_state_text(enum tree_state state);
 void svg_idle_append(GString *out, const struct idle_part *idle, enum weight weight, double x, double y,
 		     unsigned height_px);
 
+/* The files of web/, built in by tools/embed.py: NUL-terminated, free of "]]>" and "</". */
+extern const char web_flame_js[];
+extern const char web_flame_css[];
+
 #endif

@@ -7,7 +7,6 @@
 #include "base/each.h"
 #include "base/module.h"
 #include "render/svg/head.h"
-#include "render/svg/web.h"
 
 /*
  * One <g> per frame in depth-first order, parents first, with its place in the units of

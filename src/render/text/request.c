@@ -88,24 +88,31 @@ static void split_line(GString *s, const char *what, const struct offcpu_request
 	g_string_append_c(s, '\n');
 }
 
-ORDER(most_parked_first, struct request_parked, ORDER_HIGH(ns) ORDER_TEXT(name))
+/* "chan receive": what goroutines were parked for in requests of a function, all or the slow ones. */
+struct parked_sum {
+	const char *name;
+	uint64_t count, ns;
+};
+
+ORDER(most_parked_first, struct parked_sum, ORDER_HIGH(ns) ORDER_TEXT(name))
 
 static void add_parked(GArray *parked, const char *name, const struct wait *w)
 {
-	const struct request_parked fresh = { .name = name };
+	const struct parked_sum fresh = { .name = name };
 	guint i = 0;
 
-	while (i < parked->len && strcmp(g_array_index(parked, struct request_parked, i).name, name) != 0)
+	while (i < parked->len && strcmp(g_array_index(parked, struct parked_sum, i).name, name) != 0)
 		i++;
 	if (i == parked->len)
 		g_array_append_val(parked, fresh);
-	g_array_index(parked, struct request_parked, i).count += w->count;
-	g_array_index(parked, struct request_parked, i).ns += w->blocked_ns;
+	g_array_index(parked, struct parked_sum, i).count += w->count;
+	g_array_index(parked, struct parked_sum, i).ns += w->blocked_ns;
 }
 
-GArray *request_parked(const struct profile *p, uint32_t func, bool only_slow)
+/* The most time first. */
+static GArray *parked_of(const struct profile *p, uint32_t func, bool only_slow)
 {
-	GArray *parked = g_array_new(FALSE, FALSE, sizeof(struct request_parked));
+	GArray *parked = g_array_new(FALSE, FALSE, sizeof(struct parked_sum));
 
 	EACH_ROW(i, const struct request_part, part, p->request_parts) {
 		const struct object *o = part->wait.object ? profile_get_object(p, part->wait.object - 1) : NULL;
@@ -123,7 +130,7 @@ static void goroutine_lines(GString *s, const char *what, const struct request_s
 	const struct offcpu_request_sum *sum = &r->rows[func].sum;
 	const struct offcpu_request_times *t = is_slow ? &sum->slow : &sum->all;
 	uint64_t known_ns = t->on_cpu_ns + t->blocked_ns + t->runnable_ns + t->preempted_ns;
-	g_autoptr(GArray) parked = request_parked(r->p, func, is_slow);
+	g_autoptr(GArray) parked = parked_of(r->p, func, is_slow);
 
 	g_string_append(s, what);
 	part_cell(s, "on-CPU", t->on_cpu_ns, t);
@@ -133,7 +140,7 @@ static void goroutine_lines(GString *s, const char *what, const struct request_s
 	part_cell(s, "preempted", t->preempted_ns, t);
 	g_string_append_c(s, '\n');
 	for (guint i = 0; i < parked->len && i < PARKED_ROWS; i++) {
-		const struct request_parked *one = &g_array_index(parked, struct request_parked, i);
+		const struct parked_sum *one = &g_array_index(parked, struct parked_sum, i);
 
 		g_string_append(s, i ? ", " : "    parked for: ");
 		text_safe(s, one->name);
@@ -452,11 +459,11 @@ static void parked_json(GString *s, const struct request_summary *r, uint32_t fu
 {
 	const struct offcpu_request_times *t = &r->rows[func].sum.all;
 	uint64_t known_ns = t->on_cpu_ns + t->blocked_ns + t->runnable_ns + t->preempted_ns;
-	g_autoptr(GArray) parked = request_parked(r->p, func, false);
+	g_autoptr(GArray) parked = parked_of(r->p, func, false);
 
 	g_string_append_printf(s, ",\"parked_ns\":%" PRIu64 ",\"parked\":[",
 			       (uint64_t)(t->wall_ns > known_ns ? t->wall_ns - known_ns : 0));
-	EACH_ROW(i, const struct request_parked, one, parked) {
+	EACH_ROW(i, const struct parked_sum, one, parked) {
 		g_string_append(s, i ? ",{\"for\":" : "{\"for\":");
 		string_json(s, one->name);
 		g_string_append_printf(s, ",\"count\":%" PRIu64 ",\"ns\":%" PRIu64 "}", one->count, one->ns);

@@ -45,13 +45,6 @@ void request_summary_text(GString *s, const struct request_summary *r, const str
 /* The waits inside of requests: p has no others. */
 void request_waits_text(GString *s, const struct request_summary *r, const struct text_options *options);
 
-/* "chan receive": what goroutines were parked for in requests of a function, all or the slow ones. */
-struct request_parked {
-	const char *name;
-	uint64_t count, ns;
-};
-/* The most time first; free with g_array_unref(). */
-GArray *request_parked(const struct profile *p, uint32_t func, bool only_slow);
 /* What is different in the slowest 1% of a function's requests; nothing where they are too few or too much alike. */
 void request_tail_text(GString *s, const struct profile *p, uint32_t func, const struct text_options *options);
 /* "sleep LOCK_x in Item_func_sleep::val_int()", cut to so many columns. */

@@ -3,7 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "server/peers.h"
+#include "server/connections.h"
 
 #define SECOND G_USEC_PER_SEC
 #define PLACES 8
