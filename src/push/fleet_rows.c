@@ -132,11 +132,12 @@ static struct fleet_host *host_of(struct fleet *f, const char *name)
 }
 
 /* What is one text in all windows, or else says so. */
-static void same_text(struct fleet *f, const char **into, const GString *text, const char *otherwise)
+static void take_same(struct fleet *f, struct cursor *c, const char **into, const char *otherwise)
 {
+	fleet_text(c, f->a);
 	if (!f->windows)
-		*into = profile_string(f->p, text->str);
-	else if (strcmp(*into, text->str) != 0)
+		*into = profile_string(f->p, f->a->str);
+	else if (strcmp(*into, f->a->str) != 0)
 		*into = profile_string(f->p, otherwise);
 }
 
@@ -203,14 +204,10 @@ bool fleet_window_row(struct fleet *f, struct cursor *c, GError **error)
 	info->start_unix_ns = f->windows ? MIN(info->start_unix_ns, start_unix_ns) : start_unix_ns;
 	sum(&host->duration_ns, duration_ns);
 	host->cpus = MAX(host->cpus, cpus);
-	fleet_text(c, f->a);
-	same_text(f, &info->kernel, f->a, "several");
-	fleet_text(c, f->a);
-	same_text(f, &info->version, f->a, "several");
-	fleet_text(c, f->a);
-	same_text(f, &info->command_line, f->a, "several");
-	fleet_text(c, f->a);
-	same_text(f, &info->filters, f->a, "several, which differ");
+	take_same(f, c, &info->kernel, "several");
+	take_same(f, c, &info->version, "several");
+	take_same(f, c, &info->command_line, "several");
+	take_same(f, c, &info->filters, "several, which differ");
 	sum(&info->switches, cursor_u64(c));
 	most_u64(&info->tracer_cpu_ns, cursor_u64(c));	/* of an agent it is all since its start, in each window */
 	sum(&info->tracer_start_cpu_ns, cursor_u64(c));

@@ -68,14 +68,8 @@ static void scale(struct story *s, const struct fit *f)
 	s->count = scaled(s->count, f->after[COUNT], f->before[COUNT]);
 	s->runnable_ns = scaled(s->runnable_ns, f->after[RUNNABLE], f->before[RUNNABLE]);
 	s->blocked_ns = s->rest_ns = scaled(s->rest_ns, to, from);
-	for (unsigned i = 0; i < PROFILE_CHAIN_MAX; i++) {
-		struct hop *hop = &s->hop[i];
-
-		hop->ran_ns = scaled(hop->ran_ns, to, from);
-		hop->runnable_ns = scaled(hop->runnable_ns, to, from);
-		hop->earlier_ns = scaled(hop->earlier_ns, to, from);
-		s->blocked_ns += hop->ran_ns + hop->runnable_ns + hop->earlier_ns;
-	}
+	for (unsigned i = 0; i < STORY_TIMES; i++)
+		s->blocked_ns += story_times(s)[i] = scaled(story_times(s)[i], to, from);
 }
 
 /* It goes where most of the time is. */
@@ -83,12 +77,8 @@ static void take_left(struct story *s, const uint64_t left[NUMBERS])
 {
 	uint64_t *most = &s->rest_ns;
 
-	for (unsigned i = 0; i < PROFILE_CHAIN_MAX; i++) {
-		uint64_t *const parts[] = { &s->hop[i].ran_ns, &s->hop[i].runnable_ns, &s->hop[i].earlier_ns };
-
-		for (gsize n = 0; n < G_N_ELEMENTS(parts); n++)
-			most = *parts[n] > *most ? parts[n] : most;
-	}
+	for (unsigned i = 0; i < STORY_TIMES; i++)
+		most = story_times(s)[i] > *most ? &story_times(s)[i] : most;
 	*most += left[BLOCKED];
 	for (int i = 0; i < NUMBERS; i++)
 		*number(s, i) += left[i];
@@ -135,9 +125,9 @@ static void shorten(struct profile *p, struct story *s)
 	if (!c->next || s->blocked_ns >= MAX(STORY_TOLD_NS, whole_ns / STORY_TOLD_PART))
 		return;
 	s->chain = profile_chain(p, &first);
-	for (unsigned i = 1; i < PROFILE_CHAIN_MAX; i++) {
-		s->rest_ns += s->hop[i].ran_ns + s->hop[i].runnable_ns + s->hop[i].earlier_ns;
-		s->hop[i] = (struct hop){ 0 };
+	for (unsigned i = STORY_HOP_TIMES; i < STORY_TIMES; i++) {
+		s->rest_ns += story_times(s)[i];
+		story_times(s)[i] = 0;
 	}
 }
 
@@ -152,14 +142,8 @@ static void round_down(struct story *s)
 {
 	s->runnable_ns = rounded(s->runnable_ns);
 	s->blocked_ns = s->rest_ns = rounded(s->rest_ns);
-	for (unsigned i = 0; i < PROFILE_CHAIN_MAX; i++) {
-		struct hop *hop = &s->hop[i];
-
-		hop->ran_ns = rounded(hop->ran_ns);
-		hop->runnable_ns = rounded(hop->runnable_ns);
-		hop->earlier_ns = rounded(hop->earlier_ns);
-		s->blocked_ns += hop->ran_ns + hop->runnable_ns + hop->earlier_ns;
-	}
+	for (unsigned i = 0; i < STORY_TIMES; i++)
+		s->blocked_ns += story_times(s)[i] = rounded(story_times(s)[i]);
 }
 
 void story_add(struct story *into, const struct story *s)

@@ -29,4 +29,9 @@ void stories_fit(struct profile *p, const struct wake *before);
 #define STORY_BITS 8
 void stories_coarse(struct profile *p);
 
+/* The times of all hops, one after the other. */
+#define STORY_HOP_TIMES (sizeof(struct hop) / sizeof(uint64_t))
+#define STORY_TIMES (STORY_HOP_TIMES * PROFILE_CHAIN_MAX)
+#define story_times(s) ((__typeof__(&(s)->hop[0].ran_ns))(s)->hop)
+
 #endif

@@ -46,12 +46,10 @@ static void put_hops(const struct profile *p, const GArray *order, GByteArray *i
 	for (unsigned n = 0; n < PROFILE_CHAIN_MAX; n++)
 		for (guint i = 0; i < order->len; i++) {
 			const struct story *s = profile_story(p, g_array_index(order, struct pack_row, i).at);
+			const unsigned cnt = n < hops_of(p, s) ? STORY_HOP_TIMES : 0;
 
-			if (n >= hops_of(p, s))
-				continue;
-			blob_put_short(into, s->hop[n].ran_ns, STORY_BITS);
-			blob_put_short(into, s->hop[n].runnable_ns, STORY_BITS);
-			blob_put_short(into, s->hop[n].earlier_ns, STORY_BITS);
+			for (unsigned k = 0; k < cnt; k++)
+				blob_put_short(into, story_times(s)[n * STORY_HOP_TIMES + k], STORY_BITS);
 		}
 }
 
@@ -132,16 +130,13 @@ static void get_hops(struct cursor *c, const struct profile *rows, struct story 
 	for (unsigned n = 0; n < PROFILE_CHAIN_MAX; n++)
 		for (uint32_t i = 0; i < cnt && !c->bad; i++) {
 			struct story *s = &stories[i];
-			struct hop *hop = &s->hop[n];
+			const unsigned times = n < hops_of(rows, s) ? STORY_HOP_TIMES : 0;
 
-			if (n >= hops_of(rows, s))
-				continue;
-			hop->ran_ns = get_ns(c);
-			hop->runnable_ns = get_ns(c);
-			hop->earlier_ns = get_ns(c);
-			s->blocked_ns = profile_sum(s->blocked_ns, hop->ran_ns);
-			s->blocked_ns = profile_sum(s->blocked_ns, hop->runnable_ns);
-			s->blocked_ns = profile_sum(s->blocked_ns, hop->earlier_ns);
+			for (unsigned k = 0; k < times; k++) {
+				const uint64_t ns = story_times(s)[n * STORY_HOP_TIMES + k] = get_ns(c);
+
+				s->blocked_ns = profile_sum(s->blocked_ns, ns);
+			}
 		}
 }
 
