@@ -40,12 +40,7 @@ struct blame_ring {
 	struct blame_stretch stretch[BLAME_STRETCHES];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);	/* one for each CPU: set before load */
-	__type(key, __u32);
-	__type(value, struct blame_ring);
-} blame_rings SEC(".maps");
+MAP(blame_rings, ARRAY, __u32, struct blame_ring, 1);	/* one for each CPU, set before load */
 
 /*
  * What one delay is blamed on, before it is summed: in a long queue the same few take turns many times, and
@@ -70,12 +65,7 @@ struct blame_cells {
 	__u32 tid, pad2;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct blame_cells);
-} blame_scratch SEC(".maps");
+MAP(blame_scratch, PERCPU_ARRAY, __u32, struct blame_cells, 1);
 
 /* Two of these take turns, as the halves of the sums of waits do, and with them. */
 struct blame_map {

@@ -122,36 +122,16 @@ struct flight {
 	char file[BLOCK_NAME_LEN];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, __u64);
-	__type(value, struct flight);
-} flights SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 16 << 20);
-} block_ring SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, BLOCK_COUNTS);
-	__type(key, __u32);
-	__type(value, __u64);
-} block_counts SEC(".maps");
+MAP(flights, HASH, __u64, struct flight, 65536);
+RING(block_ring, 16 << 20);
+MAP(block_counts, PERCPU_ARRAY, __u32, __u64, BLOCK_COUNTS);
 
 struct buffer {
 	struct flight flight;
 	struct io_stack_buffer stack;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct buffer);
-} block_buffers SEC(".maps");
+MAP(block_buffers, PERCPU_ARRAY, __u32, struct buffer, 1);
 
 /* Who last dirtied a page of a file: its pages are written later, by a kernel thread. */
 struct inode_key {
@@ -164,12 +144,7 @@ struct dirtier {
 	char comm[BLOCK_COMM_LEN];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct inode_key);
-	__type(value, struct dirtier);
-} dirtiers SEC(".maps");
+MAP(dirtiers, LRU_HASH, struct inode_key, struct dirtier, 16384);
 
 /*
  * Who asked for a page of a file.  A control group's limit (blkio.throttle, io.max) holds what is to be read before
@@ -184,12 +159,7 @@ struct reader {
 	char comm[BLOCK_COMM_LEN];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);	/* the page, or the first one of its folio */
-	__type(value, struct reader);
-} readers SEC(".maps");
+MAP(readers, LRU_HASH, __u64, struct reader, 16384);	/* the page, or the first one of its folio */
 
 __u64 last_number = 0;
 /* The window: to attach and to detach takes long, and the disks' own counts are read at these two instants. */

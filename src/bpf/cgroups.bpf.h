@@ -9,13 +9,9 @@
 #include <bpf/bpf_helpers.h>
 
 #include "abi/offcpu_abi.h"
+#include "bpf/map.bpf.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 256);
-	__type(key, __u64);
-	__type(value, __u8);
-} filter_cgroups SEC(".maps");
+MAP(filter_cgroups, HASH, __u64, __u8, 256);
 
 static __always_inline bool in_cgroups(struct task_struct *task)
 {

@@ -17,26 +17,9 @@ struct connecting {
 	__u32 pid, tid;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u64);	/* the socket */
-	__type(value, struct connecting);
-} connecting SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
-	__type(key, struct failed_connect_key);
-	__type(value, __u64);
-} failed_connects SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
-	__type(key, struct sent_again_key);
-	__type(value, __u64);
-} sent_again SEC(".maps");
+MAP(connecting, LRU_HASH, __u64, struct connecting, 4096);	/* the socket */
+MAP(failed_connects, HASH, struct failed_connect_key, __u64, 1024);
+MAP(sent_again, HASH, struct sent_again_key, __u64, 1024);
 
 static __always_inline void read_remote(const struct sock *sk, __u8 *to)
 {

@@ -12,19 +12,8 @@ struct disk_use {
 	__u32 open, pad;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);	/* thread and turn, or a struct io_kiocb * */
-	__type(value, struct disk_use);
-} disk_uses SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, __u64);	/* struct request * */
-	__type(value, __u64);	/* the same */
-} file_requests SEC(".maps");
+MAP(disk_uses, LRU_HASH, __u64, struct disk_use, 16384);	/* thread and turn, or a struct io_kiocb * */
+MAP(file_requests, HASH, __u64, __u64, 65536);	/* struct request *, and a key of disk_uses */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

@@ -47,29 +47,15 @@ struct {
 	__type(value, struct op);
 } ops SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 16 << 20);
-} file_ring SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, FILE_COUNTS);
-	__type(key, __u32);
-	__type(value, __u64);
-} file_counts SEC(".maps");
+RING(file_ring, 16 << 20);
+MAP(file_counts, PERCPU_ARRAY, __u32, __u64, FILE_COUNTS);
 
 struct buffer {
 	struct path_walk walk;
 	struct io_stack_buffer stack;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct buffer);
-} file_buffers SEC(".maps");
+MAP(file_buffers, PERCPU_ARRAY, __u32, struct buffer, 1);
 
 __u64 last_number = 0;
 volatile __u8 is_open = 0;

@@ -22,13 +22,7 @@ struct uring_op {
 	char process[FILE_COMM_LEN];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, URING_OPS_MAX);
-	__type(key, __u64);	/* struct io_kiocb * */
-	__type(value, struct uring_op);
-} uring_ops SEC(".maps");
+MAP_FLAGS(uring_ops, HASH, __u64, struct uring_op, URING_OPS_MAX, BPF_F_NO_PREALLOC);	/* struct io_kiocb * */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

@@ -33,41 +33,18 @@ const volatile __u32 pidns_inum;	/* ours; 0: the initial one */
 const volatile bool by_tgid, by_tid, by_cgroup, want_user, want_kernel, want_ustack, want_kstack;
 const volatile __u32 self_tgid;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u32);
-	__type(value, __u8);
-} wanted_tgids SEC(".maps"), wanted_tids SEC(".maps");
+MAP(wanted_tgids, HASH, __u32, __u8, 4096);
+MAP(wanted_tids, HASH, __u32, __u8, 4096);
 
 /* How often a thread had got a CPU when its stacks were told last; by its start and number. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 131072);
-	__type(key, __u64);
-	__type(value, __u64);
-} told SEC(".maps");
+MAP(told, LRU_HASH, __u64, __u64, 131072);
 
 /* One reader at a time, so one of these. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct look_sample);
-} buffers SEC(".maps");
+MAP(buffers, ARRAY, __u32, struct look_sample, 1);
 
 /* What the timers met: threads on a CPU. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct look_sample);
-} cpu_buffers SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 << 20);
-} ran SEC(".maps");
+MAP(cpu_buffers, PERCPU_ARRAY, __u32, struct look_sample, 1);
+RING(ran, 4 << 20);
 
 __u64 ran_lost = 0;
 

@@ -71,13 +71,8 @@ struct inode___plain {
 
 #pragma clang attribute pop
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);	/* only user space adds any */
-	__uint(max_entries, FILE_TABLES_MAX);
-	__type(key, struct file_table_key);
-	__type(value, struct file_table);
-} file_tables SEC(".maps");
+/* Only user space adds any. */
+MAP_FLAGS(file_tables, HASH, struct file_table_key, struct file_table, FILE_TABLES_MAX, BPF_F_NO_PREALLOC);
 
 /* User space counts its own generations from 1. */
 #define MADE_GENERATION (1U << 31)
@@ -97,12 +92,7 @@ struct made_space {
 	struct space space;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
-	__type(key, __u32);
-	__type(value, struct made_space);
-} made_spaces SEC(".maps");
+MAP(made_spaces, PERCPU_ARRAY, __u32, struct made_space, 2);
 
 /* enum maple_type: two kinds of nodes, and leaves, which are laid out as range_64 are */
 #define MAPLE_LEAF_64 1

@@ -12,25 +12,11 @@
 #define mostly(x) __builtin_expect(!!(x), 1)
 
 /* How many there are user space says before load; of the second one only, where no wakers are wanted. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct memory);
-} memories SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct waker_memory);
-} waker_memories SEC(".maps");
+MAP(memories, ARRAY, __u32, struct memory, 1);
+MAP(waker_memories, ARRAY, __u32, struct waker_memory, 1);
 
 /* Everything that crosses: stacks (about 400 bytes each, once), accounts of the dead, events. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 << 20);	/* resized before load */
-} ring SEC(".maps");
+RING(ring, 4 << 20);	/* resized before load */
 
 /*
  * On PREEMPT_RT the ring's lock is one that sleeps (kernel/bpf/ringbuf.c: a spinlock_t, until it became a rqspinlock
@@ -99,13 +85,8 @@ struct crossed_set {
 	__u64 mark[8];
 } __attribute__((aligned(64)));
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);	/* sets lie in one cache line each then */
-	__uint(max_entries, 1 << CROSSED_SETS_SHIFT);
-	__type(key, __u32);
-	__type(value, struct crossed_set);
-} crossed SEC(".maps");
+/* Mapped, so that a set lies in one cache line. */
+MAP_FLAGS(crossed, ARRAY, __u32, struct crossed_set, 1 << CROSSED_SETS_SHIFT, BPF_F_MMAPABLE);
 
 /*
  * Sums of waits, in two halves that take turns; user space swaps and reads them out (attach/wait_table.c), and says
@@ -121,12 +102,8 @@ struct {
 } wait_slots SEC(".maps");
 
 /* What chains tell of them; two maps that are swapped with the halves. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
-	__type(key, struct offcpu_wait_key);
-	__type(value, struct offcpu_chain_sum);
-} chains_a SEC(".maps"), chains_b SEC(".maps");
+MAP(chains_a, HASH, struct offcpu_wait_key, struct offcpu_chain_sum, 8192);
+MAP(chains_b, HASH, struct offcpu_wait_key, struct offcpu_chain_sum, 8192);
 
 /*
  * What each switch asks and hardly anybody writes: apart from what programs write, each write to which would
@@ -163,31 +140,14 @@ struct {
 	__array(values, struct slab);
 } slabs SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);	/* 10 KiB each; only user space adds any */
-	__uint(max_entries, SPACES_MAX);
-	__type(key, __u64);
-	__type(value, struct space);
-} spaces SEC(".maps");
+/* 10 KiB each. */
+MAP_FLAGS(spaces, HASH, __u64, struct space, SPACES_MAX, BPF_F_NO_PREALLOC);
 
 /* Of the programs of `spaces` those with an interpreter. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, OFFCPU_LANGUAGES_MAX);
-	__type(key, __u64);
-	__type(value, struct offcpu_language);
-} languages SEC(".maps");
+MAP_FLAGS(languages, HASH, __u64, struct offcpu_language, OFFCPU_LANGUAGES_MAX, BPF_F_NO_PREALLOC);
 
 /* Of the programs of `spaces` those whose threads have a trace context. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, OFFCPU_CONTEXTS_MAX);
-	__type(key, __u64);
-	__type(value, struct offcpu_context_place);
-} contexts SEC(".maps");
+MAP_FLAGS(contexts, HASH, __u64, struct offcpu_context_place, OFFCPU_CONTEXTS_MAX, BPF_F_NO_PREALLOC);
 
 /*
  * Per CPU: the rules of addresses that walks met lately; to look one up anew takes several times
@@ -202,41 +162,14 @@ struct found_rules {
 	} slot[RULES];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct found_rules);
-} rules SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, OFFCPU_LOSS_COUNT);
-	__type(key, __u32);
-	__type(value, struct offcpu_loss_count);
-} losses SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct scratch);
-} scratches SEC(".maps");
+MAP(rules, PERCPU_ARRAY, __u32, struct found_rules, 1);
+MAP(losses, PERCPU_ARRAY, __u32, struct offcpu_loss_count, OFFCPU_LOSS_COUNT);
+MAP(scratches, PERCPU_ARRAY, __u32, struct scratch, 1);
 
 /* The iterators may be preempted: theirs is apart, and only one runs at a time. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct scratch);
-} iter_scratch SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u32);
-	__type(value, __u8);
-} filter_tgids SEC(".maps"), filter_tids SEC(".maps");
+MAP(iter_scratch, ARRAY, __u32, struct scratch, 1);
+MAP(filter_tgids, HASH, __u32, __u8, 4096);
+MAP(filter_tids, HASH, __u32, __u8, 4096);
 
 const volatile struct offcpu_config cfg = {};
 const volatile char comm_glob[2 * OFFCPU_COMM_LEN] = {};

@@ -17,12 +17,7 @@
  * done.
  */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, ONCPU_SUMS_MAX);
-	__type(key, struct oncpu_key);
-	__type(value, struct oncpu_sum);
-} oncpu_sums SEC(".maps");
+MAP(oncpu_sums, HASH, struct oncpu_key, struct oncpu_sum, ONCPU_SUMS_MAX);
 
 struct oncpu_scratch {
 	struct oncpu_cost cost;	/* first, user space reads it */
@@ -36,12 +31,7 @@ struct oncpu_scratch {
 _Static_assert(__builtin_offsetof(struct oncpu_scratch, stack) - __builtin_offsetof(struct oncpu_scratch, walk) ==
 	       __builtin_offsetof(struct walk_and_stack, stack), "");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct oncpu_scratch);
-} oncpu_scratches SEC(".maps");
+MAP(oncpu_scratches, PERCPU_ARRAY, __u32, struct oncpu_scratch, 1);
 
 const volatile __u64 oncpu_slice_ns = 1000000000;
 /* Between two samples of a CPU; user space sets it, and the timers to the same. */

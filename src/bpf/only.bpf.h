@@ -11,13 +11,7 @@
 
 const volatile bool by_process, by_cgroup;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
-	__type(key, __u32);
-	__type(value, __u8);
-} only_tgids SEC(".maps");
+MAP_FLAGS(only_tgids, HASH, __u32, __u8, 65536, BPF_F_NO_PREALLOC);
 
 static __always_inline bool is_wanted(struct task_struct *task)
 {

@@ -39,40 +39,11 @@ struct request_waits {
 	struct request_wait wait[OFFCPU_REQUEST_WAITS_MAX];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);		/* user space says how many, of both */
-	__type(key, __u32);
-	__type(value, struct request_state);
-} request_states SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct request_waits);
-} request_waits SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct offcpu_request_sum);
-} request_sums SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, OFFCPU_REQUEST_COUNT);
-	__type(key, __u32);
-	__type(value, struct offcpu_loss_count);
-} request_counts SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct offcpu_request_site);
-	__type(value, __u32);
-} request_sites SEC(".maps");
+MAP(request_states, ARRAY, __u32, struct request_state, 1);	/* user space says how many, of both */
+MAP(request_waits, ARRAY, __u32, struct request_waits, 1);
+MAP(request_sums, PERCPU_ARRAY, __u32, struct offcpu_request_sum, 1);
+MAP(request_counts, ARRAY, __u32, struct offcpu_loss_count, OFFCPU_REQUEST_COUNT);
+MAP(request_sites, HASH, struct offcpu_request_site, __u32, 16384);
 
 __u32 next_request = 0;
 

@@ -28,19 +28,8 @@ struct request_stack {
 };
 
 /* Of one thread, as request_states. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct request_stack);
-} request_stacks SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct offcpu_request_calls);
-} request_calls SEC(".maps");
+MAP(request_stacks, ARRAY, __u32, struct request_stack, 1);
+MAP(request_calls, PERCPU_ARRAY, __u32, struct offcpu_request_calls, 1);
 
 static __always_inline struct request_stack *request_stack(const struct request_state *r)
 {

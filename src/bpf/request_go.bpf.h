@@ -34,12 +34,7 @@ enum goroutine_where {
 	GOROUTINE_QUEUED,	/* it was preempted or has yielded, and may go on */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);		/* user space says how many */
-	__type(key, struct goroutine);
-	__type(value, __u32);		/* the number of its state */
-} request_goroutines SEC(".maps");
+MAP(request_goroutines, HASH, struct goroutine, __u32, 1);	/* number of its state; user space says how many */
 
 static __always_inline bool runs_here(const struct request_state *r, const struct thread_state *st)
 {

@@ -23,12 +23,7 @@ struct go_stack_buffer {
 	struct offcpu_rec_stack rec;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, GO_STACKS);
-	__type(key, __u32);
-	__type(value, struct go_stack_buffer);
-} request_go_stacks SEC(".maps");
+MAP(request_go_stacks, ARRAY, __u32, struct go_stack_buffer, GO_STACKS);
 
 __u32 next_go_stack = 0;
 

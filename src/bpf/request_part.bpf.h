@@ -11,19 +11,8 @@
  */
 
 /* Of one thread, as request_states; as it crosses. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct offcpu_rec_request_span);
-} request_notes SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, OFFCPU_REQUEST_PARTS_MAX);
-	__type(key, struct offcpu_request_part_key);
-	__type(value, struct offcpu_request_part);
-} request_parts SEC(".maps");
+MAP(request_notes, ARRAY, __u32, struct offcpu_rec_request_span, 1);
+MAP(request_parts, HASH, struct offcpu_request_part_key, struct offcpu_request_part, OFFCPU_REQUEST_PARTS_MAX);
 
 const volatile __u64 no_part[sizeof(struct offcpu_request_part) / sizeof(__u64)] = {};
 

@@ -12,12 +12,8 @@
  * Only included by bpf/request.bpf.h.
  */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, OFFCPU_REQUEST_ROUTES_MAX);
-	__type(key, __u64);	/* of a program and its attributes */
-	__type(value, struct offcpu_request_route);
-} request_routes SEC(".maps");
+/* Of a program and its attributes. */
+MAP(request_routes, LRU_HASH, __u64, struct offcpu_request_route, OFFCPU_REQUEST_ROUTES_MAX);
 
 struct route_scratch {
 	struct walk_state walk;
@@ -28,12 +24,7 @@ struct route_scratch {
  * By connection: of each CPU, for a program of a tracepoint does not run twice on one at a time.  Else as request_states,
  * as probes' programs may be preempted.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct route_scratch);
-} route_scratches SEC(".maps");
+MAP(route_scratches, ARRAY, __u32, struct route_scratch, 1);
 
 static __always_inline void ask_for_route(const struct thread_state *st, struct context_scratch *s, __u64 id, __u64 now)
 {

@@ -30,27 +30,12 @@ struct request_before {
 
 const volatile __u64 none_before[sizeof(struct request_before) / sizeof(__u64)] = {};
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, OFFCPU_REQUEST_ALL_PORTS_MAX);
-	__type(key, __u32);	/* a port, ours */
-	__type(value, __u32);	/* what number it has among what is called a request */
-} request_ports SEC(".maps");
+/* One of our ports, and its number among what is called a request. */
+MAP(request_ports, HASH, __u32, __u32, OFFCPU_REQUEST_ALL_PORTS_MAX);
+MAP(request_sockets, HASH, __u64, struct socket_request, 16384);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);
-	__type(value, struct socket_request);
-} request_sockets SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__uint(map_flags, BPF_F_NO_PREALLOC);	/* most requests begin alone */
-	__type(key, __u64);
-	__type(value, struct request_before);
-} request_befores SEC(".maps");
+/* Most requests begin alone, so none is made before it is needed. */
+MAP_FLAGS(request_befores, HASH, __u64, struct request_before, 16384, BPF_F_NO_PREALLOC);
 
 static __always_inline __u32 *request_port(const struct sock *sk)
 {

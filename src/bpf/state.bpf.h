@@ -22,6 +22,7 @@
 #include "abi/space_abi.h"
 #include "abi/target_abi.h"
 #include "abi/tcp_abi.h"
+#include "bpf/map.bpf.h"
 #ifdef __TARGET_ARCH_x86
 #include "bpf/x86/walk_types.h"
 #else

@@ -31,32 +31,17 @@ struct storm_place {
 	__u64 waker;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, STORM_PLACES);
-	__type(key, __u32);
-	__type(value, struct storm_place);
-} storm_places SEC(".maps");
+MAP(storm_places, ARRAY, __u32, struct storm_place, STORM_PLACES);
 
 /* By the waker's id; read out when the window is over. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u64);
-	__type(value, struct storm_sum);
-} storms SEC(".maps");
+MAP(storms, HASH, __u64, struct storm_sum, 4096);
 
 /* Of the interrupts of a CPU: soft ones, hard ones. */
 struct irq_bursts {
 	struct burst burst[2];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct irq_bursts);
-} irq_bursts SEC(".maps");
+MAP(irq_bursts, PERCPU_ARRAY, __u32, struct irq_bursts, 1);
 
 static __always_inline struct storm_place *storm_place_of(__u64 burst)
 {

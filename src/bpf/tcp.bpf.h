@@ -32,12 +32,7 @@ enum tcp_asked {
 #define PEER_TICKS_MIN 2	/* below nothing is said of a closed window, of which the kernel counts ticks */
 #define US_NS 1000ULL
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, struct tcp_sum_key);
-	__type(value, struct tcp_sum);
-} tcp_sums SEC(".maps");
+MAP(tcp_sums, HASH, struct tcp_sum_key, struct tcp_sum, 4096);
 
 /* Zeroes of a map: Linux 6.1 takes a value from no memory that a global function was given, and the stack has no room. */
 const volatile __u64 no_tcp_sum[sizeof(struct tcp_sum) / 8] = { 0 };
@@ -318,12 +313,7 @@ static __always_inline void add_tcp(struct tcp_sum *to, const struct tcp_sum *on
  */
 #define HANDSHAKE_COUNTS_NS 240000000000ULL
 
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u64);	/* the socket */
-	__type(value, __u64);	/* when it was connected */
-} connected SEC(".maps");
+MAP(connected, LRU_HASH, __u64, __u64, 4096);	/* the socket; when it was connected */
 
 static __always_inline bool is_young(const struct thread_state *st, __u64 sock)
 {

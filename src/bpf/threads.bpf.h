@@ -53,12 +53,7 @@ struct {
  */
 __u64 thread_index[1 << INDEX_BITS] __attribute__((aligned(64))) = { 0 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);			/* user space says how many */
-	__type(key, __u32);
-	__type(value, __u64);
-} second_index SEC(".maps");
+MAP(second_index, ARRAY, __u32, __u64, 1);	/* user space says how many */
 
 __u32 threads_taken = 0;	/* slots, in all tables */
 __u32 slots_begun = 1;		/* those that were ever taken, and number 0 */

@@ -35,12 +35,7 @@ struct irq_note {
 	__u64 stack_end;		/* of the interrupts' stack, once it is known: see words_above_waker() */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct irq_note);
-} irq_notes SEC(".maps");
+MAP(irq_notes, PERCPU_ARRAY, __u32, struct irq_note, 1);
 
 static __always_inline struct irq_note *my_irq_note(void)
 {
