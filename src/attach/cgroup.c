@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "base/find.h"
 #include "base/mount_point.h"
 #include "base/refuse.h"
 
@@ -34,10 +35,7 @@ bool cgroup_id(const char *path, uint64_t *ret_id, GError **error)
 
 static bool is_one_of(const GArray *ids, uint64_t id)
 {
-	for (guint i = 0; i < ids->len; i++)
-		if (g_array_index(ids, uint64_t, i) == id)
-			return true;
-	return false;
+	return ANY_ROW(const uint64_t, x, ids, *x == id);
 }
 
 /* It stands as "0::/a/b" there. */

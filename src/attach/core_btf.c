@@ -174,8 +174,9 @@ static bool put_all(struct cut *c, GHashTable *names)
 		if (name && g_hash_table_contains(names, name))
 			choose(c, id);
 	}
-	for (guint i = 0; i < c->chosen->len; i++)
-		if (!put_type(c, g_array_index(c->chosen, uint32_t, i)))
+	/* putting one may choose more */
+	EACH_ROW(i, const uint32_t, id, c->chosen)
+		if (!put_type(c, *id))
 			return false;
 	return true;
 }
@@ -183,22 +184,16 @@ static bool put_all(struct cut *c, GHashTable *names)
 GByteArray *core_btf_cut(const struct kernel_btf *kernel, GHashTable *names)
 {
 	struct cut c = {
-		.kernel = kernel,
-		.ids = g_new0(uint32_t, (gsize)kernel->type_cnt + 1),
-		.chosen = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
-		.types = g_byte_array_new(),
+		.kernel = kernel, .ids = g_new0(uint32_t, (gsize)kernel->type_cnt + 1),
+		.chosen = g_array_new(FALSE, FALSE, sizeof(uint32_t)), .types = g_byte_array_new(),
 		.strings = g_byte_array_new(),
 	};
 	GByteArray *all = NULL;
 
 	if (put_all(&c, names)) {
 		const struct btf_header header = {
-			.magic = BTF_MAGIC,
-			.version = BTF_VERSION,
-			.hdr_len = KERNEL_BTF_HEADER_BYTES,
-			.type_len = c.types->len,
-			.str_off = c.types->len,
-			.str_len = c.strings->len,
+			.magic = BTF_MAGIC, .version = BTF_VERSION, .hdr_len = KERNEL_BTF_HEADER_BYTES,
+			.type_len = c.types->len, .str_off = c.types->len, .str_len = c.strings->len,
 		};
 
 		all = g_byte_array_new();

@@ -31,13 +31,9 @@ static int create_multi(int prog_fd, const char *path, const uint64_t *offsets, 
 			const uint64_t *cookies, size_t cnt)
 {
 	struct multi_attr attr = {
-		.prog_fd = (uint32_t)prog_fd,
-		.attach_type = TRACE_UPROBE_MULTI,
-		.path = (uintptr_t)path,
-		.offsets = (uintptr_t)offsets,
-		.ref_ctr_offsets = (uintptr_t)semaphores,
-		.cookies = (uintptr_t)cookies,
-		.cnt = (uint32_t)cnt,
+		.prog_fd = (uint32_t)prog_fd, .attach_type = TRACE_UPROBE_MULTI, .path = (uintptr_t)path,
+		.offsets = (uintptr_t)offsets, .ref_ctr_offsets = (uintptr_t)semaphores,
+		.cookies = (uintptr_t)cookies, .cnt = (uint32_t)cnt,
 	};
 	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/find.h"
 #include "base/refuse.h"
 
 #define PHDRS_MAX 256
@@ -157,8 +158,7 @@ bool elf_segments_vaddr(const struct elf_segment *segments, size_t cnt, uint64_t
 	for (int pass = 0; pass < 3; pass++) {
 		uint64_t slack = pass ? PAGE_MASK_4K : 0;
 
-		for (size_t i = 0; i < cnt; i++) {
-			const struct elf_segment *seg = &segments[i];
+		EACH_IN(i, const struct elf_segment, seg, segments, cnt) {
 			uint64_t from = seg->off & ~slack, end;
 
 			if (pass < 2 && !seg->is_exec)

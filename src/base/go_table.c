@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/find.h"
+
 #define MAGIC_1_18 0xfffffff0u
 #define MAGIC_1_20 0xfffffff1u
 
@@ -83,12 +85,9 @@ static uint64_t word_at(const struct elf_file *file, const struct part *part, si
 
 static bool is_text(const struct elf_file *file, uint64_t vaddr)
 {
-	for (size_t i = 0; i < file->segment_cnt; i++) {
-		const struct elf_segment *seg = &file->segments[i];
-
+	EACH_IN(i, const struct elf_segment, seg, file->segments, file->segment_cnt)
 		if (seg->is_exec && vaddr >= seg->vaddr && vaddr - seg->vaddr < seg->mem_bytes)
 			return true;
-	}
 	return false;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/find.h"
 #include "base/module.h"
 
 #include <glib.h>
@@ -14,8 +15,5 @@ bool lock_function_is(const char *name)
 
 	while (*name == '_')
 		name++;
-	for (gsize i = 0; i < G_N_ELEMENTS(prefixes); i++)
-		if (g_str_has_prefix(name, prefixes[i]))
-			return true;
-	return false;
+	return ANY(x, prefixes, g_str_has_prefix(name, *x));
 }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/each.h"
+#include "base/find.h"
 #include "base/opener.h"
 
 #define FRESH_NS 1000000000ULL
@@ -149,9 +150,7 @@ static struct kept *kept_of(struct net_tables *t, const struct stat *ns)
 {
 	struct kept *oldest = &t->kept[0];
 
-	for (size_t i = 0; i < KEPT_MAX; i++) {
-		struct kept *k = &t->kept[i];
-
+	EACH_IN(i, struct kept, k, t->kept, KEPT_MAX) {
 		if (k->sockets && k->ino == ns->st_ino && k->dev == ns->st_dev)
 			return k;
 		if (k->read_ns < oldest->read_ns)
@@ -226,26 +225,19 @@ bool net_end_read(const char *text, struct net_end *ret)
 const struct net_socket *net_table_peer(const GArray *sockets, bool is_tcp, const struct net_end *local,
 					const struct net_end *remote)
 {
-	EACH_ROW(i, const struct net_socket, s, sockets)
-		if (s->is_tcp == is_tcp && s->inode && net_end_equal(&s->local, remote) &&
-		    net_end_equal(&s->remote, local))
-			return s;
-	return NULL;
+	return FIRST_ROW(const struct net_socket, s, sockets,
+			 s->is_tcp == is_tcp && s->inode && net_end_equal(&s->local, remote) &&
+			 net_end_equal(&s->remote, local), s, NULL);
 }
 
 const struct net_socket *net_table_listener(const GArray *sockets, const struct net_end *there)
 {
-	EACH_ROW(i, const struct net_socket, s, sockets)
-		if (s->is_tcp && s->state == TCP_LISTEN && s->local.port == there->port &&
-		    (net_end_is_any(&s->local) || net_end_equal(&s->local, there)))
-			return s;
-	return NULL;
+	return FIRST_ROW(const struct net_socket, s, sockets,
+			 s->is_tcp && s->state == TCP_LISTEN && s->local.port == there->port &&
+			 (net_end_is_any(&s->local) || net_end_equal(&s->local, there)), s, NULL);
 }
 
 bool net_table_has_port(const GArray *sockets, uint16_t port)
 {
-	for (guint i = 0; i < sockets->len; i++)
-		if (g_array_index(sockets, struct net_socket, i).local.port == port)
-			return true;
-	return false;
+	return ANY_ROW(const struct net_socket, x, sockets, x->local.port == port);
 }

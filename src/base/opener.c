@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/find.h"
 #include "base/opener_wire.h"
 
 static struct {
@@ -62,10 +63,7 @@ static bool may_hang(const char *path)
 
 	if (!opener_is_there() || !is_of_process(path))
 		return false;
-	for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return strstr(path, "/map_files/") != NULL;
+	return ANY(x, names, strcmp(name, *x) == 0) || strstr(path, "/map_files/") != NULL;
 }
 
 /* Where a link of a process leads: it is told between two programs, and an exec may never come to its end. */

@@ -9,6 +9,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "base/find.h"
 #include "base/opener_wire.h"
 
 #define COPY_MAX_BYTES ((uint64_t)256 << 20)
@@ -38,10 +39,7 @@ bool opener_is_local(int fd)
 		return false;
 	if ((uint32_t)fs.f_type == OVERLAYFS_SUPER_MAGIC)
 		return opener_maps_local(fd);
-	for (size_t i = 0; i < G_N_ELEMENTS(local); i++)
-		if ((uint32_t)fs.f_type == local[i])
-			return true;
-	return false;
+	return ANY(x, local, (uint32_t)fs.f_type == *x);
 }
 
 static bool put(int fd, const char *bytes, size_t cnt)

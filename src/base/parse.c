@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "base/refuse.h"
 
 #define CPUS_MAX 65536
@@ -38,10 +39,7 @@ GArray *cpu_list_parse(const char *list)
 
 bool cpu_list_has(const GArray *cpus, int cpu)
 {
-	for (guint i = 0; i < cpus->len; i++)
-		if (g_array_index(cpus, int, i) == cpu)
-			return true;
-	return false;
+	return ANY_ROW(const int, x, cpus, *x == cpu);
 }
 
 G_DEFINE_QUARK(parse-error-quark, parse_error)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/find.h"
 #include "base/opener.h"
 #include "base/proc_status.h"
 
@@ -66,10 +67,7 @@ bool process_ids_named(const char *name, GArray *ids)
 
 bool process_ids_contain(const GArray *ids, uint32_t id)
 {
-	for (guint i = 0; ids && i < ids->len; i++)
-		if (g_array_index(ids, uint32_t, i) == id)
-			return true;
-	return false;
+	return ANY_ROW(const uint32_t, x, ids, *x == id);
 }
 
 void process_ids_add_descendants(GArray *ids)

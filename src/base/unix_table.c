@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/find.h"
 #include "base/net_table.h"
 
 #include <linux/netlink.h>
@@ -105,11 +106,5 @@ GArray *unix_table_new(void)
 
 const struct unix_socket *unix_table_find(const GArray *sockets, uint64_t inode)
 {
-	for (guint i = 0; sockets && inode && i < sockets->len; i++) {
-		const struct unix_socket *s = &g_array_index(sockets, struct unix_socket, i);
-
-		if (s->inode == inode)
-			return s;
-	}
-	return NULL;
+	return FIRST_ROW(const struct unix_socket, s, sockets, s->inode == inode && inode != 0, s, NULL);
 }

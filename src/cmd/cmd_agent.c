@@ -241,12 +241,8 @@ enum engine_state { ENGINE_ANSWERS, ENGINE_AWAY, ENGINE_IMPOSSIBLE };
 static enum engine_state state_of_engine(const struct agent_config *c, int engine, char **ret_why)
 {
 	const struct target_options options = {
-		.engine = (enum push_engine)engine,
-		.url = c->push_urls[engine],
-		.database = c->push_database,
-		.tenant = c->push_tenant,
-		.credentials_path = c->push_credentials,
-		.ca_path = c->push_ca,
+		.engine = (enum push_engine)engine, .url = c->push_urls[engine], .database = c->push_database,
+		.tenant = c->push_tenant, .credentials_path = c->push_credentials, .ca_path = c->push_ca,
 		.timeout_s = ENGINE_TIMEOUT_S,
 	};
 	g_autoptr(GError) error = NULL;

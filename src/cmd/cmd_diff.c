@@ -7,6 +7,7 @@
 #include "analyse/diff/condition.h"
 #include "analyse/diff/diff.h"
 #include "analyse/query.h"
+#include "base/find.h"
 #include "base/parse.h"
 #include "cmd/answering.h"
 #include "cmd/cmd.h"
@@ -90,8 +91,7 @@ static void args_clear(struct diff_args *a)
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(strings); i++)
 		g_free(*strings[i]);
-	for (unsigned i = 0; i < OF_CNT; i++) {
-		struct filter_args *f = &a->filters[i];
+	EACH_IN(i, struct filter_args, f, a->filters, OF_CNT) {
 		char *words[] = { f->comm, f->grep, f->state, f->pids, f->tids };
 
 		for (unsigned n = 0; n < G_N_ELEMENTS(words); n++)
@@ -155,16 +155,12 @@ static bool plan_query(const struct diff_args *a, struct diff_plan *plan, enum d
 	if (states && !parse_state_letters(states, &plan->states[side], error))
 		return false;
 	plan->query[side] = (struct query){
-		.states = plan->states[side],
-		.comm = either(own->comm, both->comm),
+		.states = plan->states[side], .comm = either(own->comm, both->comm),
 		.grep = either(own->grep, both->grep),
-		.pids = (const uint32_t *)(void *)plan->pids[side]->data,
-		.pids_cnt = plan->pids[side]->len,
+		.pids = (const uint32_t *)(void *)plan->pids[side]->data, .pids_cnt = plan->pids[side]->len,
 		.processes = filters_names(plan->processes[side]),
-		.tids = (const uint32_t *)(void *)plan->tids[side]->data,
-		.tids_cnt = plan->tids[side]->len,
-		.user_only = a->user,
-		.kernel_only = a->kernel,
+		.tids = (const uint32_t *)(void *)plan->tids[side]->data, .tids_cnt = plan->tids[side]->len,
+		.user_only = a->user, .kernel_only = a->kernel,
 	};
 	return query_check(&plan->query[side], error);
 }
@@ -361,10 +357,8 @@ static bool append_json(GString *out, struct diff *d, const struct diff_args *a,
 			const char *finding, GError **error)
 {
 	const struct diff_json_options options = {
-		.tables = (const enum diff_by *)(void *)plan->tables->data,
-		.tables_cnt = plan->tables->len,
-		.top = plan->text.top,
-		.finding = finding,
+		.tables = (const enum diff_by *)(void *)plan->tables->data, .tables_cnt = plan->tables->len,
+		.top = plan->text.top, .finding = finding,
 		.conditions = (const struct condition *const *)plan->conditions->pdata,
 		.results = (const struct condition_result *)(void *)plan->results->data,
 		.conditions_cnt = plan->conditions->len,

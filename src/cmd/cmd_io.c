@@ -167,9 +167,7 @@ static void print_json_request(const struct block_op *op, void *data)
 static void print_result(struct block_io *b, const struct io_options *o)
 {
 	const struct io_text_options text_options = {
-		.by_stack = o->by_block && !o->slower,
-		.by_count = o->by_count,
-		.top = (unsigned)o->top,
+		.by_stack = o->by_block && !o->slower, .by_count = o->by_count, .top = (unsigned)o->top,
 		.is_of_some = only_some(&o->only),
 	};
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -194,8 +192,7 @@ static int io_block(const struct io_options *o, uint64_t duration_ns, const char
 	bool with_stacks = (o->by_block && !o->slower) || o->output;
 	g_autoptr(GString) line = g_string_new(NULL);
 	const struct block_options options = {
-		.only = o->only,
-		.no_user_stacks = o->no_user_stacks || !with_stacks,
+		.only = o->only, .no_user_stacks = o->no_user_stacks || !with_stacks,
 		.no_kernel_stacks = o->no_kernel_stacks || !with_stacks,
 		.on_op = !o->slower || answer_is_asked(&o->answer) ? NULL
 			 : o->json                                 ? print_json_request

@@ -40,11 +40,8 @@ static void poll_files(void *data)
 static void print_result(struct file_io *f, const struct io_options *o)
 {
 	const struct file_text_options options = {
-		.by_stack = o->by_stack,
-		.by_count = o->by_count,
-		.with_lines = !o->by_stack,
-		.slower_ns = o->slower_ns,
-		.top = (unsigned)o->top,
+		.by_stack = o->by_stack, .by_count = o->by_count, .with_lines = !o->by_stack,
+		.slower_ns = o->slower_ns, .top = (unsigned)o->top,
 	};
 	g_autoptr(GString) text = g_string_new(NULL);
 	struct file_result r;
@@ -71,8 +68,7 @@ int io_files(const struct io_options *o, uint64_t duration_ns, const char *comma
 		.on_op = !with_lines || answer_is_asked(&o->answer) ? NULL
 			 : o->json   ? print_json_line
 				     : print_line,
-		.data = line,
-		.no_user_stacks = o->no_user_stacks || !with_stacks,
+		.data = line, .no_user_stacks = o->no_user_stacks || !with_stacks,
 		.no_kernel_stacks = o->no_kernel_stacks || !with_stacks,
 	};
 	g_autoptr(GError) error = NULL;

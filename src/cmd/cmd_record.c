@@ -105,8 +105,7 @@ static struct record_tasks *record_tasks_begin(const struct target *target, bool
 	const struct collect_options *collect = &target->collect;
 	g_autoptr(GArray) command = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	struct task_sampler_options options = {
-		.pids = target->collect.pids,
-		.follow = target->collect.follow,
+		.pids = target->collect.pids, .follow = target->collect.follow,
 		.budget_ppm = task_sampler_budget(target->collect.budget_ppm),
 	};
 	struct record_tasks *r;

@@ -4,6 +4,7 @@
 
 #include "analyse/idle_part.h"
 #include "analyse/reason/reason.h"
+#include "base/find.h"
 #include "cmd/answering.h"
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
@@ -98,8 +99,7 @@ static bool is_named_by_grouping(const struct report_args *a, const struct view 
 /* The view that is asked for in place of the usual text; false after a sentence. */
 static bool plan_view(const struct report_args *a, struct report_plan *plan)
 {
-	for (size_t i = 0; i < views_cnt; i++) {
-		const struct view *view = &views[i];
+	EACH_IN(i, const struct view, view, views, views_cnt) {
 		const char *value = a->views[i].value;
 
 		if (!a->views[i].is_asked && !value && !is_named_by_grouping(a, view))
@@ -414,8 +414,7 @@ static GOptionEntry *with_views(const GOptionEntry *usual, size_t cnt, struct vi
 	memcpy(all, usual, cnt * sizeof(*all));
 	for (size_t i = 0; i < views_cnt && !view_by(&views[i]); i++)	/* those without an option are the last */
 		all[cnt + i] = (GOptionEntry){
-			.long_name = views[i].name,
-			.description = views[i].help,
+			.long_name = views[i].name, .description = views[i].help,
 			.arg_description = views[i].value_name,
 			.arg = views[i].value_name ? G_OPTION_ARG_STRING : G_OPTION_ARG_NONE,
 			.arg_data = views[i].value_name ? (gpointer)&args[i].value : (gpointer)&args[i].is_asked,

@@ -99,20 +99,11 @@ static int sample(const struct target *target, const struct sample_options *own,
 {
 	const struct collect_options *c = &target->collect;
 	const struct sampler_options options = {
-		.hz = hz,
-		.budget_ppm = BUDGET_PPM,
-		.duration_ns = duration_ns,
-		.pids = c->pids,
-		.tids = c->tids,
-		.cgroup_ids = c->cgroup_ids,
-		.comm_glob = c->comm_glob,
-		.no_user_threads = c->no_user_threads,
-		.no_kernel_threads = c->no_kernel_threads,
-		.no_user_stacks = c->no_user_stacks,
-		.no_kernel_stacks = c->no_kernel_stacks,
-		.include_self = c->include_self,
-		.by_proc = own->by_proc,
-		.stop = stop_catch(),
+		.hz = hz, .budget_ppm = BUDGET_PPM, .duration_ns = duration_ns, .pids = c->pids,
+		.tids = c->tids, .cgroup_ids = c->cgroup_ids, .comm_glob = c->comm_glob,
+		.no_user_threads = c->no_user_threads, .no_kernel_threads = c->no_kernel_threads,
+		.no_user_stacks = c->no_user_stacks, .no_kernel_stacks = c->no_kernel_stacks,
+		.include_self = c->include_self, .by_proc = own->by_proc, .stop = stop_catch(),
 	};
 	g_autoptr(GError) error = NULL;
 	struct sampler *sampler;

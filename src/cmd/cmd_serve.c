@@ -197,13 +197,9 @@ static struct server_options options_of(const struct serve_args *a, const struct
 					struct before_serving *before)
 {
 	return (struct server_options){
-		.address = plan->address,
-		.port = plan->port,
-		.readers = plan->readers,
-		.audit = a->audit ? print_audit : NULL,
-		.names = (const char *const *)a->names,
-		.on_listening = on_listening,
-		.data = before,
+		.address = plan->address, .port = plan->port, .readers = plan->readers,
+		.audit = a->audit ? print_audit : NULL, .names = (const char *const *)a->names,
+		.on_listening = on_listening, .data = before,
 	};
 }
 

@@ -226,8 +226,7 @@ static void add_wait(struct profile *p, GHashTable *threads, const struct offcpu
 	const uint64_t ns = rec->blocked_ns + rec->runnable_ns + rec->preempted_ns;
 	const struct wait w = {
 		.thread = thread_row(p, threads, rec), .user = rows->user, .kernel = rows->kernel,
-		.object = rows->object, .state = rec->state,
-		.flags = rows->flags,
+		.object = rows->object, .state = rec->state, .flags = rows->flags,
 		.max_start_unix_ns = rows->start_unix_ns, .count = 1, .blocked_ns = rec->blocked_ns,
 		.runnable_ns = rec->runnable_ns, .preempted_ns = rec->preempted_ns, .max_ns = ns,
 		.max_waker = rows->waker,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/wakers.h"
+#include "base/find.h"
 #include "base/order.h"
 #include "cmd/cmd_io.h"
 #include "explain/text.h"
@@ -154,8 +155,7 @@ static void append_files(GString *s, const struct file_result *r, const struct f
 	g_string_append_printf(s, "\n%-13s %9s %8s %8s %8s %8s %8s %8s  %s\n", "OP", "COUNT", "TOTAL", "P50", "P99",
 			       "MAX", "BLOCKED", "DISK",
 			       o->by_count ? "FILE (most operations first)" : "FILE (most time first)");
-	for (guint i = 0; i < r->files->len && i < o->top; i++) {
-		const struct file_by_file *f = &g_array_index(r->files, struct file_by_file, i);
+	EACH_ROW_WHILE(i, const struct file_by_file, f, r->files, i < o->top) {
 		const uint64_t cells[] = { f->sum.all_ns, file_percentile_ns(f, 0.5), file_percentile_ns(f, 0.99),
 					   f->sum.max_ns };
 		g_autoptr(GString) cnt = g_string_new(NULL);

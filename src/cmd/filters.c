@@ -70,18 +70,11 @@ bool filters_understand(struct filters *f, GError **error)
 	if (!f->tid_list)
 		return false;
 	f->query = (struct query){
-		.states = f->states,
-		.comm = f->comm,
-		.grep = f->grep,
-		.attribute = f->attribute,
-		.trace = f->trace,
-		.user_only = f->user,
-		.kernel_only = f->kernel,
-		.pids = (const uint32_t *)(void *)f->pid_list->data,
-		.pids_cnt = f->pid_list->len,
+		.states = f->states, .comm = f->comm, .grep = f->grep, .attribute = f->attribute,
+		.trace = f->trace, .user_only = f->user, .kernel_only = f->kernel,
+		.pids = (const uint32_t *)(void *)f->pid_list->data, .pids_cnt = f->pid_list->len,
 		.processes = filters_names(f->process_list),
-		.tids = (const uint32_t *)(void *)f->tid_list->data,
-		.tids_cnt = f->tid_list->len,
+		.tids = (const uint32_t *)(void *)f->tid_list->data, .tids_cnt = f->tid_list->len,
 	};
 	return query_check(&f->query, error);
 }

@@ -55,10 +55,8 @@ struct target *fleet_open(const struct fleet_args *a, const struct range_args *r
 			  GError **error)
 {
 	const struct target_options options = { .engine = PUSH_CLICKHOUSE,
-						.url = a->clickhouse,
-						.database = a->database,
-						.credentials_path = a->credentials,
-						.ca_path = a->ca,
+						.url = a->clickhouse, .database = a->database,
+						.credentials_path = a->credentials, .ca_path = a->ca,
 						.timeout_s = TIMEOUT_S };
 
 	*ret = (struct fleet_query){ .host_glob = a->host };

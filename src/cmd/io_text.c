@@ -4,6 +4,8 @@
 
 #include "analyse/label.h"
 #include "analyse/wakers.h"
+#include "base/each.h"
+#include "base/find.h"
 #include "base/order.h"
 #include "base/text.h"
 #include "cmd/cmd_io.h"
@@ -161,9 +163,7 @@ static void append_files(GString *s, const struct block_result *r, unsigned top)
 {
 	bool any = false;
 
-	for (guint i = 0; i < r->files->len && i < top; i++) {
-		const struct block_row *f = &g_array_index(r->files, struct block_row, i);
-
+	EACH_ROW_WHILE(i, const struct block_row, f, r->files, i < top) {
 		if (!any)
 			g_string_append(s, "\nBy file, most time first (direct I/O and metadata have no name here)\n");
 		any = true;

@@ -107,13 +107,8 @@ int serving_run(const struct serving *v, const struct profile *p, const struct h
 	struct recording_ctx ctx = { .profile = p, .page = page, .plan = &plan };
 	struct before_serving before = { .serving = v, .confine = { .calls = CONFINE_SERVER } };
 	const struct server_options options = {
-		.port = v->port,
-		.workers = 1,
-		.routes = recording_routes,
-		.routes_cnt = recording_routes_cnt,
-		.ctx = &ctx,
-		.on_listening = on_listening,
-		.data = &before,
+		.port = v->port, .workers = 1, .routes = recording_routes, .routes_cnt = recording_routes_cnt,
+		.ctx = &ctx, .on_listening = on_listening, .data = &before,
 	};
 	g_autoptr(GError) error = NULL;
 	struct server *s = server_start(&options, &error);

@@ -5,6 +5,7 @@
 
 #include "analyse/critical.h"
 #include "analyse/waitgraph.h"
+#include "base/find.h"
 #include "render/text/request.h"
 #include "render/text/wakers.h"
 
@@ -128,113 +129,46 @@ static bool show_tasks(GString *out, const struct view_input *in, GError **error
 }
 
 const struct view views[] = {
-	{
-		.name = "full",
-		.help = "All of it: coverage, accounts, leaves, stacks",
-		.text = show_full,
-	},
-	{
-		.name = "stacks",
-		.help = "The longest waits with their stacks",
-		.text = show_stacks,
-	},
-	{
-		.name = "accounts",
-		.help = "Where the time of each process went, and how much of it is known",
-		.text = show_accounts,
-	},
-	{
-		.name = "wakers",
-		.help = "Who woke whom, of a recording made with --wakers",
-		.needs = "wakers",
-		.recorded_with = "--wakers",
-		.agent_key = "wakers = yes",
-		.has = offsetof(struct profile_info, has_wakers),
-		.groups_actors = true,
-		.text = show_wakers,
-	},
-	{
-		.name = "graph",
-		.value_name = "FORMAT",
-		.help = "Who waited for whom as a graph: dot (graphviz), json",
-		.needs = "wakers",
-		.recorded_with = "--wakers",
-		.agent_key = "wakers = yes",
-		.has = offsetof(struct profile_info, has_wakers),
-		.groups_actors = true,
-		.values = "dot, json",
-		.text = show_graph,
-	},
-	{
-		.name = "critical",
-		.value_name = "THREAD|COMM",
-		.help = "Where the time of this thread or these threads went",
-		.needs = "wakers",
-		.recorded_with = "--wakers",
-		.agent_key = "wakers = yes",
-		.has = offsetof(struct profile_info, has_wakers),
-		.groups_actors = true,
-		.is_of_whole_time = true,
-		.text = show_critical,
-		.json = show_critical_json,
-	},
-	{
-		.name = "locks",
-		.help = "Which locks were waited for and who held them, of a recording made with --locks",
-		.needs = "locks",
-		.recorded_with = "--locks",
-		.agent_key = "locks = yes",
-		.has = offsetof(struct profile_info, has_locks),
-		.of_waits = locks_text,
-	},
-	{
-		.name = "runq-blame",
-		.help = "Who held the CPU while threads waited for it, of a recording made with --runq-blame",
-		.needs = "blame for run-queue delays",
-		.recorded_with = "--runq-blame",
-		.agent_key = "runq-blame = yes",
-		.has = offsetof(struct profile_info, has_blame),
-		.is_of_whole_window = true,
-		.of_waits = blame_text,
-	},
-	{
-		.name = "storms",
-		.help = "Events that woke many threads at once, of a recording made with --storms",
-		.needs = "wakeup storms",
-		.recorded_with = "--storms",
-		.agent_key = "storms = yes",
-		.has = offsetof(struct profile_info, has_storms),
-		.is_of_whole_window = true,
-		.of_waits = storms_text,
-	},
-	{
-		.name = "by request",
-		.needs = "requests",
-		.recorded_with = "offcpu request -o",
-		.has = offsetof(struct profile_info, has_requests),
-		.of_requests = requests_table_text,
-	},
-	{
-		.name = "by request percentile",
-		.needs = "requests",
-		.recorded_with = "offcpu request -o",
-		.has = offsetof(struct profile_info, has_requests),
-		.of_requests = requests_tails_text,
-	},
-	{
-		.name = "by request route",
-		.needs = "requests",
-		.recorded_with = "offcpu request -o",
-		.has = offsetof(struct profile_info, has_requests),
-		.of_requests = requests_routes_text,
-	},
-	{
-		.name = "by task",
-		.needs = "tasks",
-		.recorded_with = "--tasks",
-		.has = offsetof(struct profile_info, has_tasks),
-		.text = show_tasks,
-	},
+	{ .name = "full", .help = "All of it: coverage, accounts, leaves, stacks", .text = show_full },
+	{ .name = "stacks", .help = "The longest waits with their stacks", .text = show_stacks },
+	{ .name = "accounts",
+	  .help = "Where the time of each process went, and how much of it is known",
+	  .text = show_accounts },
+	{ .name = "wakers", .help = "Who woke whom, of a recording made with --wakers",
+	  .needs = "wakers", .recorded_with = "--wakers", .agent_key = "wakers = yes",
+	  .has = offsetof(struct profile_info, has_wakers), .groups_actors = true, .text = show_wakers },
+	{ .name = "graph", .value_name = "FORMAT",
+	  .help = "Who waited for whom as a graph: dot (graphviz), json", .needs = "wakers",
+	  .recorded_with = "--wakers", .agent_key = "wakers = yes",
+	  .has = offsetof(struct profile_info, has_wakers), .groups_actors = true,
+	  .values = "dot, json", .text = show_graph },
+	{ .name = "critical", .value_name = "THREAD|COMM",
+	  .help = "Where the time of this thread or these threads went", .needs = "wakers",
+	  .recorded_with = "--wakers", .agent_key = "wakers = yes",
+	  .has = offsetof(struct profile_info, has_wakers), .groups_actors = true,
+	  .is_of_whole_time = true, .text = show_critical, .json = show_critical_json },
+	{ .name = "locks",
+	  .help = "Which locks were waited for and who held them, of a recording made with --locks",
+	  .needs = "locks", .recorded_with = "--locks", .agent_key = "locks = yes",
+	  .has = offsetof(struct profile_info, has_locks), .of_waits = locks_text },
+	{ .name = "runq-blame",
+	  .help = "Who held the CPU while threads waited for it, of a recording made with --runq-blame",
+	  .needs = "blame for run-queue delays", .recorded_with = "--runq-blame",
+	  .agent_key = "runq-blame = yes", .has = offsetof(struct profile_info, has_blame),
+	  .is_of_whole_window = true, .of_waits = blame_text },
+	{ .name = "storms",
+	  .help = "Events that woke many threads at once, of a recording made with --storms",
+	  .needs = "wakeup storms", .recorded_with = "--storms", .agent_key = "storms = yes",
+	  .has = offsetof(struct profile_info, has_storms), .is_of_whole_window = true,
+	  .of_waits = storms_text },
+	{ .name = "by request", .needs = "requests", .recorded_with = "offcpu request -o",
+	  .has = offsetof(struct profile_info, has_requests), .of_requests = requests_table_text },
+	{ .name = "by request percentile", .needs = "requests", .recorded_with = "offcpu request -o",
+	  .has = offsetof(struct profile_info, has_requests), .of_requests = requests_tails_text },
+	{ .name = "by request route", .needs = "requests", .recorded_with = "offcpu request -o",
+	  .has = offsetof(struct profile_info, has_requests), .of_requests = requests_routes_text },
+	{ .name = "by task", .needs = "tasks", .recorded_with = "--tasks",
+	  .has = offsetof(struct profile_info, has_tasks), .text = show_tasks },
 };
 
 const struct view *const view_of_grouping = &views[1];
@@ -268,8 +202,7 @@ char **views_more(const struct profile_info *info, const char *command)
 {
 	GPtrArray *pairs = g_ptr_array_new();
 
-	for (size_t i = 0; i < views_cnt; i++) {
-		const struct view *v = &views[i];
+	EACH_IN(i, const struct view, v, views, views_cnt) {
 		const char *by = view_by(v);
 
 		if (v->value_name || !view_is_there(v, info))
@@ -285,12 +218,9 @@ char **views_not_recorded(const struct profile_info *info)
 {
 	GPtrArray *pairs = g_ptr_array_new();
 
-	for (size_t i = 0; i < views_cnt; i++) {
-		const struct view *v = &views[i];
-
+	EACH_IN(i, const struct view, v, views, views_cnt)
 		if (!v->value_name && !view_is_there(v, info) && g_str_has_prefix(v->recorded_with, "--"))
 			add_pair(pairs, g_strdup(v->recorded_with), v->needs);
-	}
 	g_ptr_array_add(pairs, NULL);
 	return (char **)g_ptr_array_free(pairs, FALSE);
 }

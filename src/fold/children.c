@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
+#include "base/find.h"
 #include "fold/limits.h"
 
 #include <netinet/tcp.h>
@@ -61,10 +63,7 @@ static enum child_does does_of(const struct looker *l, uint32_t pid, const char 
 		return CHILD_DISK;
 	g_autofree char *wchan = opener_process_text(l->proc_dir, pid, "wchan");
 
-	for (unsigned i = 0; wchan && i < G_N_ELEMENTS(places); i++)
-		if (g_str_has_prefix(wchan, places[i].prefix))
-			return places[i].does;
-	return CHILD_OTHER;
+	return FIRST(x, places, wchan && g_str_has_prefix(wchan, x->prefix), x->does, CHILD_OTHER);
 }
 
 /* How the process that is waited for was found, and what it does. */
@@ -139,8 +138,7 @@ static const struct net_socket *connection_of(const struct looker *l, uint32_t p
 	g_autofree bool *served = sockets ? pool_served_ports_new(sockets) : NULL;
 	const struct net_socket *found = NULL;
 
-	for (guint i = 0; served && i < sockets->len; i++) {
-		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
+	EACH_ROW_WHILE(i, const struct net_socket, s, sockets, served) {
 		bool is_open = s->is_tcp ? s->state == TCP_ESTABLISHED || s->state == TCP_SYN_SENT
 					 : !net_end_is_any(&s->remote);
 
@@ -236,8 +234,7 @@ void children_look(struct profile *p, struct net_tables *nets, struct sock_peers
 	g_autofree uint64_t *exits_ns = exits_new(p);
 	unsigned left = CHILDREN_LOOKS_MAX;
 
-	for (guint i = 0; i < p->waits->len && left; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW_WHILE(i, const struct wait, w, p->waits, left) {
 		uint32_t pid = profile_thread(p, w->thread)->pid;
 
 		if (!is_for_child(p, w, exits_ns) || profile_find_limit(p, LIMIT_CHILD, pid, 0))

@@ -138,12 +138,8 @@ void earlier_add_sleep(struct earlier *e, const struct offcpu_rec_sleep *rec)
 		return;
 	make_room(e, s);
 	*slept_at(s, s->cnt++) = (struct slept){
-		.slept_ns = rec->slept_ns,
-		.woken_ns = rec->woken_ns,
-		.off_before_ns = rec->off_before_ns,
-		.waker = rec->waker,
-		.waker_on_ns = rec->waker_on_ns,
-		.waker_off_ns = rec->waker_off_ns,
+		.slept_ns = rec->slept_ns, .woken_ns = rec->woken_ns, .off_before_ns = rec->off_before_ns,
+		.waker = rec->waker, .waker_on_ns = rec->waker_on_ns, .waker_off_ns = rec->waker_off_ns,
 		.by_tno = rec->by_tno,
 	};
 }

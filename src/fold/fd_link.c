@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/find.h"
 #include "fold/targets_part.h"
 
 #include <fcntl.h>
@@ -68,10 +69,8 @@ static const char *watched_kind(const char *text)
 		{ "anon_inode:[pidfd]", "pidfd" },
 	};
 
-	for (size_t i = 0; text && i < G_N_ELEMENTS(kinds); i++)
-		if (g_str_has_prefix(text, kinds[i][0]))
-			return kinds[i][1];
-	return text && text[0] == '/' ? "file" : "other";
+	return FIRST(x, kinds, text && g_str_has_prefix(text, (*x)[0]), (*x)[1],
+		     text && text[0] == '/' ? "file" : "other");
 }
 
 static void append_cnt(GString *s, const char *kind, unsigned cnt)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/find.h"
 #include "fold/limits.h"
 
 #include <linux/limits.h>
@@ -40,8 +41,7 @@ void fifos_look(struct profile *p, const char *proc_dir)
 	static const char *const functions[] = { "fifo_open", "wait_for_partner", NULL };
 	unsigned left = FIFOS_MAX;
 
-	for (guint i = 0; i < p->waits->len && left; i++) {
-		struct wait *w = &g_array_index(p->waits, struct wait, i);
+	EACH_ROW_WHILE(i, struct wait, w, p->waits, left) {
 		const struct thread *t = profile_thread(p, w->thread);
 
 		if (w->object || !(w->flags & WAIT_OPEN_AT_END) || !profile_stack_names(p, w->kernel, functions))

@@ -2,6 +2,8 @@
 /* The end of a window: sums and open waits become rows of the profile. */
 #include <string.h>
 
+#include "base/each.h"
+#include "base/find.h"
 #include "fold/parts.h"
 #include "fold/spans.h"
 #include "fold/stacks.h"
@@ -24,9 +26,7 @@ static bool is_sampled(const struct offcpu_wait_key *key)
 static struct sums_total total_of_open(const struct open_wait *open)
 {
 	return (struct sums_total){
-		.count = 1,
-		.blocked_ns = open->blocked_ns,
-		.runnable_ns = open->runnable_ns,
+		.count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
 		.preempted_ns = open->preempted_ns,
 	};
 }
@@ -82,18 +82,11 @@ static void finish_sum(struct fold *f, struct calibration *calibration, size_t i
 	if (calibration)
 		calibration_correct(calibration, f->sums, i, owner, key->state, is_sampled(key), &sum);
 	struct wait w = {
-		.thread = owner,
-		.user = fold_stacks_node(f->stacks, key->ustack, FRAME_USER),
-		.kernel = fold_stacks_node(f->stacks, key->kstack, FRAME_KERNEL),
-		.state = key->state,
-		.flags = wait_flags(key->flags),
-		.count = sum.count,
-		.blocked_ns = sum.blocked_ns,
-		.runnable_ns = sum.runnable_ns,
-		.preempted_ns = sum.preempted_ns,
-		.max_ns = sum.max_ns,
-		.off_cpu_se_ns = sum.off_cpu_se_ns,
-		.count_se = sum.count_se,
+		.thread = owner, .user = fold_stacks_node(f->stacks, key->ustack, FRAME_USER),
+		.kernel = fold_stacks_node(f->stacks, key->kstack, FRAME_KERNEL), .state = key->state,
+		.flags = wait_flags(key->flags), .count = sum.count, .blocked_ns = sum.blocked_ns,
+		.runnable_ns = sum.runnable_ns, .preempted_ns = sum.preempted_ns, .max_ns = sum.max_ns,
+		.off_cpu_se_ns = sum.off_cpu_se_ns, .count_se = sum.count_se,
 		.max_start_unix_ns = unix_ns_of(f, sum.max_start_ns),
 	};
 
@@ -127,10 +120,8 @@ static struct wait wait_of_open(struct fold *f, const struct open_wait *open)
 {
 	uint64_t total = open->blocked_ns + open->runnable_ns + open->preempted_ns;
 	struct wait w = {
-		.thread = open->thread,
-		.user = fold_stacks_node(f->stacks, open->ustack, FRAME_USER),
-		.kernel = fold_stacks_node(f->stacks, open->kstack, FRAME_KERNEL),
-		.state = open->state,
+		.thread = open->thread, .user = fold_stacks_node(f->stacks, open->ustack, FRAME_USER),
+		.kernel = fold_stacks_node(f->stacks, open->kstack, FRAME_KERNEL), .state = open->state,
 		.flags = WAIT_OPEN_AT_END | wait_flags(open->flags),
 		.count = 1, .blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
 		.preempted_ns = open->preempted_ns, .max_ns = total,
@@ -157,9 +148,7 @@ static void list_filtered(struct fold *f, const struct open_wait *open)
 /* Which of those that were filtered are of requests is known once all are. */
 static void look_for_requests(struct fold *f)
 {
-	for (guint i = 0; f->requests && i < f->open->len; i++) {
-		const struct open_wait *open = &g_array_index(f->open, struct open_wait, i);
-
+	EACH_ROW_WHILE(i, const struct open_wait, open, f->open, f->requests) {
 		if (!(open->flags & OFFCPU_OPEN_FILTERED))
 			continue;
 		const struct wait w = wait_of_open(f, open);
@@ -198,21 +187,15 @@ static void add_rest(const struct calibration_rest *rest, void *data)
 	struct fold *f = data;
 	bool is_kernel = profile_thread(f->profile, rest->thread)->flags & THREAD_KERNEL;
 	const struct frame frame = {
-		.name = "[short waits, none sampled]",
-		.kind = is_kernel ? FRAME_KERNEL : FRAME_USER,
+		.name = "[short waits, none sampled]", .kind = is_kernel ? FRAME_KERNEL : FRAME_USER,
 		.why = FRAME_NAMED,
 	};
 	uint32_t node = profile_node(f->profile, 0, profile_frame(f->profile, &frame));
 	uint64_t total_ns = rest->blocked_ns + rest->runnable_ns + rest->preempted_ns;
 	struct wait w = {
-		.thread = rest->thread,
-		.user = is_kernel ? 0 : node,
-		.kernel = is_kernel ? node : 0,
-		.state = rest->state,
-		.count = rest->count,
-		.blocked_ns = rest->blocked_ns,
-		.runnable_ns = rest->runnable_ns,
-		.preempted_ns = rest->preempted_ns,
+		.thread = rest->thread, .user = is_kernel ? 0 : node, .kernel = is_kernel ? node : 0,
+		.state = rest->state, .count = rest->count, .blocked_ns = rest->blocked_ns,
+		.runnable_ns = rest->runnable_ns, .preempted_ns = rest->preempted_ns,
 		.max_ns = (total_ns + rest->count - 1) / rest->count,
 	};
 

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/find.h"
 #include "base/opener.h"
 #include "fold/objects.h"
 #include "fold/targets.h"
@@ -268,21 +269,15 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 		return;
 	}
 	struct thread t = {
-		.pid = rec->pid,
-		.tid = rec->tid,
-		.start_ns = rec->start_ns,
-		.comm = fold_comm(f->profile, rec->comm),
-		.process = fold_comm(f->profile, rec->process),
+		.pid = rec->pid, .tid = rec->tid, .start_ns = rec->start_ns,
+		.comm = fold_comm(f->profile, rec->comm), .process = fold_comm(f->profile, rec->process),
 		.flags = (rec->flags & OFFCPU_THREAD_KERNEL ? THREAD_KERNEL : 0) |
 			 (rec->end == OFFCPU_END_EXIT ? THREAD_EXITED : 0) |
 			 (rec->end == OFFCPU_END_EXEC ? THREAD_EXECED : 0) |
 			 (rec->flags & OFFCPU_THREAD_OPEN_AT_START ? THREAD_OPEN_AT_START : 0) |
 			 (rec->flags & OFFCPU_THREAD_OPEN_AT_END ? THREAD_OPEN_AT_END : 0),
-		.from_ns = rec->from_ns,
-		.to_ns = rec->to_ns,
-		.on_cpu_ns = account->on_cpu_ns,
-		.lost_ns = account->lost_ns,
-		.switches = account->switches,
+		.from_ns = rec->from_ns, .to_ns = rec->to_ns, .on_cpu_ns = account->on_cpu_ns,
+		.lost_ns = account->lost_ns, .switches = account->switches,
 		.filtered_ns = account->filtered.blocked_ns + account->filtered.runnable_ns +
 			       account->filtered.preempted_ns,
 	};
@@ -293,8 +288,7 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 		t.service = fold_services_name(f->services, t.pid, rec->proc_start_ns, t.process, rec->cgroup_id);
 	uint32_t index = profile_add_thread(f->profile, &t);
 
-	for (unsigned i = 0; i < OFFCPU_STATE_COUNT; i++) {
-		const struct offcpu_state_total *total = &account->state[i];
+	EACH_IN(i, const struct offcpu_state_total, total, account->state, OFFCPU_STATE_COUNT) {
 		const struct state_total own = {
 			.thread = index, .state = (uint8_t)OFFCPU_STATE_LETTERS[i], .count = total->count,
 			.blocked_ns = total->blocked_ns, .runnable_ns = total->runnable_ns,
@@ -455,20 +449,14 @@ struct request_part fold_request_part(struct fold *f, const struct offcpu_reques
 				      const struct offcpu_request_part *part)
 {
 	struct request_part r = {
-		.func = key->func,
-		.range = key->range,
-		.is_slow = key->flags & OFFCPU_PART_SLOW,
-		.requests = part->requests,
-		.wall_ns = part->wall_ns,
-		.on_cpu_ns = part->on_cpu_ns,
+		.func = key->func, .range = key->range, .is_slow = key->flags & OFFCPU_PART_SLOW,
+		.requests = part->requests, .wall_ns = part->wall_ns, .on_cpu_ns = part->on_cpu_ns,
 		.wait =
 			{
 				.user = fold_stacks_node(f->stacks, key->ustack, FRAME_USER),
 				.kernel = fold_stacks_node(f->stacks, key->kstack, FRAME_KERNEL),
-				.state = letter_of_request(key->state),
-				.count = part->waits,
-				.blocked_ns = part->blocked_ns,
-				.runnable_ns = part->runnable_ns,
+				.state = letter_of_request(key->state), .count = part->waits,
+				.blocked_ns = part->blocked_ns, .runnable_ns = part->runnable_ns,
 				.preempted_ns = part->preempted_ns,
 			},
 	};
@@ -483,11 +471,8 @@ struct span_wait fold_span_wait(struct fold *f, const struct offcpu_request_note
 	struct span_wait w = {
 		.user = fold_stacks_node(f->stacks, note->ustack, FRAME_USER),
 		.kernel = fold_stacks_node(f->stacks, note->kstack, FRAME_KERNEL),
-		.state = letter_of_request(note->state),
-		.count = note->count,
-		.blocked_ns = note->blocked_ns,
-		.runnable_ns = note->runnable_ns,
-		.preempted_ns = note->preempted_ns,
+		.state = letter_of_request(note->state), .count = note->count, .blocked_ns = note->blocked_ns,
+		.runnable_ns = note->runnable_ns, .preempted_ns = note->preempted_ns,
 	};
 
 	w.object = object_of_request(f, note->state, note->object, w.user, w.kernel);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
+#include "base/find.h"
 #include "fold/objects.h"
 
 #include <inttypes.h>
@@ -132,10 +134,7 @@ static const char *lock_of_taker(const char *function)
 		{ "rtnl_lock", "rtnl_mutex" }, { "rtnl_lock_killable", "rtnl_mutex" }, { "cgroup_kn_lock_live", "cgroup_mutex" },
 	};
 
-	for (size_t i = 0; function && i < G_N_ELEMENTS(known); i++)
-		if (!strcmp(function, known[i].function))
-			return known[i].lock;
-	return NULL;
+	return FIRST(x, known, function && !strcmp(function, x->function), x->lock, NULL);
 }
 
 /* The function that takes it; NULL: not known.  ret_is_there: the wait is one for a lock at all, or nobody knows. */

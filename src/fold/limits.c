@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/each.h"
+#include "base/find.h"
 #include "base/opener.h"
 #include "base/proc_status.h"
 
@@ -76,9 +78,7 @@ static void look_at_cpus(struct profile *p, const char *proc_dir)
 {
 	unsigned left = LIMITS_THREADS_MAX;
 
-	for (uint32_t i = 0; i < p->threads->len && left; i++) {
-		const struct thread *t = profile_thread(p, i);
-
+	EACH_ROW_WHILE(i, const struct thread, t, p->threads, left) {
 		if (!is_for_cpus(p, t))
 			continue;
 		left--;
@@ -113,8 +113,7 @@ static void look_at_policies(struct profile *p)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 
-	for (guint i = 0; i < p->waits->len && g_hash_table_size(seen) < LIMITS_THREADS_MAX; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW_WHILE(i, const struct wait, w, p->waits, g_hash_table_size(seen) < LIMITS_THREADS_MAX) {
 		const struct thread *t = profile_thread(p, w->thread);
 		struct policy a = { .size = sizeof(a) };
 
@@ -134,8 +133,7 @@ static void look_at_realtime(struct profile *p)
 {
 	unsigned left = LIMITS_THREADS_MAX;
 
-	for (uint32_t i = 0; i < p->threads->len && left; i++) {
-		const struct thread *t = profile_thread(p, i);
+	EACH_ROW_WHILE(i, const struct thread, t, p->threads, left) {
 		struct policy a = { .size = sizeof(a) };
 
 		if (t->flags & (THREAD_KERNEL | THREAD_EXITED | THREAD_EXECED) ||
@@ -163,8 +161,7 @@ static void look_at_slack(struct profile *p, const char *proc_dir)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 
-	for (guint i = 0; i < p->waits->len && g_hash_table_size(seen) < LIMITS_THREADS_MAX; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW_WHILE(i, const struct wait, w, p->waits, g_hash_table_size(seen) < LIMITS_THREADS_MAX) {
 		const struct thread *t = profile_thread(p, w->thread);
 
 		if ((t->flags & (THREAD_KERNEL | THREAD_EXITED | THREAD_EXECED)) || !sleeps_often(p, w) ||
@@ -231,8 +228,7 @@ static void look_at_peers(struct profile *p, const char *proc_dir)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 
-	for (guint i = 0; i < p->waits->len && g_hash_table_size(seen) < LIMITS_PEERS_MAX; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW_WHILE(i, const struct wait, w, p->waits, g_hash_table_size(seen) < LIMITS_PEERS_MAX) {
 		const struct object *o = profile_wait_object(p, w);
 
 		if (o && !object_is_lock(o) && o->pid && (w->flags & WAIT_OPEN_AT_END) &&
@@ -431,8 +427,7 @@ static void look_at_holders(struct profile *p, const char *proc_dir)
 	g_autofree char *keeper = NULL;
 	uint32_t of_taker = 0;
 
-	for (guint i = 0; i < p->waits->len && left; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW_WHILE(i, const struct wait, w, p->waits, left) {
 		const struct object *o = profile_wait_object(p, w);
 		const struct profile_limit *file;
 		uint32_t pid = profile_thread(p, w->thread)->pid, holder = 0;

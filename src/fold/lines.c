@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/find.h"
 #include "fold/stacks_part.h"
 
 #include <string.h>
@@ -85,8 +86,7 @@ void fold_lines_stack(struct fold_lines *l, uint64_t id, const uint32_t *places,
  */
 static void expand(struct fold_lines *l, const struct place *p, const struct symbol_place *found, GArray *frames)
 {
-	for (unsigned i = 0; i < found->frame_cnt; i++) {
-		const struct symbol_frame *in = &found->frames[i];
+	EACH_IN(i, const struct symbol_frame, in, found->frames, found->frame_cnt) {
 		struct frame f = *profile_get_frame(l->profile, p->frame);
 		uint32_t id;
 

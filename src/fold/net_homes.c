@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
+#include "base/find.h"
 #include "fold/targets_part.h"
 
 #include <arpa/inet.h>
@@ -114,10 +116,7 @@ static void read_addresses(const struct net_homes *h, struct home *home)
 
 static struct home *home_of(struct net_homes *h, const struct stat *st)
 {
-	EACH_ROW(i, struct home, home, h->homes)
-		if (home->ino == st->st_ino && home->dev == st->st_dev)
-			return home;
-	return NULL;
+	return FIRST_ROW(struct home, home, h->homes, home->ino == st->st_ino && home->dev == st->st_dev, home, NULL);
 }
 
 void net_homes_note(struct net_homes *h, uint32_t pid)
@@ -171,10 +170,7 @@ void net_homes_end(struct net_homes *h)
 
 static bool is_at_home(const struct net_homes *h, const struct net_end *end)
 {
-	for (guint i = 0; i < h->homes->len; i++)
-		if (has_address(&g_array_index(h->homes, struct home, i), end))
-			return true;
-	return false;
+	return ANY_ROW(const struct home, x, h->homes, has_address(x, end));
 }
 
 static void read_again(struct net_homes *h)

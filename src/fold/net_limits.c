@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/find.h"
 #include "fold/limits.h"
 
 #include <netinet/tcp.h>
@@ -13,11 +14,9 @@ static bool is_queued_at(const GArray *sockets, const struct net_socket *s, GHas
 {
 	if (!s->is_tcp || s->inode || s->state != TCP_ESTABLISHED)
 		return false;
-	EACH_ROW(i, const struct net_socket, l, sockets)
-		if (l->is_tcp && l->state == TCP_LISTEN && l->queued && l->local.port == s->local.port &&
-		    g_hash_table_contains(own, &l->inode))
-			return true;
-	return false;
+	return ANY_ROW(const struct net_socket, l, sockets,
+		       l->is_tcp && l->state == TCP_LISTEN && l->queued && l->local.port == s->local.port &&
+		       g_hash_table_contains(own, &l->inode));
 }
 
 static void look_at_cycle(struct profile *p, struct net_tables *nets, const char *proc_dir, uint32_t pid, uint32_t peer)
@@ -31,8 +30,7 @@ static void look_at_cycle(struct profile *p, struct net_tables *nets, const char
 	g_autoptr(GHashTable) own = is_any ? pool_sockets_new(proc_dir, pid) : NULL;
 	g_autoptr(GHashTable) others = own ? pool_sockets_new(proc_dir, peer) : NULL;
 
-	for (guint i = 0; others && i < sockets->len; i++) {
-		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
+	EACH_ROW_WHILE(i, const struct net_socket, s, sockets, others) {
 		const struct net_socket *from = is_queued_at(sockets, s, own) ?
 							net_table_peer(sockets, true, &s->local, &s->remote) : NULL;
 
@@ -49,8 +47,7 @@ void cycle_look(struct profile *p, struct net_tables *nets, const char *proc_dir
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 
-	for (guint i = 0; i < p->waits->len && g_hash_table_size(seen) < CYCLES_PAIRS_MAX; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW_WHILE(i, const struct wait, w, p->waits, g_hash_table_size(seen) < CYCLES_PAIRS_MAX) {
 		const struct object *o = profile_wait_object(p, w);
 		uint32_t pid = profile_thread(p, w->thread)->pid;
 
@@ -75,10 +72,8 @@ struct search {
 /* A listener at any address says nothing of where the other one is. */
 static bool is_of_this_machine(const GArray *sockets, const struct net_end *there)
 {
-	EACH_ROW(i, const struct net_socket, s, sockets)
-		if (memcmp(s->local.address, there->address, sizeof(there->address)) == 0)
-			return true;
-	return false;
+	return ANY_ROW(const struct net_socket, s, sockets,
+		       memcmp(s->local.address, there->address, sizeof(there->address)) == 0);
 }
 
 static void look_at_queue(struct search *s, uint32_t pid, const struct net_end *there)
@@ -108,8 +103,7 @@ void full_queue_look(struct profile *p, struct net_tables *nets, struct sock_pee
 	struct search s = { .p = p, .proc_dir = proc_dir, .nets = nets, .peers = peers };
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
-	for (guint i = 0; i < p->waits->len && g_hash_table_size(seen) < FULL_QUEUES_MAX; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW_WHILE(i, const struct wait, w, p->waits, g_hash_table_size(seen) < FULL_QUEUES_MAX) {
 		const struct object *o = profile_wait_object(p, w);
 		struct net_end there;
 
@@ -130,9 +124,7 @@ static bool holds_back(struct sock_peers *peers, uint32_t pid, const GArray *soc
 {
 	unsigned left = SOCKETS_MAX;
 
-	for (guint i = 0; i < sockets->len && left; i++) {
-		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
-
+	EACH_ROW_WHILE(i, const struct net_socket, s, sockets, left) {
 		if (!s->is_tcp || s->state != TCP_ESTABLISHED || memcmp(&s->remote, there, sizeof(*there)) != 0 ||
 		    !g_hash_table_contains(own, &s->inode))
 			continue;
@@ -163,8 +155,7 @@ void nagle_look(struct profile *p, struct net_tables *nets, struct sock_peers *p
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 
-	for (guint i = 0; i < p->waits->len && g_hash_table_size(seen) < NAGLE_PROCESSES_MAX; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW_WHILE(i, const struct wait, w, p->waits, g_hash_table_size(seen) < NAGLE_PROCESSES_MAX) {
 		const struct object *o = profile_wait_object(p, w);
 		uint32_t pid = profile_thread(p, w->thread)->pid;
 		struct net_end there;
@@ -220,9 +211,7 @@ static struct look look(const struct profile *p, struct sock_peers *peers, const
 	g_autofree bool *served = own ? pool_served_ports_new(sockets) : NULL;
 	struct look l = { 0 };
 
-	for (guint i = 0; own && i < sockets->len; i++) {
-		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
-
+	EACH_ROW_WHILE(i, const struct net_socket, s, sockets, own) {
 		if (!s->is_tcp || (s->state != TCP_ESTABLISHED && s->state != TCP_SYN_SENT) ||
 		    !g_hash_table_contains(own, &s->inode))
 			continue;
@@ -277,8 +266,7 @@ void owed_look(struct profile *p, struct sock_peers *peers, const char *proc_dir
 	const bool is_chosen = p->info.filters && *p->info.filters;
 	unsigned again = AGAIN;
 
-	for (guint i = 0; i < p->waits->len && g_hash_table_size(seen) < OWED_PROCESSES_MAX; i++) {
-		const struct wait *w = profile_wait(p, i);
+	EACH_ROW_WHILE(i, const struct wait, w, p->waits, g_hash_table_size(seen) < OWED_PROCESSES_MAX) {
 		const struct object *o = profile_wait_object(p, w);
 		uint32_t pid = profile_thread(p, w->thread)->pid;
 
@@ -300,18 +288,14 @@ struct backlog {
 static void find_backlog(struct backlog *b, GHashTable *own)
 {
 	b->queued = BACKLOG_MIN - 1;
-	for (guint i = 0; b->tcp && i < b->tcp->len; i++) {
-		const struct net_socket *s = &g_array_index(b->tcp, struct net_socket, i);
-
+	EACH_ROW_OF(i, const struct net_socket, s, b->tcp) {
 		if (!s->is_tcp || s->state != TCP_LISTEN || s->queued <= b->queued ||
 		    (own && !g_hash_table_contains(own, &s->inode)))
 			continue;
 		b->queued = s->queued;
 		b->tcp_best = s;
 	}
-	for (guint i = 0; b->locals && i < b->locals->len; i++) {
-		const struct unix_socket *s = &g_array_index(b->locals, struct unix_socket, i);
-
+	EACH_ROW_OF(i, const struct unix_socket, s, b->locals) {
 		if (!s->listens || s->queued <= b->queued || (own && !g_hash_table_contains(own, &s->inode)))
 			continue;
 		b->queued = s->queued;

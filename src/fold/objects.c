@@ -166,14 +166,8 @@ static const struct gil *gil_around(const struct fold_objects *o, const struct o
 static uint32_t object_of_gil(struct fold_objects *o, const struct gil *g, uint32_t holder, const char *place)
 {
 	const struct object object = {
-		.kind = LOCK_MUTEX,
-		.is_private = true,
-		.operation = "FUTEX_WAIT_BITSET",
-		.name = GIL_NAME,
-		.place = place,
-		.pid = g->pid,
-		.addr = g->addr,
-		.holder_tid = holder,
+		.kind = LOCK_MUTEX, .is_private = true, .operation = "FUTEX_WAIT_BITSET", .name = GIL_NAME,
+		.place = place, .pid = g->pid, .addr = g->addr, .holder_tid = holder,
 	};
 
 	return profile_object(o->profile, &object) + 1;

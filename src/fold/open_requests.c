@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/find.h"
 #include "fold/spans.h"
 
 #include <inttypes.h>
@@ -104,10 +105,7 @@ void open_requests_tell(struct open_requests *o, const struct profile *p, const 
 
 static bool is_asked_for(const struct open_requests *o, uint16_t port)
 {
-	for (guint i = 0; o->ports && i < o->ports->len; i++)
-		if (g_array_index(o->ports, uint16_t, i) == port)
-			return true;
-	return !o->ports;
+	return ANY_ROW(const uint16_t, x, o->ports, *x == port) || !o->ports;
 }
 
 static bool has_one_thread(const struct profile *p, uint32_t pid)
@@ -136,8 +134,7 @@ static void look_at(struct open_requests *o, const struct profile *p, struct soc
 	g_autofree bool *served = own ? pool_served_ports_new(sockets) : NULL;
 	const bool thread_tells = !o->ports || has_one_thread(p, pid);
 
-	for (guint i = 0; own && i < sockets->len; i++) {
-		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
+	EACH_ROW_WHILE(i, const struct net_socket, s, sockets, own) {
 		uint64_t received_ns, sent_ns;
 
 		if (!s->is_tcp || !served[s->local.port] || !is_asked_for(o, s->local.port) ||

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/find.h"
 #include "fold/limits.h"
 
 #include <inttypes.h>
@@ -88,8 +89,7 @@ static void count_tcp(struct counts *c, const GArray *sockets, GHashTable *own, 
 /* Who connects has no name, who accepted has that of the listener. */
 static void count_unix(struct counts *c, const GArray *sockets, GHashTable *own)
 {
-	for (guint i = 0; sockets && i < sockets->len; i++) {
-		const struct unix_socket *s = &g_array_index(sockets, struct unix_socket, i);
+	EACH_ROW_OF(i, const struct unix_socket, s, sockets) {
 		const struct unix_socket *peer = !*s->name && s->peer ? unix_table_find(sockets, s->peer) : NULL;
 
 		if (s->listens || !g_hash_table_contains(own, &s->inode))

@@ -105,11 +105,8 @@ void fold_slices_tell(struct fold_slices *f, uint32_t wait, uint32_t wake)
 void fold_slices_add_open(struct fold_slices *f, const struct fold_open_wait *open, uint32_t wait, uint32_t wake)
 {
 	struct slice_cell cell = {
-		.row = f->codes->len,
-		.count_q8 = SLICE_COUNT_Q8,
-		.has_delays = wake != 0,
-		.blocked_ns = open->blocked_ns,
-		.runnable_ns = open->runnable_ns,
+		.row = f->codes->len, .count_q8 = SLICE_COUNT_Q8, .has_delays = wake != 0,
+		.blocked_ns = open->blocked_ns, .runnable_ns = open->runnable_ns,
 		.preempted_ns = open->preempted_ns,
 	};
 

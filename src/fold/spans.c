@@ -95,10 +95,9 @@ static void thin_out(struct spans *s)
 {
 	guint kept = 0;
 
-	for (guint i = 0; i < s->sampled->len; i++) {
+	for (guint i = 0; i < s->sampled->len; i++)
 		if (draw(s, 1))
 			swap(s->sampled, kept++, i);
-	}
 	g_ptr_array_set_size(s->sampled, (gint)kept);
 	s->shift++;
 }
@@ -207,15 +206,10 @@ void spans_finish(struct spans *s, struct fold *fold, struct profile *p)
 	g_ptr_array_sort(all, by_start);
 	EACH_POINTER(i, const struct offcpu_rec_request_span, from, all) {
 		struct request_span span = {
-			.func = from->func,
-			.start_ns = from->start_ns,
-			.wall_ns = from->wall_ns,
-			.on_cpu_ns = from->on_cpu_ns,
-			.blocked_ns = from->blocked_ns,
-			.runnable_ns = from->runnable_ns,
-			.preempted_ns = from->preempted_ns,
-			.flags = from->flags,
-			.wait = p->span_waits->len,
+			.func = from->func, .start_ns = from->start_ns, .wall_ns = from->wall_ns,
+			.on_cpu_ns = from->on_cpu_ns, .blocked_ns = from->blocked_ns,
+			.runnable_ns = from->runnable_ns, .preempted_ns = from->preempted_ns,
+			.flags = from->flags, .wait = p->span_waits->len,
 		};
 
 		if (!fold_find_thread(fold, from->tno, &span.thread))

@@ -5,6 +5,7 @@
 
 #include "abi/unwind_abi.h"
 #include "base/clock.h"
+#include "base/find.h"
 #include "base/hash.h"
 #include "base/parse.h"
 #include "base/module.h"
@@ -108,8 +109,7 @@ static unsigned inlined_spots(struct fold_stacks *f, const struct symbol *symbol
 {
 	unsigned cnt = MIN(symbol->inlined_cnt, room);
 
-	for (unsigned i = 0; i < cnt; i++) {
-		const struct symbol_frame *in = &symbol->inlined[i];
+	EACH_IN(i, const struct symbol_frame, in, symbol->inlined, cnt) {
 		const struct frame frame = { .name = in->name,
 					     .module = in->module ? in->module : symbol->module,
 					     .offset = in->line,

@@ -109,14 +109,9 @@ static void add_entry(struct sums *s, uint64_t hash, const struct offcpu_wait_ke
 		      const struct offcpu_wait_slot *slot)
 {
 	struct entry e = {
-		.key = *key,
-		.count_q8 = slot->count_q8,
-		.blocked_ns = slot->blocked_ns,
-		.runnable_ns = slot->runnable_ns,
-		.preempted_ns = slot->preempted_ns,
-		.max_ns = slot->max_ns,
-		.max_start_ns = slot->start_ns,
-		.variance_ns2 = variance_of(slot),
+		.key = *key, .count_q8 = slot->count_q8, .blocked_ns = slot->blocked_ns,
+		.runnable_ns = slot->runnable_ns, .preempted_ns = slot->preempted_ns, .max_ns = slot->max_ns,
+		.max_start_ns = slot->start_ns, .variance_ns2 = variance_of(slot),
 	};
 
 	if (!in_one_bar(slot, &e.wake_slot)) {

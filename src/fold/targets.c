@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "base/each.h"
+#include "base/find.h"
 #include "base/mount_point.h"
 #include "base/opener.h"
 #include "fold/crossed.h"
@@ -27,14 +29,10 @@ struct tcp_wait tcp_wait_of_sum(const struct tcp_sum *sum, uint32_t direction, u
 		.object = object,
 		.direction = (uint8_t)direction,
 		.count = (sum->count_q8 + 128) / 256,
-		.blocked_ns = sum->blocked_ns,
-		.peer_ns = sum->peer_ns - doubtful_ns,
-		.network_ns = sum->resent_ns + (is_path ? sum->path_ns : 0),
-		.silent_ns = sum->silent_ns,
+		.blocked_ns = sum->blocked_ns, .peer_ns = sum->peer_ns - doubtful_ns,
+		.network_ns = sum->resent_ns + (is_path ? sum->path_ns : 0), .silent_ns = sum->silent_ns,
 		.unclear_ns = sum->hidden_ns + doubtful_ns + (is_path ? 0 : sum->path_ns),
-		.resent = sum->resent,
-		.srtt_us = sum->srtt_us,
-		.min_rtt_us = sum->min_rtt_us,
+		.resent = sum->resent, .srtt_us = sum->srtt_us, .min_rtt_us = sum->min_rtt_us,
 	};
 }
 
@@ -460,9 +458,7 @@ static void tell_connections(struct fold_targets *all, struct target *t)
 {
 	if (t->rec.what == OFFCPU_TARGET_FD && (t->rec.mode & S_IFMT) == S_IFSOCK && !t->is_told)
 		tell_socket(all, &t->rec, t->is_server);
-	for (guint i = 0; t->watched && !t->is_told && i < t->watched->len; i++) {
-		const struct upstream_socket *s = &g_array_index(t->watched, struct upstream_socket, i);
-
+	EACH_ROW_WHILE(i, const struct upstream_socket, s, t->watched, !t->is_told) {
 		if (s->remote.port)
 			connections_add(all->connections, t->rec.pid,
 					s->is_server ? CONNECTION_SERVER : CONNECTION_CLIENT, &s->local, &s->remote);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/find.h"
 #include "fold/targets_part.h"
 
 #include <inttypes.h>
@@ -39,10 +40,8 @@ static GHashTable *watched_new(const char *proc_dir, uint32_t pid, int epoll_fd)
 /* It was made by who connected to us: some socket listens there. */
 static bool is_of_server(const GArray *sockets, uint16_t port)
 {
-	EACH_ROW(i, const struct net_socket, s, sockets)
-		if (s->is_tcp && s->state == TCP_LISTEN && s->local.port == port)
-			return true;
-	return false;
+	return ANY_ROW(const struct net_socket, s, sockets,
+		       s->is_tcp && s->state == TCP_LISTEN && s->local.port == port);
 }
 
 /* Who listens there, in the namespace of these sockets or in another one. */
@@ -70,10 +69,7 @@ static void find_inodes(const GArray *sockets, struct net_homes *homes, const st
 
 static uint64_t listener_of(const GArray *sockets, const char *name)
 {
-	EACH_ROW(i, const struct unix_socket, s, sockets)
-		if (s->listens && strcmp(s->name, name) == 0)
-			return s->inode;
-	return 0;
+	return FIRST_ROW(const struct unix_socket, s, sockets, strcmp(s->name, name) == 0 && s->listens, s->inode, 0);
 }
 
 /*
@@ -135,9 +131,7 @@ bool upstream_find(struct net_tables *tables, struct net_homes *homes, const cha
 	bool serves = false;
 
 	*ret = (struct upstream){ 0 };
-	for (guint i = 0; sockets && i < sockets->len; i++) {
-		const struct net_socket *s = &g_array_index(sockets, struct net_socket, i);
-
+	EACH_ROW_OF(i, const struct net_socket, s, sockets) {
 		if (!s->is_tcp || !g_hash_table_contains(watched, &s->inode))
 			continue;
 		bool is_server = is_of_server(sockets, s->local.port);

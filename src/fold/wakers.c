@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "fold/wakers.h"
 
+#include "base/find.h"
 #include "base/hash.h"
 #include "fold/crossed.h"
 #include "fold/earlier.h"
@@ -202,9 +203,7 @@ static void tell_story(const struct profile *p, const uint32_t *wakers, unsigned
 
 	if (!sum)
 		sum = &none;
-	for (unsigned i = 0; i < cnt; i++) {
-		struct hop *hop = &story->hop[i];
-
+	EACH_IN(i, struct hop, hop, story->hop, cnt) {
 		if (profile_get_waker(p, wakers[i])->irq)
 			break;
 		hop->ran_ns = MIN(sum->hop[i].ran_ns, left_ns);

@@ -122,12 +122,8 @@ static struct block_row *row_of(struct block_io *b, const struct row_key *key)
 
 	if (!known) {
 		const struct block_row row = {
-			.thread = thread_of(b, key->pid, key->comm, key->is_kernel),
-			.user = key->user,
-			.kernel = key->kernel,
-			.disk = key->disk,
-			.op = key->op,
-			.file = key->file,
+			.thread = thread_of(b, key->pid, key->comm, key->is_kernel), .user = key->user,
+			.kernel = key->kernel, .disk = key->disk, .op = key->op, .file = key->file,
 			.dirtier = key->dirtier,
 		};
 
@@ -198,18 +194,10 @@ static void tell_op(const struct block_io *b, const struct block_rec_done *r, co
 	const struct times t = times_of(r);
 	const struct block_op op = {
 		.start_unix_ns = b->start_unix_ns + (r->start_ns - t.held_ns - b->start_ns),
-		.held_ns = t.held_ns,
-		.queue_ns = t.queue_ns,
-		.device_ns = t.device_ns,
-		.bytes = r->bytes,
+		.held_ns = t.held_ns, .queue_ns = t.queue_ns, .device_ns = t.device_ns, .bytes = r->bytes,
 		.sector = r->sector == UINT64_MAX ? 0 : r->sector,	/* as the kernel tells a request without one */
-		.pid = r->pid,
-		.tid = r->tid,
-		.comm = key->comm,
-		.disk = key->disk,
-		.op = key->op,
-		.file = key->file,
-		.dirtier = key->dirtier,
+		.pid = r->pid, .tid = r->tid, .comm = key->comm, .disk = key->disk, .op = key->op,
+		.file = key->file, .dirtier = key->dirtier,
 	};
 
 	if (t.all_ns >= b->options.slower_ns)
@@ -222,14 +210,9 @@ static void take_done(struct block_io *b, const struct block_rec_done *r, size_t
 		return;
 	struct io_place place = io_places_give(b->places, r->number);
 	struct row_key key = {
-		.comm = own_text(b, r->comm, sizeof(r->comm)),
-		.disk = own_text(b, r->disk, sizeof(r->disk)),
-		.file = own_text(b, r->file, sizeof(r->file)),
-		.dirtier = dirtier_text(b, r),
-		.op = op_text(r->op),
-		.pid = r->pid,
-		.user = place.user,
-		.kernel = place.kernel,
+		.comm = own_text(b, r->comm, sizeof(r->comm)), .disk = own_text(b, r->disk, sizeof(r->disk)),
+		.file = own_text(b, r->file, sizeof(r->file)), .dirtier = dirtier_text(b, r),
+		.op = op_text(r->op), .pid = r->pid, .user = place.user, .kernel = place.kernel,
 		.is_kernel = r->is_kernel,
 	};
 
@@ -499,14 +482,9 @@ struct profile *block_io_take_profile(struct block_io *b)
 					     .name = profile_string(p, name),
 					     .place = row->file };
 		struct wait w = {
-			.thread = row->thread,
-			.user = row->user,
-			.kernel = row->kernel,
-			.state = '?',
-			.count = row->sum.count,
-			.blocked_ns = block_sum_ns(&row->sum),
-			.max_ns = row->sum.max_ns,
-			.object = profile_object(p, &disk) + 1,
+			.thread = row->thread, .user = row->user, .kernel = row->kernel, .state = '?',
+			.count = row->sum.count, .blocked_ns = block_sum_ns(&row->sum),
+			.max_ns = row->sum.max_ns, .object = profile_object(p, &disk) + 1,
 		};
 		struct thread *t = &g_array_index(p->threads, struct thread, row->thread);
 

@@ -54,14 +54,9 @@ static void fill_op(const struct file_io *f, const struct file_rec_op *r, struct
 
 	*ret = (struct file_op){
 		.start_unix_ns = f->start_unix_ns + (r->start_ns - f->start_ns),
-		.latency_ns = r->end_ns - MIN(r->start_ns, r->end_ns),
-		.requests = r->requests,
-		.pid = r->pid,
-		.tid = r->tid,
-		.op = file_call_name(r->op),
-		.is_open = r->flags & FILE_OP_OPEN,
-		.is_before = r->flags & FILE_OP_BEFORE,
-		.is_async = r->flags & FILE_OP_ASYNC,
+		.latency_ns = r->end_ns - MIN(r->start_ns, r->end_ns), .requests = r->requests, .pid = r->pid,
+		.tid = r->tid, .op = file_call_name(r->op), .is_open = r->flags & FILE_OP_OPEN,
+		.is_before = r->flags & FILE_OP_BEFORE, .is_async = r->flags & FILE_OP_ASYNC,
 	};
 	off_ns = MIN(r->off_ns, ret->latency_ns);
 	ret->runq_ns = MIN(r->runq_ns, off_ns);

@@ -156,11 +156,8 @@ void file_calls_fill(struct file_call *calls)
 	for (size_t i = 0; i < ROWS; i++)
 		if (table[i].nr < FILE_CALLS_END)
 			calls[table[i].nr] = (struct file_call){
-				.op = (uint8_t)(i + 1),
-				.fd = table[i].fd,
-				.other_fd = table[i].other_fd,
-				.path = table[i].path,
-				.flags = table[i].flags,
+				.op = (uint8_t)(i + 1), .fd = table[i].fd, .other_fd = table[i].other_fd,
+				.path = table[i].path, .flags = table[i].flags,
 			};
 }
 

@@ -105,9 +105,7 @@ static uint32_t thread_of(struct file_rows *r, const struct file_op *op)
 	if (known)
 		return known - 1;
 	const struct thread t = {
-		.pid = op->pid,
-		.tid = op->tid,
-		.comm = profile_string(r->profile, op->comm),
+		.pid = op->pid, .tid = op->tid, .comm = profile_string(r->profile, op->comm),
 		.process = profile_string(r->profile, op->process),
 	};
 	uint32_t id = profile_add_thread(r->profile, &t);
@@ -254,13 +252,8 @@ void file_rows_to_profile(struct file_rows *r)
 		const struct object file = { .kind = OBJECT_FILE, .operation = row->op, .name = row->path };
 		struct thread *t = &g_array_index(r->profile->threads, struct thread, row->thread);
 		struct wait w = {
-			.thread = row->thread,
-			.user = row->user,
-			.kernel = row->kernel,
-			.state = '?',
-			.count = row->sum.count,
-			.blocked_ns = row->sum.all_ns,
-			.max_ns = row->sum.max_ns,
+			.thread = row->thread, .user = row->user, .kernel = row->kernel, .state = '?',
+			.count = row->sum.count, .blocked_ns = row->sum.all_ns, .max_ns = row->sum.max_ns,
 			.object = profile_object(r->profile, &file) + 1,
 		};
 

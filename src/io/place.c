@@ -50,13 +50,8 @@ void io_places_take(struct io_places *s, const struct io_rec_stack *r, size_t si
 	}
 	if (r->ip) {
 		const struct space_regs regs = {
-			.ip = r->ip,
-			.sp = r->sp,
-			.bp = r->bp,
-			.link = r->link,
-			.has_bp = true,
-			.stack = r + 1,
-			.stack_bytes = r->stack_bytes,
+			.ip = r->ip, .sp = r->sp, .bp = r->bp, .link = r->link, .has_bp = true,
+			.stack = r + 1, .stack_bytes = r->stack_bytes,
 		};
 
 		spaces_read_walk(s->spaces, (pid_t)r->pid, r->code, &regs, &s->rec);

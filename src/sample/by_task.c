@@ -156,13 +156,8 @@ static uint32_t kernel_stack(struct sampler *s, const struct look_record *rec, c
 static uint32_t user_stack(struct sampler *s, struct sampled *t, const struct look_record *rec, const void *stack)
 {
 	const struct space_regs regs = {
-		.ip = rec->ip,
-		.sp = rec->sp,
-		.bp = rec->bp,
-		.link = rec->link,
-		.has_bp = true,
-		.stack = stack,
-		.stack_bytes = rec->stack_bytes,
+		.ip = rec->ip, .sp = rec->sp, .bp = rec->bp, .link = rec->link, .has_bp = true,
+		.stack = stack, .stack_bytes = rec->stack_bytes,
 	};
 
 	return rec->ip ? sampler_user_stack(s, t, &regs) : 0;

@@ -57,11 +57,8 @@ static int take_record(void *ctx, void *data, size_t size)
 static bool open_event(struct run_samples *r, int cpu, GError **error)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = r->period_ns,
-		.exclude_idle = 1,
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = r->period_ns, .exclude_idle = 1,
 	};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	struct bpf_link *link;

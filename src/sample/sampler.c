@@ -146,12 +146,8 @@ void sampler_saw(struct sampler *s, struct sampled *t, uint8_t state, uint32_t u
 	uint64_t began_ns = t->start_ns > s->boot_offset_ns ? t->start_ns - s->boot_offset_ns : 0;
 
 	t->look = (struct look){
-		.period = s->period,
-		.period_ns = s->period_ns,
-		.user = user,
-		.kernel = kernel,
-		.state = state,
-		.has_stood = has_stood,
+		.period = s->period, .period_ns = s->period_ns, .user = user, .kernel = kernel,
+		.state = state, .has_stood = has_stood,
 	};
 	t->seen_ns = now_ns;
 	t->is_new = false;

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/each.h"
+#include "base/find.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
@@ -135,12 +136,9 @@ static void read_program(struct spaces_read *s, struct program *program, pid_t p
 
 	program->read_ns = clock_ns(CLOCK_MONOTONIC);
 	g_array_set_size(program->ranges, 0);
-	for (guint i = 0; lines && i < lines->len; i++) {
-		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
-
+	EACH_ROW_OF(i, const struct maps_line, line, lines)
 		if (line->is_exec)
 			add_range(s, program, pid, line);
-	}
 }
 
 static struct program *program_of(struct spaces_read *s, pid_t pid, uint64_t space)

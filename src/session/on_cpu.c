@@ -13,6 +13,8 @@
 #include "attach/error.h"
 #include "attach/maps.h"
 #include "base/clock.h"
+#include "base/each.h"
+#include "base/find.h"
 #include "base/parse.h"
 #include "base/opener.h"
 #include "fold/fold.h"
@@ -136,10 +138,7 @@ static bool start(struct session *s, void *state, GError **error)
 
 static bool has_event(const struct on_cpu *o, int cpu)
 {
-	for (guint i = 0; i < o->events->len; i++)
-		if (g_array_index(o->events, struct event, i).cpu == cpu)
-			return true;
-	return false;
+	return ANY_ROW(const struct event, x, o->events, x->cpu == cpu);
 }
 
 /* A CPU that goes takes its event along: when it comes back it needs another one, as a new one does. */

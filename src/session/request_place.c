@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
+#include "base/find.h"
 #include "session/requests.h"
 
 #include <elf.h>
@@ -107,8 +109,7 @@ static void add_mapped(struct request_plan *plan, GArray *places, uint32_t pid, 
 	g_autofree char *text = NULL;
 	g_autoptr(GArray) lines = request_mapped_files(pid, &text);
 
-	for (guint i = 0; lines && i < lines->len; i++) {
-		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
+	EACH_ROW_OF(i, const struct maps_line, line, lines) {
 		struct stat st;
 
 		if (line->is_exec && line->inode && is_called(line->path, name))

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
+#include "base/find.h"
 #include "session/requests.h"
 
 #include <linux/btf.h>
@@ -29,11 +31,8 @@ static char *list_of(const GArray *list, bool whole)
 {
 	GString *text = g_string_new(NULL);
 
-	for (guint i = 0; i < list->len && i < LISTED_MAX; i++) {
-		const struct elf_function *f = &g_array_index(list, struct elf_function, i);
-
+	EACH_ROW_WHILE(i, const struct elf_function, f, list, i < LISTED_MAX)
 		g_string_append_printf(text, "%s%s", i ? ", " : "", whole ? f->whole : f->name);
-	}
 	if (list->len > LISTED_MAX)
 		g_string_append_printf(text, ", and %u more", list->len - LISTED_MAX);
 	return g_string_free(text, FALSE);
@@ -71,8 +70,7 @@ static const char *interpreter_of(const GArray *pids)
 	g_autoptr(GArray) lines = pids && pids->len ? request_mapped_files(g_array_index(pids, uint32_t, 0), &text)
 						    : NULL;
 
-	for (guint i = 0; lines && i < lines->len; i++) {
-		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
+	EACH_ROW_OF(i, const struct maps_line, line, lines) {
 		enum runtime runtime = line->is_exec && line->inode ? runtime_of_file(line->path) : RUNTIME_CNT;
 
 		if (runtime != RUNTIME_CNT && runtime != RUNTIME_GO)
@@ -178,8 +176,7 @@ static bool plan_function(struct request_plan *plan, const char *bin, const char
 	GError *unfound = NULL;
 	bool ok = places != NULL, is_found = false;
 
-	for (guint i = 0; ok && i < places->len; i++) {
-		const struct request_place *place = &g_array_index(places, struct request_place, i);
+	EACH_ROW_WHILE(i, const struct request_place, place, places, ok) {
 		struct elf_functions f;
 		int fd = file_open_held(place->fd);
 
@@ -281,8 +278,7 @@ static bool plan_usdt(struct request_plan *plan, const char *spec, const GArray 
 		return false;
 	}
 	places = request_places_find(plan, bin, pids, program, error);
-	for (guint i = 0; places && i < places->len; i++) {
-		const struct request_place *place = &g_array_index(places, struct request_place, i);
+	EACH_ROW_OF(i, const struct request_place, place, places) {
 		g_autofree char *name = g_strdup_printf("%s:%s", parts[cnt - 2], probes[0]);
 		uint32_t func = add_name(plan, name, place->name);
 

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/each.h"
+#include "base/find.h"
 #include "session/requests.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/runtime/go_program.h"
@@ -21,8 +23,7 @@ void request_add_catches(struct request_plan *plan, const GArray *pids)
 	for (size_t i = 0; i < G_N_ELEMENTS(catches); i++) {
 		g_autoptr(GArray) places = request_places_find(plan, catches[i].library, pids, NULL, NULL);
 
-		for (guint k = 0; places && k < places->len; k++) {
-			const struct request_place *place = &g_array_index(places, struct request_place, k);
+		EACH_ROW_OF(k, const struct request_place, place, places) {
 			int fd = file_open_held(place->fd);
 			struct elf_functions f;
 
@@ -53,19 +54,13 @@ static const struct go_function {
 
 static const struct elf_function *function_of(const GArray *list, const char *name)
 {
-	for (guint i = 0; i < list->len; i++)
-		if (!strcmp(g_array_index(list, struct elf_function, i).name, name))
-			return &g_array_index(list, struct elf_function, i);
-	return NULL;
+	return FIRST_ROW(const struct elf_function, x, list, !strcmp(x->name, name), x, NULL);
 }
 
 /* Is the file's scheduler probed already? */
 static bool is_done(const struct request_plan *plan, const struct request_place *place)
 {
-	EACH_ROW(i, const struct request_place, p, plan->go_places)
-		if (p->dev == place->dev && p->ino == place->ino)
-			return true;
-	return false;
+	return ANY_ROW(const struct request_place, p, plan->go_places, p->dev == place->dev && p->ino == place->ino);
 }
 
 bool request_add_go(struct request_plan *plan, const struct request_place *place, GError **error)

@@ -13,6 +13,7 @@
 #include "attach/error.h"
 #include "attach/probe.h"
 #include "base/each.h"
+#include "base/find.h"
 #include "base/hash.h"
 #include "fold/fold.h"
 #include "fold/spans.h"
@@ -326,9 +327,7 @@ static int file_at(uint32_t pid, uint64_t addr, uint64_t *ret_offset, struct sta
 			*text = file_read_text(path, MAPS_MAX_BYTES, &len);
 	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
 
-	for (guint i = 0; lines && i < lines->len; i++) {
-		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
-
+	EACH_ROW_OF(i, const struct maps_line, line, lines) {
 		if (addr < line->start || addr >= line->end)
 			continue;
 		if (!line->inode)
@@ -426,10 +425,7 @@ static void take_route(struct session *s, void *state, const void *record, size_
 /* Are there calls whose return is told by where it goes, as of functions? */
 static bool have_sites(const struct requests *r)
 {
-	for (guint i = 0; i < r->plan->probes->len; i++)
-		if (g_array_index(r->plan->probes, struct request_probe, i).kind == REQUEST_ENTER)
-			return true;
-	return false;
+	return ANY_ROW(const struct request_probe, x, r->plan->probes, x->kind == REQUEST_ENTER);
 }
 
 /*
@@ -593,8 +589,7 @@ static void finish_beside(struct session *s, struct requests *r, struct profile 
 		g_array_append_val(p->requests, row);
 		b->sums[i] = (struct offcpu_request_sum){ 0 };
 	}
-	for (guint i = 0; i < b->parts->len && p->threads->len; i++) {
-		const struct told_part *told = &g_array_index(b->parts, struct told_part, i);
+	EACH_ROW_WHILE(i, const struct told_part, told, b->parts, p->threads->len) {
 		const struct request_part own = fold_request_part(s->fold, &told->key, &told->part);
 
 		g_array_append_val(p->request_parts, own);

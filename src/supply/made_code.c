@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/each.h"
+#include "base/find.h"
 #include "supply/tables_part.h"
 
 #include "base/clock.h"
@@ -252,8 +253,7 @@ int64_t made_code_due_us(const struct made_code *m)
 
 void made_code_add_mappings(const struct made_code *m, GArray *mappings)
 {
-	for (unsigned i = 0; i < m->heap_cnt; i++) {
-		const struct heap_table *heap = &m->heaps[i];
+	EACH_IN(i, const struct heap_table, heap, m->heaps, m->heap_cnt) {
 		struct space_mapping mapping = { .start = heap->start, .end = heap->end, .bias = heap->start };
 		guint at = 0;
 

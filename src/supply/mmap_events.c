@@ -90,8 +90,7 @@ static int event_open(int cpu, bool kernel_counts)
 		.read_format = kernel_counts ? PERF_FORMAT_LOST : 0,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME, .sample_id_all = 1,
 		.mmap = 1, .mmap2 = 1, .comm = 1, .comm_exec = 1, .task = 1,
-		.exclude_kernel = 1, .exclude_hv = 1,
-		.use_clockid = 1, .clockid = CLOCK_MONOTONIC,
+		.exclude_kernel = 1, .exclude_hv = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
 		.watermark = 1, .wakeup_watermark = 1u << 31,
 	};
 

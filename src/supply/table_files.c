@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/find.h"
 #include "supply/tables_part.h"
 
 #include <bpf/bpf.h>
@@ -167,8 +168,7 @@ static bool shift_of(const struct table_file *file, uint64_t *ret)
 {
 	bool is_known = false;
 
-	for (size_t i = 0; i < file->segment_cnt; i++) {
-		const struct elf_segment *s = &file->segments[i];
+	EACH_IN(i, const struct elf_segment, s, file->segments, file->segment_cnt) {
 		uint64_t shift = s->off - s->vaddr + file->base;
 
 		if (!s->is_exec)
@@ -199,10 +199,8 @@ static void tell_kernel(struct table_files *tf, struct seen_file *seen)
 	const struct file_table table = {
 		.bytes = file->key.bytes,
 		.changed_ns = (uint64_t)file->key.mtime_s * 1000000000 + (uint64_t)file->key.mtime_ns,
-		.shift = shift,
-		.rows_block = file->table->rows_block,
-		.index_block = file->table->index_block,
-		.page_cnt = file->table->page_cnt,
+		.shift = shift, .rows_block = file->table->rows_block,
+		.index_block = file->table->index_block, .page_cnt = file->table->page_cnt,
 	};
 
 	if (bpf_map_update_elem(tf->kernel_fd, &key, &table, BPF_ANY))

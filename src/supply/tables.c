@@ -8,6 +8,7 @@
 
 #include "abi/space_abi.h"
 #include "base/each.h"
+#include "base/find.h"
 #include "base/proc_status.h"
 #include "base/urgency.h"
 #include "supply/tables_part.h"
@@ -279,10 +280,7 @@ static bool read_mappings(struct tables *t, struct program *program)
 
 static bool is_ready(const struct program *program)
 {
-	for (guint i = 0; i < program->mappings->len; i++)
-		if (g_array_index(program->mappings, struct program_mapping, i).file->state == TABLE_FILE_QUEUED)
-			return false;
-	return true;
+	return !ANY_ROW(const struct program_mapping, x, program->mappings, x->file->state == TABLE_FILE_QUEUED);
 }
 
 /* Those of the program's mappings whose file has a table. */

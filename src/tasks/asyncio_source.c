@@ -234,9 +234,6 @@ static bool look_asyncio(void *source, struct tasks *t, uint64_t first, uint64_t
 _Static_assert(PYTHON_TASKS_MAX == TASKS_MOST_ASYNCIO, "reports tell it");
 
 const struct task_source asyncio_task_source = {
-	.kind = TASKS_ASYNCIO,
-	.open = open_asyncio,
-	.close = close_asyncio,
-	.count = count_asyncio,
+	.kind = TASKS_ASYNCIO, .open = open_asyncio, .close = close_asyncio, .count = count_asyncio,
 	.look = look_asyncio,
 };

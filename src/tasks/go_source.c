@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/find.h"
 #include "base/hash.h"
 #include "base/module.h"
 #include "symbolize/runtime/go_program.h"
@@ -146,8 +147,7 @@ static void fill_in(struct go_look *look, const struct go_goroutine *g, const ch
 /* A program whose routes are addresses with everybody's ids would have a row for each. */
 static void bound_values(struct go_source *s, struct go_labels *labels)
 {
-	for (unsigned i = 0; i < labels->cnt; i++) {
-		struct go_label *label = &labels->label[i];
+	EACH_IN(i, struct go_label, label, labels->label, labels->cnt) {
 		g_autofree char *pair = g_strdup_printf("%s=%s", label->key, label->value);
 
 		if (g_hash_table_contains(s->values, pair))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Greenlets. */
+#include "base/find.h"
 #include "base/hash.h"
 #include "base/opener.h"
 #include "symbolize/runtime/python_greenlets.h"
@@ -64,11 +65,8 @@ static void fill_in(struct tasks *t, const struct python_greenlet *greenlet, str
 
 	if (made)
 		frames[0].name = tasks_string(t, greenlet->waits_in);
-	for (unsigned i = 0; i < greenlet->frame_cnt; i++) {
-		const struct language_frame *f = &greenlet->frames[i];
-
+	EACH_IN(i, const struct language_frame, f, greenlet->frames, greenlet->frame_cnt)
 		frames[made + i] = (struct task_frame){ tasks_string(t, f->name), tasks_string(t, f->file), f->line };
-	}
 	row->frames = frames;
 	row->frame_cnt = greenlet->frame_cnt + made;
 	row->end = greenlet->is_cut ? STACK_TRUNCATED : row->frame_cnt ? STACK_COMPLETE : STACK_NONE;
@@ -113,10 +111,6 @@ static bool look_greenlets(void *source, struct tasks *t, uint64_t first, uint64
 _Static_assert(PYTHON_GREENLETS_MAX == TASKS_MOST_ASYNCIO, "reports tell it");
 
 const struct task_source greenlet_task_source = {
-	.kind = TASKS_GREENLET,
-	.open = open_greenlets,
-	.close = close_greenlets,
-	.count = count_greenlets,
-	.look = look_greenlets,
-	.fixed_cost_ns = listing_ns,
+	.kind = TASKS_GREENLET, .open = open_greenlets, .close = close_greenlets, .count = count_greenlets,
+	.look = look_greenlets, .fixed_cost_ns = listing_ns,
 };

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/find.h"
 #include "base/hurry.h"
 #include "base/order.h"
 #include "base/proc_status.h"
@@ -77,10 +78,7 @@ static void seen_end(struct task_sampler *s, guint i)
 
 static bool is_watched(const struct task_sampler *s, uint32_t pid)
 {
-	EACH_ROW(i, const struct seen, e, s->seen)
-		if (e->pid == pid)
-			return true;
-	return false;
+	return ANY_ROW(const struct seen, e, s->seen, e->pid == pid);
 }
 
 /* To go through all processes takes longer. */

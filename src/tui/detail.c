@@ -2,6 +2,8 @@
 #include "analyse/label.h"
 #include "analyse/locks.h"
 #include "analyse/wakers.h"
+#include "base/each.h"
+#include "base/find.h"
 #include "base/order.h"
 #include "explain/text.h"
 #include "tui/view.h"
@@ -149,8 +151,7 @@ static void add_wakers(const struct view *v, GPtrArray *lines)
 	g_autoptr(GArray) all = wakers_of(v);
 	const struct profile *p = v->shown->profile;
 
-	for (guint i = 0; all && i < all->len && i < WAKERS_MAX; i++) {
-		const struct woken_by *one = &g_array_index(all, struct woken_by, i);
+	EACH_ROW_WHILE(i, const struct woken_by, one, all, i < WAKERS_MAX) {
 		const struct waker *waker = profile_get_waker(p, one->waker);
 		g_autoptr(GString) line = g_string_new("  woken by ");
 
@@ -260,9 +261,7 @@ void view_paint_headlines(const struct view *v, GPtrArray *lines, guint most)
 	most--;
 	if (e->little)
 		add_wrapped(v, lines, e->little, STYLE_PLAIN, &most);
-	for (guint i = 0; i < e->headlines->len && most; i++) {
-		const struct headline *h = &g_array_index(e->headlines, struct headline, i);
-
+	EACH_ROW_WHILE(i, const struct headline, h, e->headlines, most) {
 		add_wrapped(v, lines, h->sentence, STYLE_BOLD, &most);
 		add_wrapped(v, lines, h->evidence, STYLE_DIM, &most);
 	}

@@ -53,12 +53,8 @@ static struct sorted sorted_of(const struct view *v, uint32_t row)
 	const struct activity_row *r = &g_array_index(v->activity->rows, struct activity_row, row);
 
 	return (struct sorted){
-		.number = number_of(r, v->sort),
-		.second = activity_matters_ns(r) + r->on_cpu_ns,
-		.name = r->name,
-		.pid = r->pid,
-		.row = row,
-		.key = r->key,
+		.number = number_of(r, v->sort), .second = activity_matters_ns(r) + r->on_cpu_ns,
+		.name = r->name, .pid = r->pid, .row = row, .key = r->key,
 	};
 }
 

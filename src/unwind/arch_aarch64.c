@@ -55,14 +55,7 @@ static uint32_t aarch64_compile(const struct cfi_state *s)
 }
 
 const struct unwind_arch unwind_arch_aarch64 = {
-	.machine = EM_AARCH64,
-	.ra_reg = AARCH64_X30,
-	.sp_reg = AARCH64_SP,
-	.bp_reg = AARCH64_X29,
-	.padding_bytes = 15,
-	.compile = aarch64_compile,
-	.step = unwind_aarch64_step,
-	.step_fp = unwind_aarch64_step_fp,
-	.code = &code_aarch64,
-	.signs_returns = true,
+	.machine = EM_AARCH64, .ra_reg = AARCH64_X30, .sp_reg = AARCH64_SP, .bp_reg = AARCH64_X29,
+	.padding_bytes = 15, .compile = aarch64_compile, .step = unwind_aarch64_step,
+	.step_fp = unwind_aarch64_step_fp, .code = &code_aarch64, .signs_returns = true,
 };

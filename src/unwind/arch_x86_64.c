@@ -141,14 +141,7 @@ static uint32_t x86_64_compile(const struct cfi_state *s)
 }
 
 const struct unwind_arch unwind_arch_x86_64 = {
-	.machine = EM_X86_64,
-	.ra_reg = X86_64_RIP,
-	.sp_reg = X86_64_RSP,
-	.bp_reg = X86_64_RBP,
-	.padding_bytes = 15,
-	.compile = x86_64_compile,
-	.step = unwind_x86_64_step,
-	.step_fp = unwind_x86_64_step_fp,
-	.code = &code_x86_64,
-	.finds_frames = true,
+	.machine = EM_X86_64, .ra_reg = X86_64_RIP, .sp_reg = X86_64_RSP, .bp_reg = X86_64_RBP,
+	.padding_bytes = 15, .compile = x86_64_compile, .step = unwind_x86_64_step,
+	.step_fp = unwind_x86_64_step_fp, .code = &code_x86_64, .finds_frames = true,
 };

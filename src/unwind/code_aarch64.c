@@ -273,12 +273,7 @@ static bool aarch64_is_signal_return(const uint8_t *code, size_t len, uint32_t *
 }
 
 const struct code_arch code_aarch64 = {
-	.insn_bytes = INSN_BYTES,
-	.relative = R_AARCH64_RELATIVE,
-	.irelative = R_AARCH64_IRELATIVE,
-	.entry = { .has_sp = true },
-	.is_balanced = aarch64_is_balanced,
-	.step = aarch64_step,
-	.is_padding = aarch64_is_padding,
-	.is_signal_return = aarch64_is_signal_return,
+	.insn_bytes = INSN_BYTES, .relative = R_AARCH64_RELATIVE, .irelative = R_AARCH64_IRELATIVE,
+	.entry = { .has_sp = true }, .is_balanced = aarch64_is_balanced, .step = aarch64_step,
+	.is_padding = aarch64_is_padding, .is_signal_return = aarch64_is_signal_return,
 };

@@ -279,9 +279,7 @@ static void follow_cases(struct trace *t)
 static void trace(struct code_frames *c, uint64_t start, bool is_guess)
 {
 	struct trace t = {
-		.code = c,
-		.start = start,
-		.pending = g_array_new(FALSE, FALSE, sizeof(struct place)),
+		.code = c, .start = start, .pending = g_array_new(FALSE, FALSE, sizeof(struct place)),
 		.visited = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
 		.called = g_array_new(FALSE, FALSE, sizeof(uint64_t)),
 	};
@@ -309,11 +307,9 @@ static void trace_starts(struct code_frames *c, guint from)
 static void init(struct code_frames *c, const struct unwind_arch *arch)
 {
 	*c = (struct code_frames){
-		.arch = arch,
-		.gaps = g_array_new(FALSE, FALSE, sizeof(struct code_gap)),
+		.arch = arch, .gaps = g_array_new(FALSE, FALSE, sizeof(struct code_gap)),
 		.starts = g_array_new(FALSE, FALSE, sizeof(uint64_t)),
-		.guesses = g_array_new(FALSE, FALSE, sizeof(uint64_t)),
-		.steps_left = STEPS_MAX,
+		.guesses = g_array_new(FALSE, FALSE, sizeof(uint64_t)), .steps_left = STEPS_MAX,
 	};
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/each.h"
+#include "base/find.h"
 #include "unwind/frames.h"
 
 #include <string.h>
@@ -318,8 +319,7 @@ static void add_calls_of_text(struct finder *f, const struct text *t)
 {
 	const uint8_t *code = code_of(t);
 
-	for (guint i = 0; code && i < f->fdes->len; i++) {
-		const struct cfi_fde *fde = &g_array_index(f->fdes, struct cfi_fde, i);
+	EACH_ROW_WHILE(i, const struct cfi_fde, fde, f->fdes, code) {
 		uint64_t start = MAX(fde->start, t->start), end = MIN(fde->end, t->end);
 
 		if (start < end && may_lead(f, code + (start - t->start), start, end - start))

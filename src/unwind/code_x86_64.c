@@ -358,13 +358,9 @@ static bool x86_64_is_signal_return(const uint8_t *code, size_t len, uint32_t *r
 }
 
 const struct code_arch code_x86_64 = {
-	.insn_bytes = 1,
-	.leads_by_words = true,
-	.relative = R_X86_64_RELATIVE,
+	.insn_bytes = 1, .leads_by_words = true, .relative = R_X86_64_RELATIVE,
 	.irelative = R_X86_64_IRELATIVE,
 	.entry = { .sp_off = WORD, .has_sp = true, .ra = CODE_SAVED, .ra_at = -WORD },
-	.is_balanced = x86_64_is_balanced,
-	.step = x86_64_step,
-	.is_padding = x86_64_is_padding,
+	.is_balanced = x86_64_is_balanced, .step = x86_64_step, .is_padding = x86_64_is_padding,
 	.is_signal_return = x86_64_is_signal_return,
 };

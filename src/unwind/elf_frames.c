@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/find.h"
 #include "unwind/frames.h"
 
 #include <gelf.h>
@@ -82,8 +83,7 @@ static void add_scn(struct finder *f, Elf_Scn *scn, bool is_debug, enum packing 
 /* File bytes from vaddr to the end of its segment. */
 static bool bytes_at(struct finder *f, uint64_t vaddr, uint64_t max_bytes, struct cfi_section *ret)
 {
-	for (size_t i = 0; i < f->file->segment_cnt; i++) {
-		const struct elf_segment *seg = &f->file->segments[i];
+	EACH_IN(i, const struct elf_segment, seg, f->file->segments, f->file->segment_cnt) {
 		uint64_t skip = vaddr - seg->vaddr, bytes, offset;
 		Elf_Data *data;
 

@@ -69,14 +69,10 @@ static bool take(struct cursor *c, const struct head *h, struct unwind_table *t)
 		if (((const uint8_t *)&t->segments[i].is_exec)[0] > 1)
 			return false;
 	t->stats = (struct unwind_table_stats){ .fde_cnt = h->stats[0],
-						.fde_bad_cnt = h->stats[1],
-						.fde_overlap_cnt = h->stats[2],
-						.row_raw_cnt = h->stats[3],
-						.complex_cnt = h->stats[4],
-						.gap_cnt = h->stats[5],
-						.complex_bytes = h->stats[6],
-						.gap_bytes = h->stats[7],
-						.text_bytes = h->stats[8],
+						.fde_bad_cnt = h->stats[1], .fde_overlap_cnt = h->stats[2],
+						.row_raw_cnt = h->stats[3], .complex_cnt = h->stats[4],
+						.gap_cnt = h->stats[5], .complex_bytes = h->stats[6],
+						.gap_bytes = h->stats[7], .text_bytes = h->stats[8],
 						.is_cut = h->is_cut };
 	unwind_table_index(t);
 	return true;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/find.h"
 #include "base/hash.h"
 #include "base/order.h"
 #include "base/version.h"
@@ -168,9 +169,7 @@ static void make_room(const struct table_cache *c, uint64_t bytes)
 	uint64_t all;
 	g_autoptr(GArray) entries = entries_new(c, &all);
 
-	for (guint i = 0; i < entries->len && all + bytes > TABLE_CACHE_BYTES_MAX; i++) {
-		const struct entry *e = &g_array_index(entries, struct entry, i);
-
+	EACH_ROW_WHILE(i, const struct entry, e, entries, all + bytes > TABLE_CACHE_BYTES_MAX) {
 		unlinkat(c->folder_fd, e->name, 0);
 		all -= e->bytes;
 	}

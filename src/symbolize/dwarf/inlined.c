@@ -76,12 +76,8 @@ GArray *dwarf_inlined_find(struct dwarf_image *im, dwarf_name_fn *is_match, void
 			   GStringChunk *strings)
 {
 	struct seeker s = {
-		.names = dwarf_names_new(im, strings),
-		.is_match = is_match,
-		.data = data,
-		.max = max,
-		.strings = strings,
-		.known = g_hash_table_new(g_direct_hash, g_direct_equal),
+		.names = dwarf_names_new(im, strings), .is_match = is_match, .data = data, .max = max,
+		.strings = strings, .known = g_hash_table_new(g_direct_hash, g_direct_equal),
 		.found = g_array_new(FALSE, FALSE, sizeof(struct dwarf_inlined)),
 	};
 	const GArray *units = dwarf_names_units(s.names);

@@ -32,9 +32,7 @@ static bool variable(const struct elf_file *f, const GElf_Sym *sym, const char *
 	    sym->st_value - in.sh_addr >= in.sh_size)
 		return false;
 	*ret = (struct symtab_raw){
-		.addr = sym->st_value,
-		.name = (uint32_t)sym->st_name,
-		.sized = true,
+		.addr = sym->st_value, .name = (uint32_t)sym->st_name, .sized = true,
 		.end = sym->st_value + MIN(sym->st_size, in.sh_size - (sym->st_value - in.sh_addr)),
 		.rank = (uint8_t)((bind == STB_LOCAL ? SYMTAB_LOCAL : SYMTAB_GLOBAL) +
 				  symtab_underscores(names + sym->st_name) * 2 + (bind == STB_WEAK)),

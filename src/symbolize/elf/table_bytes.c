@@ -43,13 +43,10 @@ void elf_table_write(const struct elf_table *t, GByteArray *into)
 	const struct symtab *const tabs[] = { &t->symbols, &t->plt };
 	GByteArray *entries[2], *names[2];
 	struct head h = {
-		.segment_cnt = t->segment_cnt,
-		.build_id_bytes = (uint32_t)t->build_id_bytes,
+		.segment_cnt = t->segment_cnt, .build_id_bytes = (uint32_t)t->build_id_bytes,
 		.debuglink_bytes = t->debuglink ? (uint32_t)strlen(t->debuglink) : 0,
-		.debuglink_crc = t->debuglink_crc,
-		.is_linked = t->is_linked,
-		.has_full_symbols = t->has_full_symbols,
-		.has_debug_info = t->has_debug_info,
+		.debuglink_crc = t->debuglink_crc, .is_linked = t->is_linked,
+		.has_full_symbols = t->has_full_symbols, .has_debug_info = t->has_debug_info,
 		.has_go_table = t->has_go_table,
 	};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/each.h"
+#include "base/find.h"
 #include "symbolize/names/kernel.h"
 
 #include <errno.h>
@@ -155,9 +156,7 @@ static const char *entry_module(const struct kallsyms *k, const struct symtab_en
 /* A module's last function must not name the addresses up to the next module. */
 static void limit_reach(struct kallsyms *k)
 {
-	for (size_t i = 0; i < k->table.cnt; i++) {
-		struct symtab_entry *e = &k->table.entries[i];
-
+	EACH_IN(i, struct symtab_entry, e, k->table.entries, k->table.cnt) {
 		if (e->size > REACH_BYTES &&
 		    (i + 1 == k->table.cnt || strcmp(entry_module(k, e), entry_module(k, e + 1))))
 			e->size = REACH_BYTES;

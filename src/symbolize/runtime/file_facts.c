@@ -6,6 +6,7 @@
 
 #include "base/cursor.h"
 #include "base/elf_file.h"
+#include "base/find.h"
 #include "base/go_table.h"
 #include "base/parse.h"
 #include "symbolize/elf/functions.h"
@@ -151,8 +152,7 @@ static bool has_frame_pointers(const struct elf_file *file)
 {
 	size_t cnt = 0, bytes = 0;
 
-	for (size_t i = 0; i < file->segment_cnt; i++) {
-		const struct elf_segment *s = &file->segments[i];
+	EACH_IN(i, const struct elf_segment, s, file->segments, file->segment_cnt) {
 		Elf_Data *data;
 
 		if (!s->is_exec || s->off > INT64_MAX)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cursor.h"
+#include "base/find.h"
 #include "base/go_table.h"
 #include "base/parser.h"
 #include "symbolize/elf/table.h"
@@ -91,14 +92,9 @@ static bool tell_file(const struct program *p, GByteArray *into)
 	go_table_named(&p->table, "runtime.allgadd", &adds);
 	go_table_named(&p->table, "runtime.main", &main);
 	struct file_answer a = {
-		.machine = p->file.machine,
-		.has_start_line = p->table.has_start_line,
-		.table = p->table.vaddr,
-		.text = p->table.text,
-		.adds_start = adds.start,
-		.adds_end = adds.end,
-		.main_start = main.start,
-		.segment_cnt = p->file.segment_cnt,
+		.machine = p->file.machine, .has_start_line = p->table.has_start_line,
+		.table = p->table.vaddr, .text = p->table.text, .adds_start = adds.start,
+		.adds_end = adds.end, .main_start = main.start, .segment_cnt = p->file.segment_cnt,
 	};
 
 	memcpy(a.version, p->version, sizeof(a.version));
@@ -110,8 +106,7 @@ static bool tell_file(const struct program *p, GByteArray *into)
 
 static bool read_bytes(const struct program *p, uint64_t vaddr, void *ret, size_t bytes)
 {
-	for (size_t i = 0; i < p->file.segment_cnt; i++) {
-		const struct elf_segment *s = &p->file.segments[i];
+	EACH_IN(i, const struct elf_segment, s, p->file.segments, p->file.segment_cnt) {
 		uint64_t at = vaddr - s->vaddr;
 
 		if (vaddr >= s->vaddr && at <= s->size && s->size - at >= bytes && s->off <= INT64_MAX - at)
@@ -362,9 +357,7 @@ struct go_code *go_code_from_bytes(const void *bytes, size_t len_bytes)
 	*code = (struct go_code){ a.start, a.step, a.is_returned_to, a.place_cnt };
 	memcpy((char *)code + head, (const char *)bytes + sizeof(a), texts);
 	c = (struct cursor){ .at = (const uint8_t *)code + head, .end = (const uint8_t *)code + head + texts };
-	for (uint32_t i = 0; i < a.place_cnt; i++) {
-		struct go_place *place = &code->places[i];
-
+	EACH_IN(i, struct go_place, place, code->places, a.place_cnt) {
 		place->line = cursor_u32(&c);
 		place->name = take_text(&c);
 		place->file = take_text(&c);

@@ -183,12 +183,9 @@ static void take(struct reader *r, size_t i)
 	uint8_t reason = g[l->reason];
 
 	r->found[i] = (struct go_goroutine){
-		.goid = word(g, l->goid),
-		.parent = l->has_parent ? word(g, l->parent) : 0,
-		.creator = word(g, l->creator),
-		.start = word(g, l->start),
-		.status = (enum go_status)status_of(l, g),
-		.end = STACK_NONE,
+		.goid = word(g, l->goid), .parent = l->has_parent ? word(g, l->parent) : 0,
+		.creator = word(g, l->creator), .start = word(g, l->start),
+		.status = (enum go_status)status_of(l, g), .end = STACK_NONE,
 	};
 	if (r->found[i].status == GO_STATUS_WAITING && reason < r->p->reason_cnt && reason)
 		r->found[i].reason = r->p->reasons[reason];

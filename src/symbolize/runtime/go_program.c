@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/find.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
@@ -207,8 +208,7 @@ static void find_texts(struct go_program *p)
 {
 	uint64_t left = SCAN_MAX_BYTES;
 
-	for (size_t i = 0; i < p->file.segment_cnt; i++) {
-		const struct elf_segment *s = &p->file.segments[i];
+	EACH_IN(i, const struct elf_segment, s, p->file.segments, p->file.segment_cnt) {
 		uint64_t from = (s->vaddr + p->bias + 7) & ~7ull, bytes = MIN(s->size, left);
 
 		if (s->is_exec)
@@ -299,12 +299,9 @@ void go_program_close(struct go_program *p)
 /* Stacks of others may hold anything: nobody is asked about what is no code. */
 static bool is_code(const struct go_program *p, uint64_t vaddr)
 {
-	for (size_t i = 0; i < p->file.segment_cnt; i++) {
-		const struct elf_segment *s = &p->file.segments[i];
-
+	EACH_IN(i, const struct elf_segment, s, p->file.segments, p->file.segment_cnt)
 		if (s->is_exec && vaddr >= s->vaddr && vaddr - s->vaddr < s->size)
 			return true;
-	}
 	return false;
 }
 

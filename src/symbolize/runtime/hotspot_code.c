@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/find.h"
 #include "base/hash.h"
 #include "base/module.h"
 #include "base/order.h"
@@ -261,8 +262,7 @@ uint64_t hotspot_blocks_hash(const struct hotspot *h)
 	g_autofree uint8_t *map = g_malloc(SEGMENTS_AT_ONCE);
 	uint64_t hash = h->heap_cnt;
 
-	for (unsigned i = 0; i < h->heap_cnt; i++) {
-		const struct hotspot_heap *heap = &h->heaps[i];
+	EACH_IN(i, const struct hotspot_heap, heap, h->heaps, h->heap_cnt) {
 		uint64_t segments = (heap->high - heap->low) >> heap->shift;
 
 		hash = hash_more(hash_more(hash, heap->low), heap->high);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/each.h"
+#include "base/find.h"
 #include "symbolize/runtime/language.h"
 
 #include <string.h>
@@ -40,10 +41,7 @@ static bool is_known(uint32_t version)
 {
 	static const uint32_t minors[] = { 36, 38, 40 };
 
-	for (size_t i = 0; i < G_N_ELEMENTS(minors); i++)
-		if (version == OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_PERL, 5, minors[i]))
-			return true;
-	return false;
+	return ANY(x, minors, version == OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_PERL, 5, *x));
 }
 
 struct perl_code {
@@ -207,9 +205,7 @@ enum language_state perl_look(const char *proc_dir, uint32_t pid, const GArray *
 	uint32_t key;
 	bool is_perl = false;
 
-	for (guint i = 0; lines && i < lines->len && !f.version; i++) {
-		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
-
+	EACH_ROW_WHILE(i, const struct maps_line, m, lines, !f.version) {
 		if (m->is_exec && runtime_of_file(m->path) == RUNTIME_PERL) {
 			is_perl = true;
 			look_at_file(&f, proc_dir, pid, m);
@@ -222,12 +218,8 @@ enum language_state perl_look(const char *proc_dir, uint32_t pid, const GArray *
 	if (!thread_layout_find(proc_dir, pid, lines, &threads))
 		return LANGUAGE_NO_LIBC;
 	found = (struct offcpu_language){
-		.version = f.version,
-		.frame_at = INTERPRETER_STACKS,
-		.instr_at = INTERPRETER_STATEMENT,
-		.frame_bytes = CONTEXT_BYTES,
-		.code_at = CONTEXT_FUNCTION,
-		.entry = OFFCPU_ENTRY_CONTEXT,
+		.version = f.version, .frame_at = INTERPRETER_STACKS, .instr_at = INTERPRETER_STATEMENT,
+		.frame_bytes = CONTEXT_BYTES, .code_at = CONTEXT_FUNCTION, .entry = OFFCPU_ENTRY_CONTEXT,
 		.entry_at = CONTEXT_RETURN,
 	};
 	if (!fits(pid, f.interpreter_at) || !memory_read(pid, f.key_at, &key, sizeof(key)) ||

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/each.h"
+#include "base/find.h"
 #include "symbolize/runtime/language.h"
 
 #include <string.h>
@@ -41,10 +42,7 @@ static const struct layout layouts[] = {
 
 static const struct layout *layout_of(uint32_t version)
 {
-	for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++)
-		if (layouts[i].version == version)
-			return &layouts[i];
-	return NULL;
+	return FIRST(x, layouts, x->version == version, x, NULL);
 }
 
 struct php_code {
@@ -161,12 +159,9 @@ static uint32_t version_of(uint32_t pid, const GArray *lines, const char *path)
 {
 	uint32_t version = 0;
 
-	for (guint i = 0; i < lines->len && !version; i++) {
-		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
-
+	EACH_ROW_WHILE(i, const struct maps_line, m, lines, !version)
 		if (!m->is_exec && m->is_readable && !strcmp(m->path, path))
 			version = version_in(pid, m);
-	}
 	return version;
 }
 
@@ -176,9 +171,7 @@ enum language_state php_look(const char *proc_dir, uint32_t pid, const GArray *l
 	const struct maps_line *m = NULL;
 	const struct layout *l;
 
-	for (guint i = 0; lines && i < lines->len && !wanted[0].addr; i++) {
-		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
-
+	EACH_ROW_WHILE(i, const struct maps_line, line, lines, !wanted[0].addr) {
 		if (line->is_exec && runtime_of_file(line->path) == RUNTIME_PHP) {
 			m = line;
 			variables_find(proc_dir, pid, m, wanted, G_N_ELEMENTS(wanted));
@@ -192,18 +185,10 @@ enum language_state php_look(const char *proc_dir, uint32_t pid, const GArray *l
 	if (!l)
 		return LANGUAGE_OTHER_VERSION;
 	*ret = (struct offcpu_language){
-		.version = l->version,
-		.state = wanted[0].addr,
-		.frame_at = GLOBALS_FRAME,
-		.code_at = FRAME_FUNCTION,
-		.previous_at = FRAME_PREVIOUS,
-		.instr_at = FRAME_OP,
-		.instr_bytes = 8,
-		.entry = OFFCPU_ENTRY_BIT,
-		.entry_at = FRAME_FLAGS,
-		.entry_value = FLAG_TOP,
-		.name_at = FUNCTION_NAME,
-		.file_at = l->file,
+		.version = l->version, .state = wanted[0].addr, .frame_at = GLOBALS_FRAME,
+		.code_at = FRAME_FUNCTION, .previous_at = FRAME_PREVIOUS, .instr_at = FRAME_OP,
+		.instr_bytes = 8, .entry = OFFCPU_ENTRY_BIT, .entry_at = FRAME_FLAGS, .entry_value = FLAG_TOP,
+		.name_at = FUNCTION_NAME, .file_at = l->file,
 	};
 	return LANGUAGE_READABLE;
 }

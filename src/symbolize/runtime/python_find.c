@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/each.h"
+#include "base/find.h"
 #include "base/module.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
@@ -136,10 +138,7 @@ static bool agrees_with_itself(const struct found *f, uint32_t pid, const struct
 	if (!memory_read(pid, f->runtime, words, sizeof(words)) || memcmp(words, DEBUG_COOKIE, 8) != 0 ||
 	    words[1] >> 16 != (3 << 8 | f->minor))
 		return false;
-	for (size_t i = 0; i < G_N_ELEMENTS(wanted); i++)
-		if (words[wanted[i].word[f->minor > 14]] != wanted[i].offset)
-			return false;
-	return true;
+	return !ANY(x, wanted, words[x->word[f->minor > 14]] != x->offset);
 }
 
 static const struct python_layout *layout_of(const struct found *f)
@@ -252,12 +251,9 @@ struct python_look python_look(const char *proc_dir, uint32_t pid, const GArray 
 	struct found f = { 0 };
 	enum language_state state;
 
-	for (guint i = 0; lines && i < lines->len && !f.runtime; i++) {
-		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
-
+	EACH_ROW_WHILE(i, const struct maps_line, m, lines, !f.runtime)
 		if (m->is_exec && python_minor_of_file(m->path))
 			look_at_python(&f, proc_dir, pid, m);
-	}
 	if (f.runtime)
 		thread_layout_find(proc_dir, pid, lines, &f.threads);
 	state = take(&f, pid, ret);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/find.h"
 #include "base/hash.h"
 #include "base/module.h"
 #include "symbolize/runtime/memory.h"
@@ -34,8 +35,7 @@ static guint address_hash(gconstpointer key)
 
 static uint64_t find_type(const char *proc_dir, uint32_t pid, const GArray *lines)
 {
-	for (guint i = 0; lines && i < lines->len; i++) {
-		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
+	EACH_ROW_OF(i, const struct maps_line, m, lines) {
 		struct variable wanted = { "PyGreenlet_Type", 0 };
 
 		if (m->is_exec && g_str_has_prefix(module_base_name(m->path), "_greenlet.") &&

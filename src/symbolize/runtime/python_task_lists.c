@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/find.h"
 #include "symbolize/runtime/python_tasks.h"
 
 #include <string.h>
@@ -37,9 +38,7 @@ bool python_task_lists_open(struct python_task_lists *l, const char *proc_dir, u
 	uint64_t section = 0, words[RUNTIME_WORDS], own[ASYNCIO_WORDS];
 
 	*l = (struct python_task_lists){ .pid = pid };
-	for (guint i = 0; i < lines->len && !section; i++) {
-		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
-
+	EACH_ROW_WHILE(i, const struct maps_line, m, lines, !section) {
 		if (m->is_exec && (g_str_has_prefix(module_base_name(m->path), "_asyncio.") ||
 				   strstr(module_base_name(m->path), "python3.")))
 			section = variables_find_section(proc_dir, pid, m, ".AsyncioDebug");

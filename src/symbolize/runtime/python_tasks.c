@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/find.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/python_find.h"
 #include "symbolize/runtime/variables.h"
@@ -136,9 +137,7 @@ enum python_tasks_state python_program_open(struct python_program *p, const char
 	bool is_there = false;
 
 	*p = (struct python_program){ .pid = pid, .entries_left = PYTHON_ENTRIES_MAX };
-	for (guint i = 0; lines && i < lines->len && !is_there; i++) {
-		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
-
+	EACH_ROW_WHILE(i, const struct maps_line, m, lines, !is_there) {
 		if (!m->is_exec || !python_minor_of_file(m->path))
 			continue;
 		p->minor = python_minor_of_file(m->path);
@@ -260,9 +259,7 @@ static void find_sets(struct python_program *p)
 {
 	static const char *const names[PYTHON_TASK_SETS_MAX] = { "_all_tasks", "_scheduled_tasks", "_eager_tasks" };
 
-	for (size_t i = 0; i < PYTHON_TASK_SETS_MAX; i++) {
-		struct python_task_set *s = &p->sets[i];
-
+	EACH_IN(i, struct python_task_set, s, p->sets, PYTHON_TASK_SETS_MAX) {
 		*s = (struct python_task_set){ .object = python_dict_find(p, p->module, names[i]) };
 		s->is_weak = s->object && python_type(p, s->object) != p->set_type;
 		if (!s->is_weak)
@@ -278,8 +275,7 @@ static void list_tasks(struct python_program *p, GArray *into, bool *ret_is_cut)
 		find_sets(p);
 	if (p->lists.interpreter)
 		*ret_is_cut |= !python_task_lists_read(&p->lists, into, PYTHON_TASKS_MAX);
-	for (size_t i = 0; i < PYTHON_TASK_SETS_MAX; i++) {
-		struct python_task_set *s = &p->sets[i];
+	EACH_IN(i, struct python_task_set, s, p->sets, PYTHON_TASK_SETS_MAX) {
 		unsigned left = SEARCH_OBJECTS_MAX;
 		uint64_t mask, table;
 

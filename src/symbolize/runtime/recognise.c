@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/each.h"
+#include "base/find.h"
 #include "base/module.h"
 #include "base/opener.h"
 #include "base/refuse.h"
@@ -224,10 +225,7 @@ static void recognised_file_clear(void *data)
 
 static const struct recognised_file *file_of_path(const struct recognised *r, const char *path)
 {
-	EACH_ROW(i, const struct recognised_file, f, r->files)
-		if (!strcmp(f->path, path))
-			return f;
-	return NULL;
+	return FIRST_ROW(const struct recognised_file, f, r->files, !strcmp(f->path, path), f, NULL);
 }
 
 /* A program that has a runtime inside and is not called so: CPython, or .NET in a program of one file. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/each.h"
+#include "base/find.h"
 #include "symbolize/runtime/language.h"
 
 #include <string.h>
@@ -52,10 +53,7 @@ static const struct layout layouts[] = {
 
 static const struct layout *layout_of(uint32_t version)
 {
-	for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++)
-		if (layouts[i].version == version)
-			return &layouts[i];
-	return NULL;
+	return FIRST(x, layouts, x->version == version, x, NULL);
 }
 
 uint32_t ruby_frame_bytes(uint32_t version)
@@ -152,12 +150,9 @@ static bool read_constant(const struct layout *l, const struct language_place *p
 		return false;
 	*ret = (struct constant){
 		.body = head[CODE_BODY / 8],
-		.size = memory_half(body, BODY_SIZE),
-		.instructions = memory_word(body, BODY_INSTRUCTIONS),
-		.path = memory_word(body, BODY_PATH),
-		.label = memory_word(body, BODY_LABEL),
-		.lines = memory_word(body, l->lines),
-		.line_cnt = memory_half(body, l->lines + 16u),
+		.size = memory_half(body, BODY_SIZE), .instructions = memory_word(body, BODY_INSTRUCTIONS),
+		.path = memory_word(body, BODY_PATH), .label = memory_word(body, BODY_LABEL),
+		.lines = memory_word(body, l->lines), .line_cnt = memory_half(body, l->lines + 16u),
 		.index = memory_word(body, l->lines + 24u),
 	};
 	*ret_first_line = memory_half(body, BODY_FIRST_LINE);

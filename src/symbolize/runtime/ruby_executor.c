@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
+#include "base/find.h"
 #include "symbolize/runtime/language.h"
 
 #include <elf.h>
@@ -32,18 +34,10 @@ static uint64_t beginning_of(const GArray *lines, uint64_t addr)
 {
 	const struct maps_line *there = NULL;
 
-	for (guint i = 0; i < lines->len && !there; i++) {
-		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
-
+	EACH_ROW_WHILE(i, const struct maps_line, m, lines, !there)
 		there = m->is_exec && addr >= m->start && addr < m->end ? m : NULL;
-	}
-	for (guint i = 0; there && i < lines->len; i++) {
-		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
-
-		if (!m->pgoff && m->inode && m->inode == there->inode && !strcmp(m->path, there->path))
-			return m->start;
-	}
-	return 0;
+	return FIRST_ROW(const struct maps_line, m, lines, there && !m->pgoff && m->inode &&
+			 m->inode == there->inode && !strcmp(m->path, there->path), m->start, 0);
 }
 
 static bool open_image(struct image *image, uint32_t pid, uint64_t begin)

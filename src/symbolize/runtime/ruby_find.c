@@ -2,6 +2,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "base/module.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
@@ -153,12 +154,9 @@ enum language_state ruby_look(const char *proc_dir, uint32_t pid, const GArray *
 {
 	struct found f = { 0 };
 
-	for (guint i = 0; lines && i < lines->len; i++) {
-		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
-
+	EACH_ROW_OF(i, const struct maps_line, m, lines)
 		if (m->is_exec && runtime_of_file(m->path) == RUNTIME_RUBY)
 			look_at_file(&f, proc_dir, pid, m);
-	}
 	if (f.is_ruby)
 		thread_layout_find(proc_dir, pid, lines, &f.threads);
 	return take(&f, pid, ret);

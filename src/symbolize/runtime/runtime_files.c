@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/find.h"
 #include "symbolize/runtime/variables.h"
 
 #include <string.h>
@@ -61,11 +62,9 @@ enum runtime runtime_of_file(const char *path)
 
 	if (python_minor_of_file(path))
 		return RUNTIME_PYTHON;
-	for (size_t i = 0; i < G_N_ELEMENTS(patterns); i++)
-		if (g_str_has_prefix(name, patterns[i].begins) &&
-		    (patterns[i].is_library || is_version(name + strlen(patterns[i].begins))))
-			return patterns[i].runtime;
-	return RUNTIME_CNT;
+	return FIRST(x, patterns,
+		     g_str_has_prefix(name, x->begins) && (x->is_library || is_version(name + strlen(x->begins))),
+		     x->runtime, RUNTIME_CNT);
 }
 
 /* The version that a text begins with: digits and points, at least one of each. */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
+#include "base/find.h"
 #include "symbolize/runtime/recognise.h"
 
 #include <inttypes.h>
@@ -90,10 +92,7 @@ static bool is_first_of_file(GHashTable *files, const struct maps_line *m)
 
 static bool has_musl(const GArray *lines)
 {
-	for (guint i = 0; i < lines->len; i++)
-		if (strstr(g_array_index(lines, struct maps_line, i).path, "/ld-musl-"))
-			return true;
-	return false;
+	return ANY_ROW(const struct maps_line, x, lines, strstr(x->path, "/ld-musl-"));
 }
 
 static bool find_variable(const char *proc_dir, uint32_t pid, struct offcpu_context_place *ret)
@@ -102,8 +101,7 @@ static bool find_variable(const char *proc_dir, uint32_t pid, struct offcpu_cont
 	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
 	g_autoptr(GHashTable) files = g_hash_table_new_full(maps_file_hash, maps_file_equal, g_free, NULL);
 
-	for (guint i = 0; lines && i < lines->len && g_hash_table_size(files) < FILES_MAX; i++) {
-		const struct maps_line *m = &g_array_index(lines, struct maps_line, i);
+	EACH_ROW_WHILE(i, const struct maps_line, m, lines, g_hash_table_size(files) < FILES_MAX) {
 		struct local_variable v;
 
 		if (!m->is_exec || m->path[0] != '/' || !is_first_of_file(files, m))

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "base/each.h"
+#include "base/find.h"
 #include "base/module.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/variables.h"
@@ -211,10 +211,8 @@ static bool look_at_file(const char *proc_dir, uint32_t pid, const struct maps_l
 
 bool thread_layout_find(const char *proc_dir, uint32_t pid, const GArray *lines, struct thread_layout *ret)
 {
-	EACH_ROW(i, const struct maps_line, m, lines)
-		if (m->is_exec && look_at_file(proc_dir, pid, m, ret) && ret->key_cnt)
-			return true;
-	return false;
+	return ANY_ROW(const struct maps_line, m, lines,
+		       m->is_exec && look_at_file(proc_dir, pid, m, ret) && ret->key_cnt);
 }
 
 bool thread_layout_key(const struct thread_layout *l, uint32_t number, struct offcpu_language *ret)

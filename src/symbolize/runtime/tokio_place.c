@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "base/insn_x86.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/tokio_program.h"
@@ -49,10 +50,7 @@ static unsigned strangeness(const char *file)
 {
 	static const char *const places[] = { "/registry/", "/rustc/", "/git/checkouts/", "vendor/" };
 
-	for (size_t i = 0; i < G_N_ELEMENTS(places); i++)
-		if (strstr(file, places[i]))
-			return 2;
-	return file[0] == '/';
+	return FIRST(x, places, strstr(file, *x), 2, file[0] == '/');
 }
 
 static void take_location(struct walk *w, uint64_t at)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/elf_file.h"
+#include "base/find.h"
 #include "base/hash.h"
 #include "symbolize/names/demangle.h"
 #include "symbolize/process/fileopen.h"
@@ -254,8 +255,7 @@ static GHashTable *find_polls(const struct elf_table *t, uint64_t bias)
 {
 	GHashTable *polls = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 
-	for (size_t i = 0; i < t->symbols.cnt; i++) {
-		const struct symtab_entry *e = &t->symbols.entries[i];
+	EACH_IN(i, const struct symtab_entry, e, t->symbols.entries, t->symbols.cnt) {
 		uint64_t addr = e->addr + bias;
 
 		if (is_of_task(t->symbols.names + e->name, "4poll"))
@@ -286,9 +286,7 @@ static bool find_kinds(struct tokio_program *p, const struct elf_table *t, const
 	if (!elf_table_vaddr(t, code->pgoff, &vaddr))
 		return false;
 	polls = find_polls(t, code->start - vaddr);
-	for (guint i = 0; i < lines->len && g_hash_table_size(polls); i++) {
-		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
-
+	EACH_ROW_WHILE(i, const struct maps_line, line, lines, g_hash_table_size(polls)) {
 		if (line->inode != code->inode || line->dev_major != code->dev_major ||
 		    line->dev_minor != code->dev_minor || line->is_exec || !line->is_readable ||
 		    line->end - line->start > left)
@@ -532,13 +530,7 @@ FREES_DATA(kind_free, struct tokio_kind, kind, g_free(kind->name); g_free(kind->
 
 static const struct maps_line *program_line(const GArray *lines)
 {
-	for (guint i = 0; lines && i < lines->len; i++) {
-		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
-
-		if (line->is_exec && line->inode)
-			return line;
-	}
-	return NULL;
+	return FIRST_ROW(const struct maps_line, line, lines, line->is_exec && line->inode, line, NULL);
 }
 
 bool tokio_program_open(struct tokio_program *p, const char *proc_dir, uint32_t pid)

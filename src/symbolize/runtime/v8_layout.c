@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "abi/unwind_abi.h"
+#include "base/find.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/v8_names.h"
@@ -107,12 +108,9 @@ static bool find_symbols(const char *proc_dir, uint32_t pid, struct variable var
 	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
 	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
 
-	for (guint i = 0; lines && i < lines->len; i++) {
-		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
-
+	EACH_ROW_OF(i, const struct maps_line, line, lines)
 		if (line->inode && runtime_of_file(line->path) == RUNTIME_NODE)
 			return variables_find(proc_dir, pid, line, variables, VARIABLES);
-	}
 	return false;
 }
 
