@@ -36,7 +36,7 @@ _offcpu_options() {
 		;;
 	whatif) echo "--of= --pauses --json --help" ;;
 	diff)
-		echo "--state= --comm= --grep= --user-threads --kernel-threads --pid= --tid= --by= --fail-if= --requests= --normalize= --noise= --top= --all --json --json=summary --max-bytes= --id= --cursor= --output= --title= \
+		echo "--state= --comm= --grep= --attribute= --trace= --user-threads --kernel-threads --pid= --tid= --by= --fail-if= --requests= --normalize= --noise= --top= --all --json --json=summary --max-bytes= --id= --cursor= --output= --title= \
 --negated --inverted --from= --to= --history= --incident= --before-from= --before-to= --after-from= --after-to= --before-comm= --before-grep= --before-state= --before-pid= --before-tid= --after-comm= --after-grep= \
 --after-state= --after-pid= --after-tid= --help"
 		;;

@@ -7,8 +7,6 @@
 #include "analyse/diff/condition.h"
 #include "analyse/diff/diff.h"
 #include "analyse/query.h"
-#include "base/find.h"
-#include "base/parse.h"
 #include "cmd/answering.h"
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
@@ -48,29 +46,22 @@ static const char description[] =
 /* What the command line said; the filters of both sides, of BEFORE, of AFTER. */
 enum { OF_BOTH, OF_BEFORE, OF_AFTER, OF_CNT };
 
-struct filter_args {
-	char *comm, *grep, *state, *pids, *tids;
-	struct range_args range;
-};
-
 struct diff_args {
-	struct filter_args filters[OF_CNT];
+	struct filters filters[OF_CNT];
+	struct range_args range[OF_CNT];
 	char *by, *requests, *normalize, *noise, *output, *title;
 	char **fail_if;
 	struct answer_args answer;
 	int top;
-	gboolean json, all, user, kernel, inverted, negated;
+	gboolean json, all, inverted, negated;
 };
 
 /* The same, understood. */
 struct diff_plan {
 	const char *path[DIFF_SIDES];
-	struct query query[DIFF_SIDES];
+	struct filters filters[DIFF_SIDES];
 	struct range_args range[DIFF_SIDES];	/* borrowed */
 	char *as_long[DIFF_SIDES];	/* of a history: an end that was not given */
-	char *states[DIFF_SIDES];
-	GArray *pids[DIFF_SIDES], *tids[DIFF_SIDES];
-	GPtrArray *processes[DIFF_SIDES];
 	uint64_t requests[DIFF_SIDES];
 	struct diff_options options;
 	GArray *tables;		/* enum diff_by */
@@ -91,12 +82,9 @@ static void args_clear(struct diff_args *a)
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(strings); i++)
 		g_free(*strings[i]);
-	EACH_IN(i, struct filter_args, f, a->filters, OF_CNT) {
-		char *words[] = { f->comm, f->grep, f->state, f->pids, f->tids };
-
-		for (unsigned n = 0; n < G_N_ELEMENTS(words); n++)
-			g_free(words[n]);
-		range_args_clear(&f->range);
+	for (unsigned of = 0; of < OF_CNT; of++) {
+		filters_clear(&a->filters[of]);
+		range_args_clear(&a->range[of]);
 	}
 	g_strfreev(a->fail_if);
 	answer_args_clear(&a->answer);
@@ -104,11 +92,6 @@ static void args_clear(struct diff_args *a)
 
 static void plan_init(struct diff_plan *plan)
 {
-	for (unsigned side = 0; side < DIFF_SIDES; side++) {
-		plan->pids[side] = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-		plan->processes[side] = g_ptr_array_new_with_free_func(g_free);
-		plan->tids[side] = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	}
 	plan->tables = g_array_new(FALSE, FALSE, sizeof(enum diff_by));
 	plan->conditions = g_ptr_array_new_with_free_func((GDestroyNotify)condition_free);
 	plan->results = g_array_new(FALSE, TRUE, sizeof(struct condition_result));
@@ -118,10 +101,7 @@ static void plan_init(struct diff_plan *plan)
 static void plan_clear(struct diff_plan *plan)
 {
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
-		g_array_unref(plan->pids[side]);
-		g_ptr_array_unref(plan->processes[side]);
-		g_array_unref(plan->tids[side]);
-		g_free(plan->states[side]);
+		filters_clear(&plan->filters[side]);
 		g_free(plan->as_long[side]);
 	}
 	g_array_unref(plan->tables);
@@ -130,39 +110,27 @@ static void plan_clear(struct diff_plan *plan)
 }
 
 /* What is said for one side, else what is said for both. */
-static const char *either(const char *own, const char *both)
+static char *either(const char *own, const char *both)
 {
-	return own ? own : both;
+	return g_strdup(own ? own : both);
 }
 
 static bool plan_query(const struct diff_args *a, struct diff_plan *plan, enum diff_side side, GError **error)
 {
-	const struct filter_args *both = &a->filters[OF_BOTH],
-				 *own = &a->filters[side == DIFF_BEFORE ? OF_BEFORE : OF_AFTER];
-	const char *pids = either(own->pids, both->pids), *tids = either(own->tids, both->tids);
-	const char *states = either(own->state, both->state);
+	unsigned of = side == DIFF_BEFORE ? OF_BEFORE : OF_AFTER;
+	const struct filters *both = &a->filters[OF_BOTH], *own = &a->filters[of];
+	const struct range_args *range = &a->range[of], *range_both = &a->range[OF_BOTH];
 
-	plan->range[side] = range_is_asked(&own->range) ? own->range : both->range;
-	if (history_is_asked() && own->range.from && !own->range.to)
-		plan->range[side].to = plan->as_long[side] = history_as_long(own->range.from, both->range.from,
-									     both->range.to);
-	if (!range_args_check(&plan->range[side], error))
-		return false;
-	if (!filters_processes(pids, plan->pids[side], plan->processes[side], error))
-		return false;
-	if (tids && !parse_u32_list(tids, &plan->tids[side], error))
-		return false;
-	if (states && !parse_state_letters(states, &plan->states[side], error))
-		return false;
-	plan->query[side] = (struct query){
-		.states = plan->states[side], .comm = either(own->comm, both->comm),
-		.grep = either(own->grep, both->grep),
-		.pids = (const uint32_t *)(void *)plan->pids[side]->data, .pids_cnt = plan->pids[side]->len,
-		.processes = filters_names(plan->processes[side]),
-		.tids = (const uint32_t *)(void *)plan->tids[side]->data, .tids_cnt = plan->tids[side]->len,
-		.user_only = a->user, .kernel_only = a->kernel,
+	plan->range[side] = range_is_asked(range) ? *range : *range_both;
+	if (history_is_asked() && range->from && !range->to)
+		plan->range[side].to = plan->as_long[side] = history_as_long(range->from, range_both->from, range_both->to);
+	plan->filters[side] = (struct filters){
+		.state = either(own->state, both->state), .comm = either(own->comm, both->comm),
+		.grep = either(own->grep, both->grep), .pids = either(own->pids, both->pids),
+		.tids = either(own->tids, both->tids), .attribute = g_strdup(both->attribute),
+		.trace = g_strdup(both->trace), .user = both->user, .kernel = both->kernel,
 	};
-	return query_check(&plan->query[side], error);
+	return range_args_check(&plan->range[side], error) && filters_understand(&plan->filters[side], error);
 }
 
 static bool plan_norm(const struct diff_args *a, struct diff_plan *plan, GError **error)
@@ -251,11 +219,12 @@ static bool plan_conditions(const struct diff_args *a, struct diff_plan *plan, G
 /* Has each side filters of its own, so that one recording can be both? */
 static bool has_two_parts(const struct diff_args *a)
 {
-	const struct filter_args *x = &a->filters[OF_BEFORE], *y = &a->filters[OF_AFTER];
+	const struct filters *x = &a->filters[OF_BEFORE], *y = &a->filters[OF_AFTER];
+	const struct range_args *from = &a->range[OF_BEFORE], *to = &a->range[OF_AFTER];
 
 	return g_strcmp0(x->comm, y->comm) || g_strcmp0(x->grep, y->grep) || g_strcmp0(x->state, y->state) ||
-	       g_strcmp0(x->pids, y->pids) || g_strcmp0(x->tids, y->tids) || g_strcmp0(x->range.from, y->range.from) ||
-	       g_strcmp0(x->range.to, y->range.to);
+	       g_strcmp0(x->pids, y->pids) || g_strcmp0(x->tids, y->tids) || g_strcmp0(from->from, to->from) ||
+	       g_strcmp0(from->to, to->to);
 }
 
 static bool plan_recordings(const struct diff_args *a, int argc, char **argv, struct diff_plan *plan, GError **error)
@@ -295,8 +264,6 @@ static bool plan_make(struct diff_args *a, int argc, char **argv, struct diff_pl
 		return false;
 	if (!answer_args_understand(&a->answer, a->json, error))
 		return false;
-	if (a->user && a->kernel)
-		return cmd_bad(error, "-u and -k: only one of them leaves any thread");
 	if (a->top < -1)
 		return cmd_bad(error, "--top %d: a number of rows is wanted, 0 for all", a->top);
 	if (is_json(a) && a->output && strcmp(a->output, "-") == 0)
@@ -420,7 +387,7 @@ static char *part_text(const struct diff_plan *plan, enum diff_side side)
 {
 	const struct range_args *range = &plan->range[side];
 	const char *from = range->from, *to = range->to;
-	g_autofree char *query = query_text(&plan->query[side]);
+	g_autofree char *query = query_text(&plan->filters[side].query);
 
 	if (plan->as_long[side])
 		return g_strdup_printf("%s%sfrom %s, for as long as AFTER", query, *query ? " " : "", from);
@@ -513,7 +480,7 @@ static int compare(const struct diff_args *a, struct diff_plan *plan, const stru
 		return status;
 	note_whole_runs(a, plan, profiles);
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
-		selections[side] = selection_new(profiles[side], &plan->query[side], error);
+		selections[side] = selection_new(profiles[side], &plan->filters[side].query, error);
 		if (!selections[side])
 			break;
 		in[side] = (struct diff_input){
@@ -573,7 +540,7 @@ int cmd_diff(int argc, char **argv)
 {
 	struct diff_args a = { .top = -1 };
 	struct diff_plan plan = { 0 };
-	struct filter_args *both = &a.filters[OF_BOTH], *x = &a.filters[OF_BEFORE], *y = &a.filters[OF_AFTER];
+	struct filters *x = &a.filters[OF_BEFORE], *y = &a.filters[OF_AFTER];
 	g_autoptr(GError) error = NULL;
 	int status = EXIT_USAGE;
 	GOptionEntry entries[] = {
@@ -594,26 +561,19 @@ int cmd_diff(int argc, char **argv)
 		{ "title", 0, 0, G_OPTION_ARG_STRING, &a.title, "Title of the picture", "TEXT" },
 		{ "negated", 0, 0, G_OPTION_ARG_NONE, &a.negated, "Draw it as wide as before", NULL },
 		{ "inverted", 0, 0, G_OPTION_ARG_NONE, &a.inverted, "Draw it with the root at the top", NULL },
-		{ "comm", 0, 0, G_OPTION_ARG_STRING, &both->comm, "Only threads of that name", "GLOB" },
-		{ "grep", 0, 0, G_OPTION_ARG_STRING, &both->grep, "Only stacks with a frame that matches", "REGEX" },
-		{ "state", 0, 0, G_OPTION_ARG_STRING, &both->state,
-		  "Only waits in these states: letters, or bcc's number", "LIST" },
-		{ "pid", 'p', 0, G_OPTION_ARG_STRING, &both->pids, "Only these processes or services", "PID|NAME" },
-		{ "tid", 't', 0, G_OPTION_ARG_STRING, &both->tids, "Only these threads", "TID[,TID]" },
-		{ "user-threads", 'u', 0, G_OPTION_ARG_NONE, &a.user, "Only user threads", NULL },
-		{ "kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &a.kernel, "Only kernel threads", NULL },
-		RANGE_ENTRIES(both->range),
-		{ "before-from", 0, 0, G_OPTION_ARG_STRING, &x->range.from,
+		FILTERS_OPTIONS(a.filters[OF_BOTH]),
+		RANGE_ENTRIES(a.range[OF_BOTH]),
+		{ "before-from", 0, 0, G_OPTION_ARG_STRING, &a.range[OF_BEFORE].from,
 		  "--from of BEFORE alone; so with the following", "TIME" },
-		{ "before-to", 0, 0, G_OPTION_ARG_STRING, &x->range.to, "", "TIME" },
+		{ "before-to", 0, 0, G_OPTION_ARG_STRING, &a.range[OF_BEFORE].to, "", "TIME" },
 		{ "before-comm", 0, 0, G_OPTION_ARG_STRING, &x->comm, "", "GLOB" },
 		{ "before-grep", 0, 0, G_OPTION_ARG_STRING, &x->grep, "", "REGEX" },
 		{ "before-state", 0, 0, G_OPTION_ARG_STRING, &x->state, "", "LIST" },
 		{ "before-pid", 0, 0, G_OPTION_ARG_STRING, &x->pids, "", "PID|NAME" },
 		{ "before-tid", 0, 0, G_OPTION_ARG_STRING, &x->tids, "", "TID[,TID]" },
-		{ "after-from", 0, 0, G_OPTION_ARG_STRING, &y->range.from,
+		{ "after-from", 0, 0, G_OPTION_ARG_STRING, &a.range[OF_AFTER].from,
 		  "--from of AFTER alone; so with the following", "TIME" },
-		{ "after-to", 0, 0, G_OPTION_ARG_STRING, &y->range.to, "", "TIME" },
+		{ "after-to", 0, 0, G_OPTION_ARG_STRING, &a.range[OF_AFTER].to, "", "TIME" },
 		{ "after-comm", 0, 0, G_OPTION_ARG_STRING, &y->comm, "", "GLOB" },
 		{ "after-grep", 0, 0, G_OPTION_ARG_STRING, &y->grep, "", "REGEX" },
 		{ "after-state", 0, 0, G_OPTION_ARG_STRING, &y->state, "", "LIST" },
