@@ -123,7 +123,8 @@ static bool plan_query(const struct diff_args *a, struct diff_plan *plan, enum d
 
 	plan->range[side] = range_is_asked(range) ? *range : *range_both;
 	if (history_is_asked() && range->from && !range->to)
-		plan->range[side].to = plan->as_long[side] = history_as_long(range->from, range_both->from, range_both->to);
+		plan->range[side].to = plan->as_long[side] =
+			history_as_long(range->from, range_both->from, range_both->to);
 	plan->filters[side] = (struct filters){
 		.state = either(own->state, both->state), .comm = either(own->comm, both->comm),
 		.grep = either(own->grep, both->grep), .pids = either(own->pids, both->pids),

@@ -6,28 +6,6 @@
 
 #define IDS_MAX 4096
 
-/* "12,34" as a list of uint32_t. */
-static GArray *parse_ids(const char *option, const char *text, GError **error)
-{
-	g_auto(GStrv) parts = text ? g_strsplit(text, ",", IDS_MAX + 1) : NULL;
-	GArray *ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	guint64 id = 0;
-	bool ok = !text || *text;
-
-	for (unsigned i = 0; ok && parts && parts[i]; i++) {
-		uint32_t id32;
-
-		ok = i < IDS_MAX && g_ascii_string_to_unsigned(parts[i], 10, 1, G_MAXINT32, &id, NULL);
-		id32 = (uint32_t)id;
-		g_array_append_val(ids, id32);
-	}
-	if (ok)
-		return ids;
-	cmd_bad(error, "%s \"%s\": a list of positive numbers is wanted, like 12,34", option, text);
-	g_array_unref(ids);
-	return NULL;
-}
-
 bool filters_processes(const char *text, GArray *ids, GPtrArray *names, GError **error)
 {
 	g_auto(GStrv) parts = text ? g_strsplit(text, ",", IDS_MAX + 1) : NULL;
@@ -66,9 +44,9 @@ bool filters_understand(struct filters *f, GError **error)
 	f->process_list = g_ptr_array_new_with_free_func(g_free);
 	if (!filters_processes(f->pids, f->pid_list, f->process_list, error))
 		return false;
-	f->tid_list = parse_ids("--tid", f->tids, error);
-	if (!f->tid_list)
-		return false;
+	f->tid_list = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	if (f->tids && !parse_u32_list(f->tids, &f->tid_list, &why))
+		return cmd_bad(error, "--tid: %s", why->message);
 	f->query = (struct query){
 		.states = f->states, .comm = f->comm, .grep = f->grep, .attribute = f->attribute,
 		.trace = f->trace, .user_only = f->user, .kernel_only = f->kernel,
