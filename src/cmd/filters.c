@@ -6,7 +6,11 @@
 
 #define IDS_MAX 4096
 
-bool filters_processes(const char *text, GArray *ids, GPtrArray *names, GError **error)
+/*
+ * "12,mariadb*": numbers to ids (uint32_t), the others to names (char *), which are query.processes as they stand where
+ * there is one.  text may be NULL.
+ */
+static bool take_processes(const char *text, GArray *ids, GPtrArray *names, GError **error)
 {
 	g_auto(GStrv) parts = text ? g_strsplit(text, ",", IDS_MAX + 1) : NULL;
 	bool ok = !text || *text;
@@ -27,11 +31,6 @@ bool filters_processes(const char *text, GArray *ids, GPtrArray *names, GError *
 	return ok || cmd_bad(error, "--pid \"%s\": numbers above 0 or names are wanted, like 12,mariadbd", text);
 }
 
-const char *const *filters_names(const GPtrArray *names)
-{
-	return names->len ? (const char *const *)names->pdata : NULL;
-}
-
 bool filters_understand(struct filters *f, GError **error)
 {
 	g_autoptr(GError) why = NULL;
@@ -42,7 +41,7 @@ bool filters_understand(struct filters *f, GError **error)
 		return cmd_bad(error, "--state: %s", why->message);
 	f->pid_list = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	f->process_list = g_ptr_array_new_with_free_func(g_free);
-	if (!filters_processes(f->pids, f->pid_list, f->process_list, error))
+	if (!take_processes(f->pids, f->pid_list, f->process_list, error))
 		return false;
 	f->tid_list = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	if (f->tids && !parse_u32_list(f->tids, &f->tid_list, &why))
@@ -51,7 +50,7 @@ bool filters_understand(struct filters *f, GError **error)
 		.states = f->states, .comm = f->comm, .grep = f->grep, .attribute = f->attribute,
 		.trace = f->trace, .user_only = f->user, .kernel_only = f->kernel,
 		.pids = (const uint32_t *)(void *)f->pid_list->data, .pids_cnt = f->pid_list->len,
-		.processes = filters_names(f->process_list),
+		.processes = f->process_list->len ? (const char *const *)f->process_list->pdata : NULL,
 		.tids = (const uint32_t *)(void *)f->tid_list->data, .tids_cnt = f->tid_list->len,
 	};
 	return query_check(&f->query, error);

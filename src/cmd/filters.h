@@ -32,14 +32,6 @@ struct filters {
 		"kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &(f).kernel, "Only kernel threads", NULL                  \
 	}
 
-/*
- * "12,mariadb*": numbers to ids (uint32_t), the others to names (char *), which are query.processes as they stand where
- * there is one.  text may be NULL.
- */
-bool filters_processes(const char *text, GArray *ids, GPtrArray *names, GError **error);
-/* NULL where there are none. */
-const char *const *filters_names(const GPtrArray *names);
-
 /* Makes f->query of the options; false with a sentence about the first that is no good. */
 bool filters_understand(struct filters *f, GError **error);
 void filters_clear(struct filters *f);
