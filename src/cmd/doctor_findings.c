@@ -281,13 +281,6 @@ static void look_at_node(GArray *findings, const struct recognised *r)
 		       "Start it with %s, too.", native);
 }
 
-static void look_at_dotnet(GArray *findings, const struct recognised *r)
-{
-	add_map(findings, r, ".NET methods",
-		g_strdup(
-			"Start it with DOTNET_PerfMapEnabled=1 in its environment (COMPlus_PerfMapEnabled=1 before .NET 6)."));
-}
-
 struct frames_words {
 	const char *what, *functions;
 	const char *versions;	/* that are known */
@@ -356,22 +349,18 @@ static void look_at_perl(GArray *findings, const struct recognised *r)
 	tell_frames(findings, r->perl, &words);
 }
 
-static void look_at_mono(GArray *findings, const struct recognised *r)
-{
-	add_map(findings, r, "Mono methods", g_strdup("Start it with `mono --jitmap`, or MONO_ENV_OPTIONS=--jitmap."));
-}
-
-static void look_at_erlang(GArray *findings, const struct recognised *r)
-{
-	add_map(findings, r, "Erlang functions",
-		g_strdup("Start it with `erl +JPperf true` (OTP 24 and later, with its JIT)."));
-}
-
 static void (*const look_at[RUNTIME_CNT])(GArray *findings, const struct recognised *r) = {
-	[RUNTIME_PYTHON] = look_at_python, [RUNTIME_GO] = look_at_go,         [RUNTIME_JAVA] = look_at_java,
-	[RUNTIME_NODE] = look_at_node,     [RUNTIME_DOTNET] = look_at_dotnet, [RUNTIME_RUBY] = look_at_ruby,
-	[RUNTIME_PHP] = look_at_php,       [RUNTIME_PERL] = look_at_perl,     [RUNTIME_MONO] = look_at_mono,
-	[RUNTIME_ERLANG] = look_at_erlang,
+	[RUNTIME_PYTHON] = look_at_python, [RUNTIME_GO] = look_at_go,   [RUNTIME_JAVA] = look_at_java,
+	[RUNTIME_NODE] = look_at_node,     [RUNTIME_RUBY] = look_at_ruby, [RUNTIME_PHP] = look_at_php,
+	[RUNTIME_PERL] = look_at_perl,
+};
+
+/* Of the others a perf map alone tells. */
+static const struct { const char *who, *how; } mapped[RUNTIME_CNT] = {
+	[RUNTIME_DOTNET] = { ".NET methods", "Start it with DOTNET_PerfMapEnabled=1 in its environment "
+					     "(COMPlus_PerfMapEnabled=1 before .NET 6)." },
+	[RUNTIME_MONO] = { "Mono methods", "Start it with `mono --jitmap`, or MONO_ENV_OPTIONS=--jitmap." },
+	[RUNTIME_ERLANG] = { "Erlang functions", "Start it with `erl +JPperf true` (OTP 24 and later, with its JIT)." },
 };
 
 /* ---- what holds for every program */
@@ -601,9 +590,12 @@ GArray *doctor_findings(const struct recognised *r)
 		return findings;
 	}
 	look_at_place(findings, r);
-	for (int i = 0; i < RUNTIME_CNT; i++)
-		if (recognised_is(r, i))
+	for (int i = 0; i < RUNTIME_CNT; i++) {
+		if (recognised_is(r, i) && look_at[i])
 			look_at[i](findings, r);
+		else if (recognised_is(r, i))
+			add_map(findings, r, mapped[i].who, g_strdup(mapped[i].how));
+	}
 	look_at_hidden_python(findings, r);
 	if (r->has_tokio)
 		add(findings, "tokio-tasks", true,
