@@ -146,23 +146,8 @@ static void poll_block(void *data)
 	fflush(stdout);
 }
 
-static void print_request(const struct block_op *op, void *data)
-{
-	GString *line = data;
-
-	g_string_truncate(line, 0);
-	io_line(line, op);
-	fputs(line->str, stdout);
-}
-
-static void print_json_request(const struct block_op *op, void *data)
-{
-	GString *line = data;
-
-	g_string_truncate(line, 0);
-	io_json_request(line, op);
-	fputs(line->str, stdout);
-}
+IO_PRINTS(print_request, struct block_op, io_line)
+IO_PRINTS(print_json_request, struct block_op, io_json_request)
 
 static void print_result(struct block_io *b, const struct io_options *o)
 {

@@ -87,4 +87,15 @@ void file_line(GString *s, const struct file_op *op);
 /* At the end. */
 void file_text(GString *s, const struct file_result *r, const struct file_text_options *o);
 
+/* Defines a callback that prints what append() makes of an operation, in the GString that is its data. */
+#define IO_PRINTS(name, type, append)                                   \
+	static void name(const type *op, void *data)                    \
+	{                                                               \
+		GString *line = data;                                   \
+                                                                        \
+		g_string_truncate(line, 0);                             \
+		append(line, op);                                       \
+		fputs(line->str, stdout);                               \
+	}
+
 #endif

@@ -13,23 +13,8 @@
 #define SLOW_CALLS                                                                                                     \
 	"offcpu io: this kernel has no kprobe.multi, so every system call of the machine takes a little longer meanwhile (0.13 us where it was measured)\n"
 
-static void print_line(const struct file_op *op, void *data)
-{
-	GString *line = data;
-
-	g_string_truncate(line, 0);
-	file_line(line, op);
-	fputs(line->str, stdout);
-}
-
-static void print_json_line(const struct file_op *op, void *data)
-{
-	GString *line = data;
-
-	g_string_truncate(line, 0);
-	io_json_op(line, op);
-	fputs(line->str, stdout);
-}
+IO_PRINTS(print_line, struct file_op, file_line)
+IO_PRINTS(print_json_line, struct file_op, io_json_op)
 
 static void poll_files(void *data)
 {
