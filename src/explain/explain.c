@@ -32,13 +32,21 @@ static bool is_nothing(const struct explanation *e, const struct finding *row)
 	return task_findings_outweigh(e->tasks, row, e->findings->profile->info.duration_ns);
 }
 
+/* What its share is a part of. */
+static uint64_t whole_of(const struct findings *f, const struct finding *row)
+{
+	if (row->may_be_meant)
+		return 0;
+	return row->busy == BUSY_SPIN ? row->on_cpu_ns : row->busy ? row->observed_ns : f->matters_ns;
+}
+
 static struct headline of_finding(const struct explanation *e, const struct finding *row)
 {
 	return (struct headline){
 		.kind = row->busy ? HEADLINE_BUSY : HEADLINE_WAIT,
 		.finding = row,
 		.time_ns = row->time_ns,
-		.whole_ns = row->may_be_meant ? 0 : row->busy ? row->observed_ns : e->findings->matters_ns,
+		.whole_ns = whole_of(e->findings, row),
 	};
 }
 
@@ -148,8 +156,10 @@ static bool same_whole(const struct headline *a, const struct headline *b)
 static void append_share(GString *s, const struct headline *h, bool has_share)
 {
 	if (has_share)
-		g_string_append_printf(s, "%.0f%% of the time %s", text_percent(h->time_ns, h->whole_ns),
-				       h->kind == HEADLINE_WAIT ? "that matters: " : "of ");
+		g_string_append_printf(s, "%.0f%% of %s", text_percent(h->time_ns, h->whole_ns),
+				       h->finding && h->finding->busy == BUSY_SPIN ? "its CPU time: " :
+				       h->kind == HEADLINE_WAIT			   ? "the time that matters: " :
+										     "the time of ");
 	if (h->kind != HEADLINE_TASKS)
 		return;
 	sentence_tasks_whole(s, h->task);

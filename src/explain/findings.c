@@ -321,7 +321,7 @@ static void add_queue(struct maker *m, struct finding_class *c, uint32_t i, uint
 	if (throttled)
 		f->queued_in[i] = add(m, &key, i, throttled, is_own);
 	key.reason = REASON_CPU_QUEUE;
-	key.function = is_own && rule && g_str_has_prefix(rule->name, "yield") ? own_function(m, i) : NULL;
+	key.function = is_own && rule_is_yield(rule) ? own_function(m, i) : NULL;
 	if (ns > throttled)
 		f->queued_in[i] = add(m, &key, i, ns - throttled, is_own);
 }
@@ -476,6 +476,8 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return UINT64_MAX / 8;
 	if (f->busy == BUSY_ALONE)	/* what a clock on the wall shows */
 		return UINT64_MAX / 8 + f->time_ns / 8;
+	if (f->busy == BUSY_SPIN)
+		return f->time_ns;
 	if (f->busy)
 		return f->time_ns - f->queue_ns + f->queue_ns / QUEUE_WEIGHT;
 	if (f->is_shells_sleep)
@@ -699,8 +701,10 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	missed_find(f);
 	pauses_find(f);
 	spawns_find(f);
-	if (!p->info.imported && !p->info.has_requests && !p->info.looks.rounds)
+	if (!p->info.imported && !p->info.has_requests && !p->info.looks.rounds) {
 		busy_find(f);
+		spins_find(f);
+	}
 	limits_find(f);
 	bursts_find(f);
 	find_pauses_beside(f);

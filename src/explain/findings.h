@@ -38,11 +38,12 @@ struct finding_by {
 	uint64_t timeouts_cnt, timeout_ns;
 };
 
-/* Not what threads wait for, but what they do while others' requests wait in their queue: busy.c. */
+/* Not what threads sleep for, but what they do, mostly while others' requests wait in their queue: busy.c. */
 enum finding_busy {
 	BUSY_NOT = 0,
 	BUSY_LOOP, /* an event loop computes */
 	BUSY_POOL, /* all threads of a pool are busy */
+	BUSY_SPIN, /* threads wait on CPU: spins.c */
 	BUSY_REFUSES, /* a process whose descriptors are used up accepts nobody: full.c */
 	BUSY_ALONE, /* a process that a command waits for while nothing else of it works: serial.c */
 };
@@ -143,7 +144,8 @@ struct finding {
 	/* a loop of the same process is held up meanwhile, whose finding names it as the cause; or a pipeline's next part is */
 	bool is_for_one_job; /* is_told_elsewhere, but for a child that computes for most of the window: nothing else tells of that */
 	bool is_told_with;
-	bool is_link; /* it waits for others of a command, of which a finding of BUSY_ALONE tells */
+	/* it waits for others of a command, of which a finding of BUSY_ALONE tells, or yields where one of BUSY_SPIN does */
+	bool is_link;
 	bool is_behind; /* it only queues behind another one of the list: behind.c */
 	bool has_sleep; /* a script waits for such processes */
 	bool is_shells_sleep; /* a process that only sleeps, told with the shell that waits for it */
@@ -163,7 +165,8 @@ struct finding {
 	bool is_kept_off;
 	bool is_others_load; /* REASON_CPU_QUEUE of a program that hardly ran, and waits for something of its own, too */
 	bool is_spin; /* a yield of a runtime that looks for work before it sleeps: nobody waits for that */
-	enum finding_busy busy; /* then time_ns is what they were busy for, and no part of the time that matters */
+	/* then time_ns is what they were busy for, and no part of the time that matters: of `observed_ns`, or spinning of `on_cpu_ns` */
+	enum finding_busy busy;
 	const struct rule *loop; /* the event loop that these waits hold up; NULL: none */
 	/* what all callbacks of that loop in these processes ran, by samples on CPU; 0 without */
 	uint64_t loop_on_cpu_ns;

@@ -110,6 +110,12 @@ void behind_find_peers(struct findings *f);
 void busy_find(struct findings *f);
 
 /*
+ * Threads wait on CPU, as for a GPU, for a part of their time that matters.  Appends findings whose `busy` is BUSY_SPIN;
+ * the caller sorts.
+ */
+void spins_find(struct findings *f);
+
+/*
  * A command waits for one process while nothing else of it works, for a quarter of its time or more: a straggler, or a
  * serial step (analyse/alone.h).  Appends a finding whose `busy` is BUSY_ALONE; the caller sorts.
  */

@@ -419,6 +419,8 @@ const char *sentence_says(const struct findings *f, const struct finding *row)
 {
 	if (row->limit.limit && row->limit.limit->kind == LIMIT_POLICY)
 		return "is throttled by its own policy";
+	if (row->busy == BUSY_SPIN)
+		return row->busy_rule->says;
 	if (sentence_is_for_cpu(row) || row->busy)
 		return reason_says(row->reason);
 	if (row->is_broadcast)

@@ -14,6 +14,11 @@ static uint64_t turn_ns(const struct finding *row)
 void sentence_busy(GString *s, const struct findings *f, const struct finding *row)
 {
 	sentence_process(s, row->process, 0);
+	if (row->busy == BUSY_SPIN) {
+		g_string_append_printf(s, " %s", row->busy_rule->says);
+		sentence_function(s, f, row->frame, " in ");
+		return;
+	}
 	g_string_append(s, row->busy == BUSY_POOL ? "'s thread pool" : "'s event loop");
 	g_string_append(s, row->busy == BUSY_LOOP && row->threads_cnt > 1 ? "s" : "");
 	if (row->busy_rule) {
@@ -46,11 +51,11 @@ void sentence_busy_evidence(GString *s, const struct finding *row)
 	if (row->busy == BUSY_LOOP)
 		g_string_append_printf(s, ", waited for events %s%s", TEXT_COUNT(row->count),
 				       row->count == 1 ? " time" : " times");
-	if (row->frame < 0 || !row->looks_cnt)
+	if ((row->frame < 0 && row->busy != BUSY_SPIN) || !row->looks_cnt)
 		return;
 	g_string_append_printf(s, "; %.0f%% of ", text_percent(row->in_frame_cnt, row->looks_cnt));
 	if (row->has_samples) {
-		g_string_append(s, "its samples pass that function");
+		g_string_append(s, row->busy == BUSY_SPIN ? "its samples were there" : "its samples pass that function");
 		return;
 	}
 	text_thousands(s, row->looks_cnt);

@@ -83,7 +83,7 @@ static void find_links(struct findings *f)
 		bool is_script = is_passive && (row->has_sleep || row->reason == REASON_SLEEP);
 
 		of_scripts_ns += is_script ? row->time_ns : 0;
-		row->is_link = is_passive && may_be_link && !is_script && !row->spawned_cnt && !row->deadlock;
+		row->is_link |= is_passive && may_be_link && !is_script && !row->spawned_cnt && !row->deadlock;
 	}
 	find_sleeps(f, of_scripts_ns);
 }

@@ -54,7 +54,7 @@ struct reasons_base {
 	struct plumbing *plumbing;
 	struct matcher *matcher; /* the plumbing's */
 	GArray *reason_rules; /* const struct rule *, in order */
-	struct frame_rules loops, pools;
+	struct frame_rules loops, pools, spins;
 	const struct rule **protocol_of_pattern; /* NULL: it is none's */
 	const char **node_protocol; /* of each user node; NULL: not asked yet, "": none */
 	uint8_t *tells; /* of each waker: enum ended, what it tells its parent; ENDED_UNKNOWN: nothing */
@@ -97,17 +97,20 @@ static void add_protocol(struct reasons_base *r, const struct rule *rule)
 
 static void sort_rules(struct reasons_base *r)
 {
-	r->reason_rules = g_array_new(FALSE, FALSE, sizeof(struct rule *));
-	r->loops.rules = g_array_new(FALSE, FALSE, sizeof(struct rule *));
-	r->pools.rules = g_array_new(FALSE, FALSE, sizeof(struct rule *));
+	GArray **const lists[RULE_KIND_COUNT] = {
+		[RULE_REASON] = &r->reason_rules,
+		[RULE_LOOP] = &r->loops.rules,
+		[RULE_POOL] = &r->pools.rules,
+		[RULE_SPIN] = &r->spins.rules,
+	};
+
+	for (unsigned i = 0; i < RULE_KIND_COUNT; i++)
+		if (lists[i])
+			*lists[i] = g_array_new(FALSE, FALSE, sizeof(struct rule *));
 	r->protocol_of_pattern = g_new0(const struct rule *, (gsize)r->rules->patterns->len + 1);
 	EACH_POINTER(i, const struct rule, rule, r->rules->rules) {
-		if (rule->kind == RULE_REASON)
-			g_array_append_val(r->reason_rules, rule);
-		else if (rule->kind == RULE_LOOP)
-			g_array_append_val(r->loops.rules, rule);
-		else if (rule->kind == RULE_POOL)
-			g_array_append_val(r->pools.rules, rule);
+		if (lists[rule->kind])
+			g_array_append_val(*lists[rule->kind], rule);
 		else if (rule->kind == RULE_PROTOCOL)
 			add_protocol(r, rule);
 		for (guint c = 0; c < rule->conditions->len; c++) {
@@ -542,6 +545,7 @@ struct reasons_base *reasons_base_new(const struct profile *p, const struct rule
 	b->matcher = plumbing_matcher(b->plumbing);
 	b->loops.of_node = g_new0(const struct rule *, (gsize)p->nodes->len + 1);
 	b->pools.of_node = g_new0(const struct rule *, (gsize)p->nodes->len + 1);
+	b->spins.of_node = g_new0(const struct rule *, (gsize)p->nodes->len + 1);
 	b->node_protocol = g_new0(const char *, (gsize)p->nodes->len + 1);
 	b->tells = tells_new(p);
 	b->known = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
@@ -557,10 +561,12 @@ void reasons_base_free(struct reasons_base *b)
 	g_array_unref(b->reason_rules);
 	g_array_unref(b->loops.rules);
 	g_array_unref(b->pools.rules);
+	g_array_unref(b->spins.rules);
 	g_free(b->protocol_of_pattern);
 	plumbing_free(b->plumbing);
 	g_free(b->loops.of_node);
 	g_free(b->pools.of_node);
+	g_free(b->spins.of_node);
 	g_free(b->node_protocol);
 	g_free(b->tells);
 	g_hash_table_unref(b->known);
@@ -627,6 +633,11 @@ const struct rule *reasons_pool(struct reasons *r, uint32_t wait)
 	return find_by_frames(r->base, &r->base->pools, profile_wait(r->profile, wait)->user);
 }
 
+const struct rule *reasons_spin(const struct reasons *r, uint32_t wait)
+{
+	return find_by_frames(r->base, &r->base->spins, profile_wait(r->profile, wait)->user);
+}
+
 const char *reasons_protocol(const struct reasons *r, uint32_t wait)
 {
 	return r->protocol[wait];
@@ -673,13 +684,21 @@ bool reasons_is_anywhere(const struct reasons *r, uint32_t wait)
 	return rule && rule->anywhere && rule->reason == reasons_of(r, wait);
 }
 
+/* Who yields in a busy wait does so for what that is for. */
+static const struct rule *spin_that_yields(const struct reasons *r, uint32_t wait)
+{
+	return rule_is_yield(r->rule[wait]) ? reasons_spin(r, wait) : NULL;
+}
+
 const char *reasons_says(const struct reasons *r, uint32_t wait)
 {
-	const struct rule *rule = r->rule[wait];
+	const struct rule *rule = r->rule[wait], *spin = spin_that_yields(r, wait);
 
 	if (reasons_is_unseen(r, wait))
 		return has_frames(r, wait) ? "waits for something unknown (its functions have no names)" :
 					     "waits for something unknown: its stacks were lost";
+	if (spin)
+		return spin->says;
 	if (rule && rule->reason == REASON_EVENT_LOOP && r->reason[wait] == REASON_NETWORK_RECEIVE &&
 	    profile_upstream(r->profile, profile_wait(r->profile, wait)))
 		return "waits in its event loop for an answer";
@@ -688,12 +707,14 @@ const char *reasons_says(const struct reasons *r, uint32_t wait)
 
 const char *reasons_advice(const struct reasons *r, uint32_t wait)
 {
-	const struct rule *rule = r->rule[wait];
+	const struct rule *rule = r->rule[wait], *spin = spin_that_yields(r, wait);
 
 	if (reasons_is_unseen(r, wait) && has_frames(r, wait))
 		return "Run `offcpu doctor` where this was recorded: it tells which rights the names need.";
 	if (reasons_is_unseen(r, wait))
 		return "Why is told by `offcpu report --full`; record fewer threads (-p), or once more.";
+	if (spin && spin->advice)
+		return spin->advice;
 	return rule && rule->advice && rule->reason == r->reason[wait] ? rule->advice
 								       : reason_advice(reasons_of(r, wait));
 }

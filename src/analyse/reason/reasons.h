@@ -78,6 +78,9 @@ const struct rule *reasons_loop(const struct reasons *r, uint32_t wait);
 /* The pool that the thread works for, whose queue holds work and no threads; NULL: none is known. */
 const struct rule *reasons_pool(struct reasons *r, uint32_t wait);
 
+/* What the thread waits for on CPU, as samples and preemptions tell; says is never NULL.  NULL: nothing is known. */
+const struct rule *reasons_spin(const struct reasons *r, uint32_t wait);
+
 /* No rule could know it: its stacks have no functions. */
 bool reasons_is_unseen(const struct reasons *r, uint32_t wait);
 /* What the wait does, and what can be done: the rule's own words, or the reason's. */

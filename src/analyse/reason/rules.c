@@ -19,7 +19,7 @@ const char *rule_field_name(enum rule_field field)
 
 const char *rule_kind_name(enum rule_kind kind)
 {
-	static const char *const kinds[RULE_KIND_COUNT] = { "rule", "protocol", "runtime", "loop", "pool" };
+	static const char *const kinds[RULE_KIND_COUNT] = { "rule", "protocol", "runtime", "loop", "pool", "spin" };
 
 	return kinds[(unsigned)kind < RULE_KIND_COUNT ? kind : RULE_REASON];
 }

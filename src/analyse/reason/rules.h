@@ -57,8 +57,10 @@ enum rule_kind {
 	RULE_REASON = 0, /* "rule": gives the reason */
 	RULE_PROTOCOL, /* "protocol": names a client library or runtime by its frames */
 	RULE_RUNTIME, /* "runtime": frames that are no program's own */
+	/* of the frames of a user stack alone */
 	RULE_LOOP, /* "loop": an event loop's callback is under way, by its frames */
 	RULE_POOL, /* "pool": the thread works for a pool in whose queue no thread waits, by its frames */
+	RULE_SPIN, /* "spin": the thread waits on CPU, by its frames */
 	RULE_KIND_COUNT
 };
 const char *rule_kind_name(enum rule_kind kind); /* "rule", as a block begins */
@@ -87,6 +89,12 @@ struct rule {
 static inline bool rule_is_shell_sleep(const struct rule *rule)
 {
 	return rule && strcmp(rule->name, "shell-sleep") == 0;
+}
+
+/* It has called sched_yield(), and so lost its CPU by its own doing.  NULL is fine. */
+static inline bool rule_is_yield(const struct rule *rule)
+{
+	return rule && g_str_has_prefix(rule->name, "yield");
 }
 
 /* How little a frame of a runtime tells of what a program does. */

@@ -247,7 +247,8 @@ static bool may_stand_in(enum key key, enum rule_kind kind)
 	switch (key) {
 	case KEY_SOURCE: return true;
 	case KEY_LEVEL: return kind == RULE_REASON || kind == RULE_RUNTIME;
-	case KEY_ADVICE: return kind == RULE_REASON || kind == RULE_LOOP || kind == RULE_POOL;
+	case KEY_ADVICE: return kind == RULE_REASON || kind >= RULE_LOOP;
+	case KEY_SAYS: return kind == RULE_REASON || kind == RULE_SPIN;
 	case KEY_PROTOCOL: return kind == RULE_REASON || kind == RULE_POOL;
 	default: return kind == RULE_REASON;
 	}
@@ -334,10 +335,12 @@ static bool end_block(struct parser *p)
 	p->at = p->line;
 	if (rule->kind == RULE_REASON && !(p->keys & 1U << KEY_REASON))
 		return wrong(p, p->line, "the rule \"%s\" above gives no reason", rule->name);
+	if (rule->kind == RULE_SPIN && !rule->says)
+		return wrong(p, p->line, "the spin \"%s\" above says nothing", rule->name);
 	if (!rule->conditions->len)
 		return wrong(p, p->line, "\"%s\" above has no condition", rule->name);
 	EACH_ROW(i, const struct rule_condition, c, rule->conditions)
-		if ((c->is_not && rule->kind != RULE_LOOP && rule->kind != RULE_POOL) ||
+		if ((c->is_not && rule->kind < RULE_LOOP) ||
 		    (c->field != RULE_USER && c->field != RULE_MODULE && c->field != RULE_KERNEL))
 			frames_only = false;
 	if (rule->kind != RULE_REASON && !frames_only)

@@ -77,6 +77,7 @@ static const char *busy_name(enum finding_busy busy)
 {
 	switch (busy) {
 	case BUSY_POOL: return "pool";
+	case BUSY_SPIN: return "spin";
 	case BUSY_ALONE: return "alone";
 	case BUSY_REFUSES: return "refuses";
 	default: return "loop";

@@ -98,6 +98,77 @@ static void test_loop(void)
 	profile_free(p);
 }
 
+#define SYNC " cuStreamSynchronize@libcuda.so.1 ?@libcuda.so.1"
+
+/* Samples, or preemptions, of which some are in such a stack; NULL: nothing is told. */
+static char *spin_of(const char *process, const char *user, uint64_t spins_cnt, uint64_t looks_cnt, char state)
+{
+	struct profile *p = window_new();
+	uint32_t t = runner(p, 10, process);
+	char *told = NULL;
+
+	if (looks_cnt > spins_cnt)
+		add_wait(p, t, state, looks_cnt - spins_cnt, 1, "main@infer tokenize@infer", "");
+	add_wait(p, t, state, spins_cnt, 1, user, "");
+	EACH_ROW(i, struct wait, w, p->waits) {
+		if (state != ON_CPU_STATE)
+			continue;
+		w->on_cpu_ns = w->blocked_ns;
+		w->blocked_ns = w->max_ns = 0;
+	}
+	if (state == ON_CPU_STATE)
+		g_array_index(p->threads, struct thread, t).on_cpu_ns += looks_cnt * MS;
+	struct findings *f = findings_new(p, NULL);
+	const struct finding *row = busy_of(f);
+
+	if (row) {
+		struct parts parts;
+
+		g_assert_cmpint(row->busy, ==, BUSY_SPIN);
+		parts_of(f, (guint)(row - &g_array_index(f->rows, struct finding, 0)), &parts);
+		told = g_strdup_printf("%s; %s", parts.sentence, parts.evidence);
+		parts_clear(&parts);
+	}
+	findings_free(f);
+	profile_free(p);
+	return told;
+}
+
+/* Who computes between short waits has nothing to gain; PoCL computes in the thread that waits; few preemptions tell nothing. */
+static void test_spin(void)
+{
+	static const struct {
+		const char *user;
+		uint64_t spins_cnt, looks_cnt;
+		char state;
+		const char *told;
+	} cases[] = {
+		{ "main@infer predict@infer" SYNC, 90, 100, ON_CPU_STATE,
+		  "infer waits busily for the GPU (CUDA) in predict; 1 thread, on CPU for 1.00 s; 90% of its samples were there" },
+		{ "main@infer predict@infer" SYNC, 9, 12, 'R',
+		  "infer waits busily for the GPU (CUDA) in predict; 1 thread, on CPU for 988 ms, waited for a CPU for 12.0 ms; "
+		  "75% of 12 preemptions were there" },
+		{ "main@infer predict@infer" SYNC, 9, 9, 'R', NULL },
+		{ "main@infer predict@infer" SYNC, 15, 100, ON_CPU_STATE, NULL },
+		{ "main@infer predict@infer cuStreamSynchronize@libcuda.so.1 cuModuleLoadData@libcuda.so.1", 90, 100, ON_CPU_STATE, NULL },
+		{ "main@infer launch@infer cuLaunchKernel@libcuda.so.1", 90, 100, ON_CPU_STATE, NULL },
+		{ "main@md torch::step()@md hipDeviceSynchronize@libamdhip64.so.5 ?@libhsa-runtime64.so.1", 90, 100, ON_CPU_STATE,
+		  "infer waits busily for the GPU (ROCm) in torch::step; 1 thread, on CPU for 1.00 s; 90% of its samples were there" },
+		{ "main@x frame@x zeFenceHostSynchronize@libze_loader.so.1 ?@libze_intel_gpu.so.1", 90, 100, ON_CPU_STATE,
+		  "infer waits busily for the GPU in frame; 1 thread, on CPU for 1.00 s; 90% of its samples were there" },
+		{ "main@x frame@x clFinish@libOpenCL.so.1 ?@libigdrcl.so", 90, 100, ON_CPU_STATE,
+		  "infer waits busily for the GPU in frame; 1 thread, on CPU for 1.00 s; 90% of its samples were there" },
+		{ "main@x frame@x clFinish@libOpenCL.so.1 ?@libpocl.so.2.9", 90, 100, ON_CPU_STATE, NULL },
+		{ "main@x frame@x vkWaitForFences@libvulkan.so.1 ?@libvulkan_lvp.so", 90, 100, ON_CPU_STATE, NULL },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *told = spin_of("infer", cases[i].user, cases[i].spins_cnt, cases[i].looks_cnt, cases[i].state);
+
+		g_assert_cmpstr(told, ==, cases[i].told);
+	}
+}
+
 /* Short turns are no trouble while there is time left, and one that mostly rests is none. */
 static void test_loop_with_time(void)
 {
@@ -788,6 +859,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/busy/loop", test_loop);
 	g_test_add_func("/busy/loop with time", test_loop_with_time);
+	g_test_add_func("/busy/spin", test_spin);
 	g_test_add_func("/busy/no loop", test_no_loop);
 	g_test_add_func("/busy/pool", test_pool);
 	g_test_add_func("/busy/limits", test_limits);

@@ -107,6 +107,7 @@ static void test_errors(void)
 		{ "rule a\n  reason lunch\n", "r:2:10: \"lunch\": no such reason; known are" },
 		{ "rule a\n  reason sleep\n", "r:2:1: \"a\" above has no condition" },
 		{ "rule a\n  user x\n", "r:2:1: the rule \"a\" above gives no reason" },
+		{ "spin a\n  user x\n", "r:2:1: the spin \"a\" above says nothing" },
 		{ "rule a\n  reason sleep\n  reason sleep\n", "r:3:3: \"reason\" stands twice in one rule" },
 		{ "rule a\n  reason sleep\n  user \"x\n", "r:3:8: the quotation mark is not closed" },
 		{ "rule a\n  reason sleep\n  user x\"y\"\n", "r:3:9: a blank is wanted between words" },
