@@ -253,6 +253,9 @@ static const struct plumbing_rule tail_rules[] = {
 	{ "do_msgrcv", "msgrcv" }, { "do_msgsnd", "msgsnd" }, { "do_mq_timedreceive", "mq_timedreceive" },
 	{ "do_mq_timedsend", "mq_timedsend" }, { "do_semtimedop", "semtimedop" }, { "__do_semtimedop", "semtimedop" },
 	{ "do_io_getevents", "io_getevents" }, { "do_splice", "splice" },
+	/* restart_syscall(), after a stop, a freeze or a debugger */
+	{ "futex_wait_restart", "futex" }, { "do_restart_poll", "poll" }, { "hrtimer_nanosleep_restart", "nanosleep" },
+	{ "posix_cpu_nsleep_restart", "clock_nanosleep" }, { "alarm_timer_nsleep_restart", "clock_nanosleep" },
 };
 
 /* __x64_sys_NAME and its relatives: the longest prefix first where one begins with another. */

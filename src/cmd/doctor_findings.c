@@ -356,10 +356,12 @@ static void (*const look_at[RUNTIME_CNT])(GArray *findings, const struct recogni
 };
 
 /* Of the others a perf map alone tells. */
-static const struct { const char *who, *how; } mapped[RUNTIME_CNT] = {
+static const struct { const char *who, *how, *if_empty; } mapped[RUNTIME_CNT] = {
 	[RUNTIME_DOTNET] = { ".NET methods", "Start it with DOTNET_PerfMapEnabled=1 in its environment "
 					     "(COMPlus_PerfMapEnabled=1 before .NET 6)." },
-	[RUNTIME_MONO] = { "Mono methods", "Start it with `mono --jitmap`, or MONO_ENV_OPTIONS=--jitmap." },
+	[RUNTIME_MONO] = { "Mono methods", "Start it with `mono --jitmap`, or MONO_ENV_OPTIONS=--jitmap.",
+			   "It is written 4 KiB at a time, and a small program has less: "
+			   "gdb -p PID -batch -ex 'call (int)fflush(0)'" },
 	[RUNTIME_ERLANG] = { "Erlang functions", "Start it with `erl +JPperf true` (OTP 24 and later, with its JIT)." },
 };
 
@@ -594,7 +596,9 @@ GArray *doctor_findings(const struct recognised *r)
 		if (recognised_is(r, i) && look_at[i])
 			look_at[i](findings, r);
 		else if (recognised_is(r, i))
-			add_map(findings, r, mapped[i].who, g_strdup(mapped[i].how));
+			add_map(findings, r, mapped[i].who,
+				g_strdup(r->map.state == PERF_MAP_EMPTY && mapped[i].if_empty ? mapped[i].if_empty :
+												mapped[i].how));
 	}
 	look_at_hidden_python(findings, r);
 	if (r->has_tokio)

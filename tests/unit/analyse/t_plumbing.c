@@ -17,6 +17,11 @@ static const struct expectation expectations[] = {
 	{ 'S', "main@/bin/a do_work@/bin/a pthread_cond_wait@/lib/libc.so.6 __futex_abstimed_wait_common@/lib/libc.so.6",
 	  ENTRY "__x64_sys_futex do_futex futex_wait __futex_wait futex_wait_queue schedule __schedule",
 	  "futex_wait (pthread_cond_wait <- do_work)", "futex" },
+	/* after a stop restart_syscall() jumps on */
+	{ 'S', "main@/bin/a", ENTRY "futex_wait_restart futex_wait futex_wait_queue schedule __schedule",
+	  "futex_wait (main)", "futex" },
+	{ 'S', "main@/bin/a", ENTRY "do_restart_poll do_sys_poll schedule_hrtimeout_range schedule __schedule", "poll (main)", "poll" },
+	{ 'S', "main@/bin/a", ENTRY "hrtimer_nanosleep_restart do_nanosleep schedule __schedule", "nanosleep (main)", "nanosleep" },
 	/* 6.1 spells it otherwise */
 	{ 'S', "main@/bin/a", ENTRY "__x64_sys_futex do_futex futex_wait futex_wait_queue_me schedule __schedule.isra.0",
 	  "futex_wait (main)", "futex" },
