@@ -156,6 +156,8 @@ static void test_spin(void)
 		  "infer waits busily for the GPU (ROCm) in torch::step; 1 thread, on CPU for 1.00 s; 90% of its samples were there" },
 		{ "main@x frame@x zeFenceHostSynchronize@libze_loader.so.1 ?@libze_intel_gpu.so.1", 90, 100, ON_CPU_STATE,
 		  "infer waits busily for the GPU in frame; 1 thread, on CPU for 1.00 s; 90% of its samples were there" },
+		{ "main@x frame@x sycl::_V1::queue::wait_proxy@libsycl.so.8 ?@libur_adapter_level_zero.so.0 ?@libze_intel_gpu.so.1", 90, 100,
+		  ON_CPU_STATE, "infer waits busily for the GPU in frame; 1 thread, on CPU for 1.00 s; 90% of its samples were there" },
 		{ "main@x frame@x clFinish@libOpenCL.so.1 ?@libigdrcl.so", 90, 100, ON_CPU_STATE,
 		  "infer waits busily for the GPU in frame; 1 thread, on CPU for 1.00 s; 90% of its samples were there" },
 		{ "main@x frame@x clFinish@libOpenCL.so.1 ?@libpocl.so.2.9", 90, 100, ON_CPU_STATE, NULL },
