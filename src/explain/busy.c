@@ -53,12 +53,14 @@ static uint64_t wanted_ns(const struct thread *t)
 	return t->on_cpu_ns + t->runnable_ns + t->preempted_ns;
 }
 
-/* Not of Go, whose threads take turns at it: while one runs goroutines another waits for events. */
+/* Not where threads take turns at it: while one runs goroutines, or processes of Erlang, another waits for events. */
 static bool is_event_wait(const struct findings *f, uint32_t i)
 {
+	static const char *const schedulers[] = { "Go", "Erlang", NULL };
 	const struct rule *rule = reasons_rule(f->reasons, i);
 
-	return rule && rule->reason == REASON_EVENT_LOOP && strcmp(reasons_protocol(f->reasons, i), "Go") != 0 &&
+	return rule && rule->reason == REASON_EVENT_LOOP &&
+	       !g_strv_contains(schedulers, reasons_protocol(f->reasons, i)) &&
 	       g_str_has_prefix(plumbing_syscall(reasons_plumbing(f->reasons), profile_wait(f->profile, i)), "epoll");
 }
 

@@ -200,6 +200,7 @@ static void test_no_loop(void)
 	} cases[] = {
 		{ "main@cc1 poll@libc.so.6", "__x64_sys_poll@[kernel] do_sys_poll@[kernel]" },
 		{ "runtime.schedule@shop runtime.findRunnable@shop runtime.netpoll@shop", EPOLL },
+		{ "start_thread@libc.so.6 erts_schedule@beam.smp ?@beam.smp epoll_wait@libc.so.6", EPOLL },
 	};
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
