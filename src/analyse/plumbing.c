@@ -161,7 +161,7 @@ struct plumbing *plumbing_new_with(const struct profile *p, const struct rule_se
 		pl->classes[i].named = f->name && !label_is_run(f);
 		if (f->kind == FRAME_USER)
 			pl->classes[i].level = level_of_frame(pl, i, levels);
-		else if (f->name)
+		else if (f->kind == FRAME_KERNEL && f->name)
 			classify_kernel(pl, f->name, &pl->classes[i]);
 	}
 	return pl;
@@ -301,6 +301,9 @@ static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 		uint32_t frame = profile_get_node(pl->profile, n)->frame;
 		const struct frame_class *c = &pl->classes[frame];
 
+		/* outside of all functions: what request they worked for */
+		if (profile_get_frame(pl->profile, frame)->kind == FRAME_CONTEXT)
+			break;
 		if (c->level != RUNTIME_NONE && is_within_runtime(pl, &pick, frame)) {
 			pick.caller = -1;
 			inside = true;

@@ -166,6 +166,25 @@ static void test_runnable_at_start(void)
 	}
 }
 
+/* The route of a request is no function, whatever it is called. */
+static void test_route(void)
+{
+	struct profile *p = profile_new();
+	const struct frame frames[] = {
+		{ .name = "__x64_sys_futex", .module = "[http.route]", .kind = FRAME_CONTEXT },
+		{ .name = "_dl_runtime_resolve_xsavec", .module = "/lib/ld-linux-x86-64.so.2" },
+	};
+	struct wait w = { .thread = fixture_thread(p, 1, 1, "a", "a"), .state = 'R', .preempted_ns = 1 };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(frames); i++)
+		w.user = profile_node(p, w.user, profile_frame(p, &frames[i]));
+	struct plumbing *pl = plumbing_new(p);
+
+	g_assert_cmpstr(plumbing_leaf(pl, &w), ==, "preempted (_dl_runtime_resolve_xsavec)");
+	plumbing_free(pl);
+	profile_free(p);
+}
+
 static void test_runtime(void)
 {
 	g_assert_true(plumbing_is_runtime("/usr/lib/x86_64-linux-gnu/libc.so.6"));
@@ -188,6 +207,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/plumbing/table", test_table);
 	g_test_add_func("/plumbing/new-thread-and-flag", test_new_thread_and_flag);
 	g_test_add_func("/plumbing/runnable-at-start", test_runnable_at_start);
+	g_test_add_func("/plumbing/route", test_route);
 	g_test_add_func("/plumbing/runtime", test_runtime);
 	return g_test_run();
 }
