@@ -239,6 +239,6 @@ char *query_text(const struct query *q)
 	if (q->attribute)
 		g_string_append_printf(s, "%s%s", s->len ? ", " : "", q->attribute);
 	if (q->trace)
-		g_string_append_printf(s, "%strace %s", s->len ? ", " : "", q->trace);
+		g_string_append_printf(s, "%srows whose longest wait was for trace %s", s->len ? ", " : "", q->trace);
 	return g_string_free(s, FALSE);
 }
