@@ -428,6 +428,7 @@ struct offcpu_rec_event {
 	__u8 is_kernel;		/* a kernel thread */
 	__u8 open_at_end;	/* user space's: of the account of a thread that still waited as the window ended */
 	__u8 pad[3];
+	__u8 trace[16], span[8];	/* that it was for, as W3C writes them; 0: of none */
 };
 
 /* Set before the programs are loaded; the verifier prunes what is off. */

@@ -148,6 +148,16 @@ __noinline __u64 end_delay(struct thread_state *st, __u64 now)
 	return parts.runnable_ns + parts.preempted_ns;
 }
 
+static __always_inline void put_trace(const struct thread_state *st, const struct scratch *scratch,
+				      struct offcpu_rec_event *event)
+{
+	__u64 word[3] = {};
+
+	if (st->speaks & SPACE_HAS_CONTEXT && scratch->context.tno == st->tno)
+		context_trace(&scratch->context, word);
+	__builtin_memcpy(event->trace, word, sizeof(event->trace) + sizeof(event->span));
+}
+
 /* Tells scratch->kept as one wait.  scratch->event has the thread's name.  A global function, as the others. */
 __noinline int send_event(struct thread_state *st, struct scratch *scratch, __u64 now)
 {
@@ -177,14 +187,15 @@ __noinline int send_event(struct thread_state *st, struct scratch *scratch, __u6
 	event->state = letter_of(st->state);
 	event->is_throttled = st->is_throttled;
 	event->open_at_start = st->open_at_start;
+	put_trace(st, scratch, event);
 	if (ring_send(event, sizeof(*event)))
 		count_loss(OFFCPU_LOSS_RING_EVENT,
 			   parts->blocked_ns + parts->runnable_ns + parts->preempted_ns);
 	return 0;
 }
 
-/* A wait is the longest of its row so far, and the thread still stands where it waited. */
-static __noinline int tell_trace(struct task_struct *task, struct thread_state *st, struct scratch *scratch, __u64 now)
+/* The trace of a wait that is told by itself.  The thread still stands where it waited. */
+static __noinline int find_trace(struct task_struct *task, struct thread_state *st, struct scratch *scratch, __u64 now)
 {
 	/* where its user stack was read as it began, the context is gone from here */
 	if (st->ustack_from == USTACK_BEGUN && direct_map && plain(task)->mm) {
@@ -193,7 +204,7 @@ static __noinline int tell_trace(struct task_struct *task, struct thread_state *
 		scratch->walk.thread_pointer = thread_pointer(plain(task));
 		context_stack(st, &scratch->walk, &scratch->context, 0, now);
 	}
-	return send_trace(st, &scratch->context, now - st->since_ns);
+	return 0;
 }
 
 /* A wait is to be listed, as scratch->kept. */
@@ -221,11 +232,6 @@ static __noinline int walk_and_list(struct task_struct *task, struct thread_stat
 		look_at_target(task, st, scratch);
 	} else {
 		st->target = scratch->target.sock = 0;
-	}
-	if (cfg.want_events) {
-		copy_comm(scratch->event.comm, task);
-		scratch->event.is_kernel = (task->flags & PF_KTHREAD) != 0;
-		send_event(st, scratch, now);
 	}
 	if (cfg.want_waits)
 		list_wait(st, scratch, chain_of(st), now);
@@ -255,8 +261,18 @@ static __always_inline void sample_ended(struct task_struct *task, struct thread
 	if (rarely(sample_is_kept(now - st->since_ns, st->draw, scale))) {
 		keep_wait(st, scratch, scale, now);
 		walk_and_list(task, st, scratch, may_walk, now);
-		if (cfg.want_waits && may_walk && rarely(st->speaks & SPACE_HAS_CONTEXT) && scratch->context.is_longest)
-			tell_trace(task, st, scratch, now);
+		/* not within: of calls only so many may lie in one another */
+		if (may_walk && rarely(st->speaks & SPACE_HAS_CONTEXT) &&
+		    (cfg.want_events || (cfg.want_waits && scratch->context.is_longest))) {
+			find_trace(task, st, scratch, now);
+			if (cfg.want_waits)
+				send_trace(st, &scratch->context, now - st->since_ns);
+		}
+		if (cfg.want_events) {
+			copy_comm(scratch->event.comm, task);
+			scratch->event.is_kernel = (task->flags & PF_KTHREAD) != 0;
+			send_event(st, scratch, now);
+		}
 	}
 }
 

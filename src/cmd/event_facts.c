@@ -18,7 +18,7 @@ struct key {
 };
 
 struct facts {
-	char *where, *object;
+	char *where, *object, *route;
 	enum reason reason;
 };
 
@@ -56,6 +56,7 @@ static void facts_free(gpointer data)
 		return;
 	g_free(f->where);
 	g_free(f->object);
+	g_free(f->route);
 	g_free(f);
 }
 
@@ -91,6 +92,7 @@ static struct facts *make_facts(const struct profile *from, const struct offcpu_
 	const struct object *object = profile_wait_object(from, wait);
 	const struct thread t = { .pid = e->pid, .tid = e->tid, .flags = e->is_kernel ? THREAD_KERNEL : 0 };
 	struct facts *f = g_new0(struct facts, 1);
+	g_autoptr(GString) route = g_string_new(NULL);
 	struct profile *p = profile_new();
 	struct wait w = *wait;
 
@@ -109,6 +111,8 @@ static struct facts *make_facts(const struct profile *from, const struct offcpu_
 		object_append_short(text, object);
 		f->object = g_string_free(text, FALSE);
 	}
+	if (context_append_route(p, w.user, route))
+		f->route = g_strdup(route->str);
 	reasons_free(r);
 	profile_free(p);
 	return f;
@@ -157,7 +161,7 @@ void event_facts_find(struct event_facts *n, const struct offcpu_rec_event *e, s
 	const struct facts *f = facts_of(n, e);
 
 	*ret_event = (struct wait_event){
-		.rec = e, .where = f->where, .object = f->object, .reason = f->reason,
+		.rec = e, .where = f->where, .object = f->object, .route = f->route, .reason = f->reason,
 		.waker = event_facts_waker(n, e->waker),
 	};
 }

@@ -224,6 +224,7 @@ static void add_wait(struct profile *p, GHashTable *threads, const struct offcpu
 		     const struct event_rows *rows)
 {
 	const uint64_t ns = rec->blocked_ns + rec->runnable_ns + rec->preempted_ns;
+	struct trace_text of;
 	const struct wait w = {
 		.thread = thread_row(p, threads, rec), .user = rows->user, .kernel = rows->kernel,
 		.object = rows->object, .state = rec->state, .flags = rows->flags,
@@ -232,7 +233,16 @@ static void add_wait(struct profile *p, GHashTable *threads, const struct offcpu
 		.max_waker = rows->waker,
 	};
 
+	uint32_t wait = p->waits->len;
+
 	profile_add_single_wait(p, &w);
+	if (wait_event_trace(rec, &of)) {
+		const struct wait_trace trace = { .wait = wait, .trace = of.trace, .span = of.span, .ns = ns,
+						  .start_ns = rec->end_ns - ns > p->info.start_ns ?
+									rec->end_ns - ns - p->info.start_ns : 0 };
+
+		profile_add_trace(p, &trace);
+	}
 }
 
 static void end_firefox(struct events *ev, struct profile *p)
@@ -245,6 +255,7 @@ static void end_firefox(struct events *ev, struct profile *p)
 	for (guint i = 0; i < st->rows->len; i++)
 		add_wait(p, threads, &g_array_index(st->events, struct offcpu_rec_event, i),
 			 &g_array_index(st->rows, struct event_rows, i));
+	profile_sort_traces(p);
 	g_array_set_size(st->rows, 0);
 	g_clear_pointer(&st->events, g_array_unref);
 	if (ev->left_out)

@@ -77,6 +77,19 @@ static void begin_text(struct events *ev)
 	g_string_append_printf(ev->text, "%-16s WHERE\n", "REASON");
 }
 
+/* What is known of the request that it was for. */
+static void append_request(GString *s, const struct wait_event *e)
+{
+	struct trace_text of;
+
+	if (e->route) {
+		g_string_append(s, ", in ");
+		text_safe(s, e->route);
+	}
+	if (wait_event_trace(e->rec, &of))
+		g_string_append_printf(s, ", trace %s, span %s", of.trace, of.span);
+}
+
 static void append_line(struct events *ev, const struct wait_event *e)
 {
 	const struct offcpu_rec_event *rec = e->rec;
@@ -109,6 +122,7 @@ static void append_line(struct events *ev, const struct wait_event *e)
 		g_string_append(s, " for ");
 		text_safe(s, e->object);
 	}
+	append_request(s, e);
 	g_string_append_c(s, '\n');
 }
 
@@ -180,6 +194,7 @@ static void append_json(struct json *j, const struct wait_event *e)
 	const char state[2] = { (char)rec->state, 0 };
 	g_autoptr(GString) at = g_string_new(NULL);
 	char name[OFFCPU_COMM_LEN + 1];
+	struct trace_text of;
 
 	text_safe(at, e->where);
 	JSON_UINTS(j, rec, end_ns, cpu, pid, tid);
@@ -187,6 +202,11 @@ static void append_json(struct json *j, const struct wait_event *e)
 	JSON_UINTS(j, rec, blocked_ns, runnable_ns, preempted_ns, ran_ns, by_pid, by_tid);
 	json_member_string(j, "by_comm", rec->by_comm[0] ? wait_event_comm(rec->by_comm, name) : NULL);
 	JSON(j, "reason", reason_name(e->reason), "where", at->str);
+	if (e->route)
+		json_member_string(j, "route", e->route);
+	if (wait_event_trace(rec, &of)) {
+		JSON(j, "trace_id", (const char *)of.trace, "span_id", (const char *)of.span);
+	}
 }
 
 static void wait_json(struct events *ev, const struct offcpu_rec_event *rec)

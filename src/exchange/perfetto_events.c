@@ -352,14 +352,17 @@ static void append_waker(struct perfetto_events *w, const struct waker *waker)
 static void append_arguments(struct perfetto_events *w, const struct wait_event *e)
 {
 	const struct offcpu_rec_event *rec = e->rec;
-	g_autoptr(GString) route = g_string_new(NULL);
 	const char state[] = { (char)rec->state, 0 };
 	char name[OFFCPU_COMM_LEN + 1];
+	struct trace_text of;
 
 	perfetto_annotate_text(w->a, w->b, "reason", reason_name(e->reason));
 	perfetto_annotate_text(w->a, w->b, "for", e->object);
-	if (e->user && context_append_route(e->profile, e->user, route))
-		perfetto_annotate_text(w->a, w->b, "route", route->str);
+	perfetto_annotate_text(w->a, w->b, "route", e->route);
+	if (wait_event_trace(rec, &of)) {
+		perfetto_annotate_text(w->a, w->b, "trace", of.trace);
+		perfetto_annotate_text(w->a, w->b, "span", of.span);
+	}
 	append_waker(w, e->waker);
 	perfetto_annotate_text(w->a, w->b, "where", e->where);
 	perfetto_annotate_text(w->a, w->b, "state", state);

@@ -2,8 +2,11 @@
 #ifndef EXCHANGE_WAIT_EVENT_H
 #define EXCHANGE_WAIT_EVENT_H
 
+#include <string.h>
+
 #include "abi/sched_abi.h"
 #include "analyse/reason/reason.h"
+#include "base/parse.h"
 #include "profile/profile.h"
 
 /* One wait, as `offcpu events` tells it: the kernel's record with what that points to. */
@@ -11,6 +14,7 @@ struct wait_event {
 	const struct offcpu_rec_event *rec;
 	const char *where;	/* in the words of a report; not escaped, as the next one */
 	const char *object;	/* what it was for; NULL: not asked for, or not known */
+	const char *route;	/* of the request that it was for; NULL: of none, or not known */
 	enum reason reason;	/* of its blocked time; of a wait that was none, REASON_CPU_QUEUE or REASON_CPU_THROTTLED */
 	const struct waker *waker;	/* who ended it; NULL: nobody, not asked for, or not known */
 	/* where stacks were asked for: nodes of that profile, 0: none */
@@ -26,6 +30,20 @@ static inline uint64_t wait_event_ns(const struct wait_event *e)
 static inline uint64_t wait_event_start_ns(const struct wait_event *e)
 {
 	return e->rec->end_ns - wait_event_ns(e);
+}
+
+struct trace_text {
+	char trace[33], span[17];
+};
+
+/* The trace and the span that it was for; false: none is known. */
+static inline bool wait_event_trace(const struct offcpu_rec_event *rec, struct trace_text *ret)
+{
+	static const uint8_t none[sizeof(rec->trace)];
+
+	hex_text(ret->trace, rec->trace, sizeof(rec->trace));
+	hex_text(ret->span, rec->span, sizeof(rec->span));
+	return memcmp(rec->trace, none, sizeof(none)) != 0;
 }
 
 /* A name as the kernel has it, which may fill all of its room: in `text`, which is long enough. */

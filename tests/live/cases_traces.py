@@ -152,9 +152,46 @@ def trace_requests_by_connection(env):
     env.check.that(all(span["span_id"] == span["trace_id"][:16] for span in spans), "and its span")
 
 
+@case
+def trace_events(env):
+    """Each wait that is told by itself says its route, its trace and its span."""
+    program = Program(env, "traces_own", REQUESTS)
+    out = env.temporary("events.json")
+    recorder = Recorder(env, "-p", program.pid, "-f", "json", "-o", out, verb="events", out=env.temporary("text"))
+    recorder.wait_attached()
+    program.go()
+    program.wait_done()
+    recorder.stop()
+    program.finish()
+    order = ["POST /order/create", "GET /stock/{id}", "GET /search"]
+    seen = set()
+    with open(out, encoding="utf-8") as file:
+        waits = [wait for wait in map(json.loads, file) if "trace_id" in wait]
+    for wait in waits:
+        number = int.from_bytes(bytes.fromhex(wait["trace_id"])[:8], "little") - 1
+        thread, request = divmod(number, REQUESTS)
+        if (thread + request) % 3:   # the first route's need not wait: a byte may be there
+            seen.add(number)
+        env.check.equal(wait["span_id"], wait["trace_id"][:16], f"the span of request {number}")
+        # a stack that could not be walked has no frames, so no route
+        env.check.that(wait.get("route") in (None, order[(thread + request) % 3]), f"the route of request {number}: {wait}")
+    env.check.that(len(seen) >= 2 * REQUESTS * SHARE, f"waits of {len(seen)} of {2 * REQUESTS} requests that sleep")
+    env.check.that(sum("route" in wait for wait in waits) >= len(waits) * 0.9, f"routes of {len(waits)} waits")
+
+
 # what a thread waits in, and the route that this is called for: the outermost counts
 CALLED_FOR = {"main.bare": None, "main.nap": "POST /order/create", "main.read": "GET /stock/{id}", "main.lockFile": "GET /search",
               "main.napInC": "PUT /c"}
+
+
+def check_label_traces(env, report, program, routes, what):
+    """Trace and span are labels, too: requests are numbered from 1 on, and routes go round."""
+    rows = [w for w in report.waits if w["pid"] == program.pid and "longest_trace" in w]
+    env.check.equal({w["route"] for w in rows}, set(routes), f"{what}: routes of rows with a trace")
+    for wait in rows:
+        trace = wait["longest_trace"]
+        env.check.equal(int(trace["span_id"], 16), int(trace["trace_id"], 16), f"{what}: its span")
+        env.check.equal(wait["route"], routes[(int(trace["trace_id"], 16) - 1) % len(routes)], f"{what}: the route of trace {trace['trace_id']}")
 
 
 def check_labels(env, go, *options, sources=("go_routes.go", "go_routes_c.go")):

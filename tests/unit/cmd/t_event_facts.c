@@ -31,6 +31,7 @@ static bool stack_of(uint64_t id, uint32_t *ret_node)
 		{ .name = "exit_to_user_mode_loop", .module = "[kernel]", .kind = FRAME_KERNEL },
 		{ .name = "schedule", .module = "[kernel]", .kind = FRAME_KERNEL },
 	}, waiter[] = {
+		{ .name = "GET /a", .module = "[http.route]", .kind = FRAME_CONTEXT },
 		{ .name = "do_work", .module = "/bin/a" },
 		{ .name = "pthread_cond_wait@@GLIBC_2.3.2", .module = "/lib/libc.so.6" },
 		{ .name = "__futex_abstimed_wait_common", .module = "/lib/libc.so.6" },
@@ -133,6 +134,7 @@ static void test_who_and_what(void)
 	event_facts_find(n, &rec, &e);
 	g_assert_null(e.object);
 	g_assert_null(e.waker);
+	g_assert_cmpstr(e.route, ==, "GET /a");
 	g_assert_cmpuint(wakers_asked, ==, 0);
 	rec.object = MUTEX;
 	rec.waker = WAKER;
