@@ -32,8 +32,7 @@ struct offcpu_context_place {
 };
 
 /*
- * Labels of Go's runtime/pprof become a record, too: without a trace, and a key is the number of a name that is asked
- * for.  Of one length they lie one behind the other.
+ * Labels of Go's runtime/pprof become a record, too: a key is the number of a name that is asked for.  Of one length they lie one behind the other.
  */
 #define OFFCPU_GO_THREAD_AT 48		/* in the runtime's struct g, each version known of: m */
 #define OFFCPU_GO_LABELS_BEHIND 48	/* the address of the function that a goroutine began with */
@@ -41,6 +40,7 @@ struct offcpu_context_place {
 #define OFFCPU_LABEL_NAMES 32		/* numbers from 1 to one less */
 #define OFFCPU_LABEL_NAME_BYTES 64	/* of a name, at most one less */
 #define OFFCPU_LABEL_VALUE_BYTES 200	/* what is longer is cut */
+#define OFFCPU_LABEL_TRACE_DIGITS 32	/* of a label that says the trace; half as many: the span */
 
 /* The record, as its writers lay it out: 28 bytes, then attributes of a key, a length and so many bytes. */
 #define OFFCPU_CONTEXT_VALID_AT 24

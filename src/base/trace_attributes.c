@@ -62,6 +62,8 @@ unsigned trace_attributes_wanted(size_t bytes_max, const char **ret, unsigned ro
 		put_name(&list, *route);
 	put_name(&list, TRACE_METHOD);
 	put_name(&list, TRACE_RPC_SERVICE);
+	put_name(&list, TRACE_LABEL_TRACE);
+	put_name(&list, TRACE_LABEL_SPAN);
 	for (char *const *asked = asked_for; asked && *asked; asked++)
 		put_name(&list, *asked);
 	return list.cnt;

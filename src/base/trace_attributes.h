@@ -13,13 +13,20 @@
 #define TRACE_METHOD "http.request.method"
 #define TRACE_RPC_SERVICE "rpc.service"
 
+/*
+ * Labels of goroutines that say the trace and the span, in hexadecimal digits: Pyroscope's library for OpenTelemetry sets
+ * them (grafana/otel-profiling-go).
+ */
+#define TRACE_LABEL_TRACE "trace_id"
+#define TRACE_LABEL_SPAN "span_id"
+
 /* Those that say the route of a request; where there are several the first one counts.  NULL ends them. */
 extern const char *const trace_routes[];
 bool trace_attribute_is_route(const char *name);
 
 /* Is it one of those, or says something beside the route, or was it asked for? */
 bool trace_attribute_is_wanted(const char *name);
-/* Names that are wanted, each once, short ones first, as long as there is room; how many.  Of `bytes_max` at most. */
+/* Names of labels that are wanted, each once, those of trace and span, too, short ones first, as long as there is room; how many.  Of `bytes_max` at most. */
 unsigned trace_attributes_wanted(size_t bytes_max, const char **ret, unsigned room);
 /* Asks for these, too, in all of this process: before anything is recorded.  Borrowed; NULL ends them, or is none. */
 void trace_attributes_want(char *const *names);

@@ -5,7 +5,7 @@
 /*
  * The labels (runtime/pprof) of the goroutine that a thread of a Go program runs, or has a system call, C or the
  * runtime run for.  A set of labels is never changed once it is made, and is the goroutine's as long as the thread
- * stands still.  They are made a record as programs with trace contexts have it, without a trace.
+ * stands still.  They are made a record as programs with trace contexts have it.
  *
  * A goroutine may have others' labels again at the same address, once the garbage collector was there.  So nothing is
  * remembered by addresses: keys and values are read each time.
@@ -28,6 +28,8 @@
 /* Names that are asked for, with zeroes behind their ends; how long each is; and the first that is so long, 0: none. */
 const volatile __u64 label_name[OFFCPU_LABEL_NAMES][OFFCPU_LABEL_NAME_BYTES / 8] = {};
 const volatile __u8 label_bytes[OFFCPU_LABEL_NAMES] = {}, first_label[OFFCPU_LABEL_NAME_BYTES] = {};
+/* Of those that say a trace or a span: how many hexadecimal digits.  0: a name is of an attribute. */
+const volatile __u8 label_digits[OFFCPU_LABEL_NAMES] = {};
 
 /* Two words: a string's address and length.  A thread that is current is asked at once. */
 static __always_inline bool two_words(struct walk_state *at, __u64 addr, __u64 *ret)
@@ -68,7 +70,7 @@ static __always_inline bool copy_text(struct page_view *v, struct context_scratc
  * Copies a label's name or value to where it belongs in the record: behind the two bytes of the entry that it begins.
  * Its length; 0: the name is not asked for, or the value is empty or has no room; negative: it could not be read.
  *
- * Three global functions make a record of a label, for each is verified once.  They do not call one another: of calls
+ * Four global functions make a record of a label, for each is verified once.  They do not call one another: of calls
  * only eight may lie in one another.
  */
 __noinline int copy_label(struct walk_state *at, struct context_scratch *s, __u64 string_at, bool is_name)
@@ -151,15 +153,37 @@ __noinline int put_label(struct context_scratch *s, __u32 key, __u32 bytes)
 	return 0;
 }
 
+/* The record's trace, or its span, by the value that was copied last; another text than of so many digits is none. */
+__noinline int put_trace_id(struct context_scratch *s, __u32 digits, __u32 bytes)
+{
+	__u32 to = digits == OFFCPU_LABEL_TRACE_DIGITS ? 0 : OFFCPU_LABEL_TRACE_DIGITS / 2, byte = 0;
+
+	if (!s || bytes != digits)
+		return 0;
+	for (__u32 i = 0; i < OFFCPU_LABEL_TRACE_DIGITS && i < digits; i++) {
+		__u32 c = context_byte(s, s->attribute_at + 2 + i), digit = c - '0' < 10 ? c - '0' : c - 'a' + 10;
+
+		if (c - '0' >= 10 && c - 'a' >= 6) {
+			s->word[to / 8] = s->word[to / 8 + !to] = 0;
+			return 0;
+		}
+		byte = byte << 4 | digit;
+		((__u8 *)s->word)[(to + i / 2) & (CONTEXT_BUFFER - 1)] = byte;
+	}
+	return 0;
+}
+
 /* One label.  False: it could not be read. */
 static __always_inline bool take_label(struct walk_state *at, struct context_scratch *s, __u64 key_at, __u64 value_at)
 {
 	int bytes = copy_label(at, s, key_at, true);
-	__u32 number = bytes > 0 ? label_number(s, bytes) : 0;
+	__u32 number = bytes > 0 ? label_number(s, bytes) : 0, digits = label_digits[number & (OFFCPU_LABEL_NAMES - 1)];
 
 	if (number) {
 		bytes = copy_label(at, s, value_at, false);
-		if (bytes > 0)
+		if (bytes > 0 && digits)
+			put_trace_id(s, digits, bytes);
+		else if (bytes > 0)
 			put_label(s, number, bytes);
 	}
 	return bytes >= 0;

@@ -194,6 +194,10 @@ static void name_labels(struct offcpu_bpf *skel)
 		skel->rodata->label_bytes[i] = (uint8_t)bytes;
 		skel->rodata->first_label[bytes] = (uint8_t)i;
 		memcpy((void *)skel->rodata->label_name[i], list[i - 1], bytes);
+		if (!strcmp(list[i - 1], TRACE_LABEL_TRACE))
+			skel->rodata->label_digits[i] = OFFCPU_LABEL_TRACE_DIGITS;
+		else if (!strcmp(list[i - 1], TRACE_LABEL_SPAN))
+			skel->rodata->label_digits[i] = OFFCPU_LABEL_TRACE_DIGITS / 2;
 	}
 }
 

@@ -223,6 +223,7 @@ def check_labels(env, go, *options, sources=("go_routes.go", "go_routes_c.go")):
         # a thread that comes back may have to wait for Go's scheduler, in no function of these
         env.check.that(0.9 * ns - 20_000_000 <= right[route] <= ns + 2_000_000, f"{what}: {route}: {right[route]} of {ns} ns")
     env.check.equal(report.coverage["lost"].get("trace_context", 0), 0, f"{what}: labels that could not be read")
+    check_label_traces(env, report, program, [route for route in CALLED_FOR.values() if route][:2 + len(sources)], what)
     text = subprocess.check_output([env.offcpu, "report", "--by", "route", recorder.out], text=True)
     env.check.that("POST /order/create" in text and "(no request)" in text, text)
     one = json.loads(subprocess.check_output([env.offcpu, "report", "--json", "--attribute", "http.route=GET /sea*", recorder.out]))

@@ -89,7 +89,8 @@ func lockFile(fd int) {
 // The same label is made anew for each request, with others that say nothing, as a server does; the heap is in use and
 // collected meanwhile, so that labels come to lie where others' were.
 func do(route string, number int, wait func()) {
-	labels := pprof.Labels("request", strconv.Itoa(number), "http.route", strings.Repeat(route, 1), "user", "u"+strconv.Itoa(number%7))
+	labels := pprof.Labels("request", strconv.Itoa(number), "http.route", strings.Repeat(route, 1), "user", "u"+strconv.Itoa(number%7),
+		"trace_id", fmt.Sprintf("%032x", number+1), "span_id", fmt.Sprintf("%016x", number+1))
 	pprof.Do(context.Background(), labels, func(ctx context.Context) {
 		pprof.Do(ctx, pprof.Labels("part", "wait"), func(context.Context) { serve(route, wait) })
 	})

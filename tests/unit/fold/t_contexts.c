@@ -134,6 +134,7 @@ static void test_labels(void)
 		g_assert_false(http && strcmp(names[i], "http.route") == 0);
 		http = strcmp(names[i], "http.route") == 0 ? i + 1 : http;
 	}
+	g_assert_false(trace_attribute_is_wanted(TRACE_LABEL_SPAN) || trace_attribute_is_wanted(TRACE_LABEL_TRACE));
 	g_assert_cmpuint(trace_attributes_wanted(4, names, G_N_ELEMENTS(names)), ==, 0);
 	g_assert_cmpuint(trace_attributes_wanted(63, names, 3), ==, 3);
 	struct fold_contexts *c = fold_contexts_new(p, "/proc");
