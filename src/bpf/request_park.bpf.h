@@ -137,7 +137,8 @@ static __always_inline bool has_left_by_panic(const struct request_state *r, __u
 SEC("uprobe")
 int request_go_park(struct pt_regs *ctx)
 {
-	struct thread_state *st = request_thread(bpf_get_current_task_btf());
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *st = request_thread(task);
 	struct request_state *r = st ? request_of(st) : NULL;
 
 	if (!r || !r->is_active) {
@@ -149,6 +150,8 @@ int request_go_park(struct pt_regs *ctx)
 		leave_request(r, bpf_ktime_get_ns());
 		return free_goroutine(st, ctx->REG_GOROUTINE);
 	}
+	/* its labels, which may not be those of its end */
+	know_route(task, st, r, bpf_ktime_get_ns());
 	r = take_off(st, GOROUTINE_PARKED);
 	if (!r)
 		return 0;

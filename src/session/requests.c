@@ -77,7 +77,7 @@ static void select_parts(struct offcpu_bpf *skel, const struct request_plan *pla
 			 bool wants_spans)
 {
 	bool wanted = plan != NULL, by_socket = plan && request_plan_is_by_socket(plan);
-	bool by_route = plan && (plan->routes->len || wants_spans) && !plan->has_go;
+	bool by_route = plan && (plan->routes->len || wants_spans);
 	bool by_goroutine = plan && plan->has_go;
 	struct bpf_map *const maps[] = {
 		skel->maps.request_states, skel->maps.request_sums,  skel->maps.request_counts,
@@ -165,7 +165,7 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 	cfg->by_goroutine = plan->has_go;
 	cfg->by_connection = request_plan_is_by_socket(plan);
 	cfg->named_routes = plan->routes->len != 0;
-	cfg->want_routes = (cfg->named_routes || cfg->want_spans) && !cfg->by_goroutine;
+	cfg->want_routes = cfg->named_routes || cfg->want_spans;
 	cfg->request_slower_ns = o->request_slower_ns;
 	size_maps(s, cfg, plan);
 	r = *ret_state = g_new0(struct requests, 1);

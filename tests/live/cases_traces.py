@@ -241,3 +241,34 @@ def label_routes(env):
         check_labels(env, go)
         check_labels(env, go, "-ldflags=-s -w", sources=("go_routes.go",))
         check_labels(env, go, "-ldflags=-s -w", "-buildmode=pie")
+
+
+@case
+@nightly
+def label_requests(env):
+    """Calls of a Go function have the route and the trace of the goroutine's labels."""
+    go = shutil.which("go")
+    if not go:
+        raise Skip("go is not installed")
+    programs, env.programs = env.programs, build_go(env, go, sources=("go_routes.go",))
+    program = Program(env, "go_routes", REQUESTS)
+    env.programs = programs
+    out = env.temporary("labels.offcpu")
+    recorder = Recorder(env, "-p", program.pid, "-q", "-o", out, "main.serve", verb="request", out=env.temporary("text"))
+    recorder.wait_attached()
+    program.go()
+    program.wait_done()
+    recorder.stop()
+    program.finish()
+    spans = json.loads(subprocess.check_output([env.offcpu, "report", "--json", out]))["spans"]
+    routes = [route for route in CALLED_FOR.values() if route][:3]
+    seen = collections.Counter(span.get("route") for span in spans)
+    calls = {line["route"]: line["waits"] for line in program.truth() if line["route"]}
+    env.check.equal(set(seen) - {None}, set(calls), "routes")   # those without come once, from a place of their own
+    for route, cnt in calls.items():
+        env.check.that(cnt * 0.8 <= seen[route] <= cnt, f"{route}: {seen[route]} of {cnt} calls: those before a call's place is known lack")
+    for span in spans:
+        if "trace_id" in span:
+            env.check.equal(span["route"], routes[(int(span["trace_id"], 16) - 1) % 3], f"the route of trace {span['trace_id']}")
+        else:
+            env.check.that("route" not in span, f"a call with a route has a trace: {span}")
