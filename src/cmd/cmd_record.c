@@ -41,7 +41,8 @@ static void print_cost(const struct session_shares *shares, const struct profile
 	char now[16], exact[16], own[16], budget[16];
 
 	if (!shares->are_known) {
-		printf("cost      not known: this kernel does not count the time of BPF programs for us\n");
+		printf("cost      not known: the kernel told no time of BPF programs. It cannot, or the machine is too busy: "
+		       "try again\n");
 		return;
 	}
 	printf("cost      about %s of the machine's %u CPUs, of it %s our own threads", percent(shares->now, now),

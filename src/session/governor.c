@@ -215,8 +215,10 @@ static void act(struct governor *g, const struct governor_reading *r, bool is_wh
 		lower_to(g, lowest_scale(g, r, LOWER_SHARE));
 	if (is_whole && g->wakers_from_ns)
 		take_all_wakers(g, r);
-	if (g->scale_ns != scale_ns || g->wakers_from_ns != wakers_from_ns)
+	if (g->scale_ns != scale_ns || g->wakers_from_ns != wakers_from_ns) {
+		g->before = g->since.machine_ns > 0 ? g->since : g->before;
 		g->since = (struct governor_spent){ 0 };
+	}
 }
 
 uint64_t governor_take(struct governor *g, const struct governor_reading *r)

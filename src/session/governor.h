@@ -45,6 +45,7 @@ struct governor {
 	double used_ns;		/* of one CPU */
 	uint32_t peak_ppm;
 	struct governor_spent exact, since;	/* as it began; since the last change, but for the first reading of all */
+	struct governor_spent before;	/* the same up to that change */
 	/* the last reading was too much, and more can be done: the next one is wanted at once */
 	bool wants_next;
 	/* private */

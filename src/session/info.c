@@ -49,7 +49,9 @@ struct offcpu_counts session_counts(struct session *s)
 
 struct session_shares session_shares(const struct session *s)
 {
-	const struct governor_spent *exact = &s->governor.exact, *since = &s->governor.since;
+	const struct governor *g = &s->governor;
+	/* it may have changed something as the window ended */
+	const struct governor_spent *exact = &g->exact, *since = g->since.machine_ns > 0 ? &g->since : &g->before;
 	struct session_shares shares = { .are_known = since->machine_ns > 0 && exact->machine_ns > 0 };
 
 	if (!shares.are_known)

@@ -96,9 +96,9 @@ uint32_t session_waker(struct session *s, uint64_t id);
 
 /* What recording takes, as shares of all CPUs' time; before session_unload(). */
 struct session_shares {
-	bool are_known;		/* else the kernel does not let us count */
+	bool are_known;		/* else the kernel does not let us count, or the machine was too busy for two readings */
 	double exact;		/* every wait listed, as it began */
-	double now;		/* since the governor last changed anything, or since the start */
+	double now;		/* since the governor last changed anything, or since the start; before that if it just did */
 	double own;		/* of `now`, our own threads */
 };
 struct session_shares session_shares(const struct session *s);
