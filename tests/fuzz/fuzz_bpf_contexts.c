@@ -17,20 +17,23 @@ static struct thread_state thread = { .proc_start_ns = 5, .pid = 7, .tid = 8, .e
 static struct offcpu_context_place place;
 
 /* Names are asked for that memory made of few words may have. */
-static void want(unsigned number, const char *name)
+static void want(unsigned number, const char *name, uint8_t digits)
 {
 	static bool is_writable;
-	uintptr_t from = (uintptr_t)&label_name & ~(PAGE_BYTES - 1), to = (uintptr_t)(&first_label + 1);
+	uintptr_t from = (uintptr_t)&label_name & ~(PAGE_BYTES - 1), to = (uintptr_t)(&label_digits + 1);
 
 	if (!is_writable && mprotect((void *)from, to - from, PROT_READ | PROT_WRITE))
 		abort();
 	is_writable = true;
-	uint8_t *bytes = (uint8_t *)(uintptr_t)label_bytes, *first = (uint8_t *)(uintptr_t)first_label;
+	uint8_t *bytes = (uint8_t *)(uintptr_t)label_bytes, *first = (uint8_t *)(uintptr_t)first_label,
+		*of_trace = (uint8_t *)(uintptr_t)label_digits;
 	void *text = (void *)(uintptr_t)label_name[number];
 
 	barrier_var(bytes);	/* the compiler knows that nobody may write there */
 	barrier_var(first);
 	barrier_var(text);
+	barrier_var(of_trace);
+	of_trace[number] = digits;
 	bytes[number] = (uint8_t)strlen(name);
 	first[bytes[number]] = first[bytes[number]] ? first[bytes[number]] : (uint8_t)number;
 	memcpy(text, name, bytes[number]);
@@ -92,6 +95,7 @@ static void put_text(uint64_t addr, const char *text)
 
 static const char *const pairs[][2] = {
 	{ "request", "17" }, { "http.route", "/stock/{id} of all that there are, at length" }, { "rpc.method", "x" }, { "route", "" },
+	{ "trace_id", "4bf92f3577b34da6a3ce929d0e0e4736" }, { "span_id", "00f067aa0ba902b7" },
 };
 #define PAIR_CNT (sizeof(pairs) / sizeof(pairs[0]))
 
@@ -105,9 +109,11 @@ static void put_map(void)
 	put_word(SET + 24, PAIRS);
 	put_word(SET + 32, 0);
 	for (unsigned i = 0; i < PAIR_CNT; i++) {
-		used |= 77ULL << 8 * (2 * i);
-		put_text(PAIRS + GO_BUCKET + GO_KEYS_AT + GO_STRING * 2 * i, pairs[i][0]);
-		put_text(PAIRS + GO_BUCKET + GO_VALUES_AT + GO_STRING * 2 * i, pairs[i][1]);
+		unsigned slot = i < 2 ? i : i + 2;
+
+		used |= 77ULL << 8 * slot;
+		put_text(PAIRS + GO_BUCKET + GO_KEYS_AT + GO_STRING * slot, pairs[i][0]);
+		put_text(PAIRS + GO_BUCKET + GO_VALUES_AT + GO_STRING * slot, pairs[i][1]);
 	}
 	put_word(PAIRS, 0x0101010101010101ULL);
 	put_word(PAIRS + GO_BUCKET, used);
@@ -126,6 +132,8 @@ static void put_list(void)
 /* A set as it is made comes out: by itself, and through the thread's own goroutine. */
 static void check_set(bool is_list, bool by_pages, bool through_own, uint64_t *ret_id)
 {
+	static const uint8_t trace[] = { 0x4b, 0xf9, 0x2f, 0x35, 0x77, 0xb3, 0x4d, 0xa6, 0xa3, 0xce, 0x92, 0x9d,
+					 0x0e, 0x0e, 0x47, 0x36, 0x00, 0xf0, 0x67, 0xaa, 0x0b, 0xa9, 0x02, 0xb7 };
 	static const char wanted[] = "\1\54/stock/{id} of all that there are, at length\2\1x";
 	const uint8_t *record = (const uint8_t *)machine.scratch->context.word;
 
@@ -146,6 +154,8 @@ static void check_set(bool is_list, bool by_pages, bool through_own, uint64_t *r
 	if (*ret_id == USTACK || machine.losses[OFFCPU_LOSS_CONTEXT].count)
 		abort();
 	check_record();
+	if (memcmp(record, trace, sizeof(trace)) != 0)
+		abort();
 	if ((record[OFFCPU_CONTEXT_SIZE_AT] | record[OFFCPU_CONTEXT_SIZE_AT + 1] << 8) != sizeof(wanted) - 1 ||
 	    memcmp(record + OFFCPU_CONTEXT_HEAD_BYTES, wanted, sizeof(wanted) - 1) != 0)
 		abort();
@@ -171,9 +181,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < HEAD)
 		return 0;
 	machine.context = &place;
-	want(1, "http.route");
-	want(2, "rpc.method");
-	want(3, "route");
+	want(1, "http.route", 0);
+	want(2, "rpc.method", 0);
+	want(3, "route", 0);
+	want(4, "trace_id", OFFCPU_LABEL_TRACE_DIGITS);
+	want(5, "span_id", OFFCPU_LABEL_TRACE_DIGITS / 2);
 	machine_reset(data[0] & 1);
 	machine.regs = (struct pt_regs){ .ip = CODE_AT + 1, .sp = STACK_AT, .bp = STACK_AT, .cs = 0x33 };
 	if (!has_checked)
