@@ -5,6 +5,7 @@
 
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
+#include "analyse/routes.h"
 #include "analyse/wakers.h"
 #include "base/each.h"
 #include "base/hash.h"
@@ -27,6 +28,7 @@ struct summing {
 	struct reasons *reasons;
 	enum activity_by by;
 	struct activity_scope scope;
+	struct routes *routes;	/* NULL: nothing asks for them, or there are none */
 	struct activity *activity;
 	GHashTable *rows;	/* struct activity_key -> struct sum, which holds it */
 	struct sum **of_thread;	/* by process or thread: one a thread, or NULL */
@@ -35,7 +37,8 @@ struct summing {
 
 const char *activity_by_name(enum activity_by by)
 {
-	static const char *const names[ACTIVITY_BY_COUNT] = { "process", "thread", "reason", "object", "stack" };
+	static const char *const names[ACTIVITY_BY_COUNT] = { "process", "thread", "reason",
+							      "object",	 "stack",  "route" };
 
 	return by < ACTIVITY_BY_COUNT ? names[by] : "";
 }
@@ -150,7 +153,15 @@ static const char *object_name(struct summing *s, const struct wait *w)
 	return keep(s, text->str);
 }
 
-/* The row that a part of a wait belongs to: of a reason, an object or a stack. */
+/* The same in each window, as nodes of stacks need not be: several attributes make one route. */
+static uint64_t route_key(const struct summing *s, const struct wait *w)
+{
+	const char *route = routes_of(s->routes, w->user);
+
+	return route ? (uint64_t)hash_bytes(route, strlen(route)) << 32 | g_str_hash(route) : 1;
+}
+
+/* The row that a part of a wait belongs to: of a reason, an object, a stack or a route. */
 static struct sum *row_of_wait(struct summing *s, uint32_t i, enum reason reason)
 {
 	const struct wait *w = profile_wait(s->p, i);
@@ -160,6 +171,8 @@ static struct sum *row_of_wait(struct summing *s, uint32_t i, enum reason reason
 
 	if (s->by == ACTIVITY_BY_OBJECT)
 		key = (struct activity_key){ { w->object, !w->object && w->state == 'R' } };
+	else if (s->by == ACTIVITY_BY_ROUTE)
+		key = (struct activity_key){ { route_key(s, w) } };
 	else if (s->by == ACTIVITY_BY_STACK)
 		key = (struct activity_key){ { (uintptr_t)t->process, (uint64_t)w->user << 32 | w->kernel,
 					       (uint64_t)w->state << 32 | w->object } };
@@ -169,6 +182,8 @@ static struct sum *row_of_wait(struct summing *s, uint32_t i, enum reason reason
 		sum->row.name = reason_text(reason);
 	} else if (is_new && s->by == ACTIVITY_BY_OBJECT) {
 		sum->row.name = object_name(s, w);
+	} else if (is_new && s->by == ACTIVITY_BY_ROUTE) {
+		sum->row.name = keep(s, routes_of(s->routes, w->user) ?: "(no request)");
 	} else if (is_new) {
 		sum->row.name = keep(s, plumbing_leaf(reasons_plumbing(s->reasons), w));
 		sum->row.pid = t->pid;
@@ -243,6 +258,8 @@ static void add_queued(struct sum *sum, const struct wait *w, uint32_t i)
 static bool is_in_scope(const struct summing *s, const struct wait *w, enum reason reason)
 {
 	if (s->scope.object && s->scope.object != (w->object ? w->object + 1 : 1))
+		return false;
+	if (s->scope.route && s->scope.route != route_key(s, w))
 		return false;
 	return !s->scope.reason || s->scope.reason == reason + 1;
 }
@@ -335,6 +352,7 @@ struct activity *activity_new(const struct profile *p, struct reasons *reasons, 
 
 	if (scope)
 		s.scope = *scope;
+	s.routes = by == ACTIVITY_BY_ROUTE || s.scope.route ? routes_new(p) : NULL;
 	s.activity->names = g_string_chunk_new(4096);
 	s.rows = g_hash_table_new_full(activity_key_hash, activity_key_equal, NULL, sum_free);
 	for (uint32_t i = 0; i < p->threads->len; i++)
@@ -353,6 +371,7 @@ struct activity *activity_new(const struct profile *p, struct reasons *reasons, 
 	s.activity->total = finished(&s.total);
 	g_free(s.total.by_reason);
 	g_hash_table_destroy(s.rows);
+	routes_free(s.routes);
 	return s.activity;
 }
 

@@ -6,8 +6,8 @@
 #include "profile/profile.h"
 
 /*
- * What threads did in a window, by process, thread, reason, object or stack: where their time went, and what they
- * waited for longest.  Rows have keys by which they are found again in the next window of the same session.
+ * What threads did in a window, by process, thread, reason, object, stack or route of requests: where their time went,
+ * and what they waited for longest.  Rows have keys by which they are found again in the next window of the same session.
  */
 
 enum activity_by {
@@ -16,6 +16,7 @@ enum activity_by {
 	ACTIVITY_BY_REASON,
 	ACTIVITY_BY_OBJECT,
 	ACTIVITY_BY_STACK,
+	ACTIVITY_BY_ROUTE,
 	ACTIVITY_BY_COUNT
 };
 
@@ -27,6 +28,7 @@ struct activity_scope {
 	uint32_t pid, tid;
 	uint32_t reason;	/* enum reason + 1 */
 	uint32_t object;	/* index + 2; 1: those without */
+	uint64_t route;		/* word[0] of the key of a row by route */
 };
 
 struct activity_key {

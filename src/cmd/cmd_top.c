@@ -407,7 +407,7 @@ static int parse_own(struct top_options *o, struct top *top, const struct target
 	if (argc > 1)
 		return cmd_unexpected("top", argv[1]);
 	if (o->by && !activity_by_parse(o->by, &top->view->by))
-		return cmd_wrong("top", "--by %s: process, thread, reason, object or stack", o->by);
+		return cmd_wrong("top", "--by %s: process, thread, reason, object, stack or route", o->by);
 	if (parse_numbers(o, &error) != EXIT_OK)
 		return cmd_wrong("top", "%s", error->message);
 	wrong = why_not(target, o);
@@ -512,7 +512,7 @@ int cmd_top(int argc, char **argv)
 		{ "interval", 'i', 0, G_OPTION_ARG_STRING, &own.interval, "Cut and show each (a bare number is s; 1)",
 		  "TIME" },
 		{ "by", 0, 0, G_OPTION_ARG_STRING, &own.by,
-		  "Rows by process (the default), thread, reason, object or stack", "WHAT" },
+		  "Rows by process (the default), thread, reason, object, stack or route", "WHAT" },
 		{ "batch", 0, 0, G_OPTION_ARG_NONE, &own.batch, "Print each interval as text, without a terminal", NULL },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &own.json, "With --batch: each interval as a line of JSON", NULL },
 		ANSWER_SIZE_ENTRIES(own.answer),

@@ -194,7 +194,7 @@ void view_paint_help(const struct view *v, GPtrArray *lines)
 	const char *const sheet[] = {
 		"offcpu top: where threads spend the time they are not running",
 		"",
-		" 1 2 3 4 5    processes, threads, reasons, objects, stacks   Tab v  the next",
+		" 1 2 3 4 5 6  processes, threads, reasons, objects, stacks, routes   Tab v  next",
 		" Enter        stacks of the row, then the stack in full      Esc    back",
 		" up down j k  move    PgUp PgDn b f  page    g G Home End    first, last",
 		" < > F6       sort by another column    I  the other way",

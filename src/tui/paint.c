@@ -212,7 +212,8 @@ static void add_row(const struct view *v, GPtrArray *lines, const struct activit
 
 static void add_columns(const struct view *v, GPtrArray *lines)
 {
-	static const char *const names[ACTIVITY_BY_COUNT] = { "PROCESS", "THREAD", "REASON", "OBJECT", "STACK" };
+	static const char *const names[ACTIVITY_BY_COUNT] = { "PROCESS", "THREAD", "REASON",
+							      "OBJECT",	 "STACK",  "ROUTE" };
 	g_autoptr(GString) s = g_string_new(NULL);
 
 	g_string_append_c(s, STYLE_BOLD);

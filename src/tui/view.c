@@ -129,6 +129,7 @@ static void open_row(struct view *v)
 	case ACTIVITY_BY_THREAD: v->scope.tid = r->tid; v->scope.pid = r->pid; break;
 	case ACTIVITY_BY_REASON: v->scope.reason = (uint32_t)r->key.word[0] + 1; break;
 	case ACTIVITY_BY_OBJECT: v->scope.object = (uint32_t)r->key.word[0] + 1; break;
+	case ACTIVITY_BY_ROUTE: v->scope.route = r->key.word[0]; break;
 	default: v->scope.pid = r->pid; break;
 	}
 	g_array_append_val(v->levels, level);

@@ -157,6 +157,7 @@ const GROUP_WORDS = {
 	comm: 'name of thread',
 	thread: 'thread',
 	syscall: 'system call',
+	route: 'route of requests',
 };
 
 function frameList(row) {

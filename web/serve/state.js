@@ -36,7 +36,7 @@ const V = { extent: null, line: null, summary: null, shown: 0, read: {} };
 
 const BYS = ['reason', 'process', 'service', 'class'],
 	TABS = ['stacks', 'flame', 'compare', 'services'],
-	GROUPS = ['wait', 'reason', 'object', 'process', 'service', 'comm', 'thread', 'syscall'],
+	GROUPS = ['wait', 'reason', 'object', 'process', 'service', 'comm', 'thread', 'syscall', 'route'],
 	FILTERS = ['process', 'service', 'reason', 'grep'];
 
 function instant(ms) {

@@ -126,6 +126,42 @@ static void test_threads(void)
 	profile_free(p);
 }
 
+/* Of two sets of attributes that make one route one row is made. */
+static void test_routes(void)
+{
+	static const char *const tenants[] = { NULL, "a", "b" };
+	struct profile *p = profile_new();
+	uint32_t thread = fixture_thread(p, 1, 1, "a", "a");
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(tenants); i++) {
+		const struct frame tenant = { .name = tenants[i], .module = "[tenant]", .kind = FRAME_CONTEXT },
+				   route = { .name = "/a", .module = "[http.route]", .kind = FRAME_CONTEXT };
+		uint32_t node = tenants[i] ? profile_node(p, 0, profile_frame(p, &route)) : 0;
+		struct wait w = { .thread = thread, .state = 'S', .count = 1, .blocked_ns = 5 * MS, .max_ns = 5 * MS };
+
+		w.user = node ? profile_node(p, node, profile_frame(p, &tenant)) : 0;
+		profile_add_wait(p, &w);
+	}
+	struct reasons *reasons = reasons_new(p, NULL);
+	struct activity *a = activity_new(p, reasons, ACTIVITY_BY_ROUTE, NULL), *b = NULL;
+
+	g_assert_cmpuint(a->rows->len, ==, 2);
+	for (guint i = 0; i < a->rows->len; i++) {
+		const struct activity_row *r = &g_array_index(a->rows, struct activity_row, i);
+		const struct activity_scope scope = { .route = r->key.word[0] };
+		bool is_route = strcmp(r->name, "/a") == 0;
+
+		g_assert_true(is_route || strcmp(r->name, "(no request)") == 0);
+		g_assert_cmpuint(r->observed_ns, ==, (is_route ? 10 : 5) * MS);
+		b = activity_new(p, reasons, ACTIVITY_BY_STACK, &scope);
+		g_assert_cmpuint(b->rows->len, ==, is_route ? 2 : 1);
+		activity_free(b);
+	}
+	activity_free(a);
+	reasons_free(reasons);
+	profile_free(p);
+}
+
 static void test_scopes(void)
 {
 	struct profile *p = fixture_new();
@@ -168,6 +204,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/activity/sums", test_sums);
 	g_test_add_func("/activity/threads", test_threads);
 	g_test_add_func("/activity/scopes", test_scopes);
+	g_test_add_func("/activity/routes", test_routes);
 	g_test_add_func("/activity/names", test_names);
 	return g_test_run();
 }

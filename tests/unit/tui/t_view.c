@@ -102,6 +102,8 @@ static void test_rows(struct fixture *f, gconstpointer data)
 	press(f, "5");
 	assert_shows(f, "STACK", true);
 	press(f, "v");
+	assert_shows(f, "ROUTE", true);
+	press(f, "v");
 	assert_shows(f, "PID PROCESS", true);
 	g_assert_cmpint(view_key(f->view, VIEW_KEY_TAB), ==, VIEW_PAINT);
 	assert_shows(f, "TID THREAD", true);
@@ -248,7 +250,7 @@ static void test_drilling_down(struct fixture *f, gconstpointer data)
 	g_assert_cmpstr(selected(f), ==, "server");
 	view_key(f->view, VIEW_KEY_ESCAPE);
 	assert_shows(f, "PID PROCESS", true);
-	for (const char *by = "234"; *by; by++) {
+	for (const char *by = "2346"; *by; by++) {
 		view_key(f->view, (uint32_t)*by);
 		guint cnt = f->view->order->len;
 
