@@ -43,7 +43,7 @@ static bool has_executable(uint32_t pid, const char *name)
 {
 	static const char deleted[] = " (deleted)";
 	g_autofree char *path = g_strdup_printf("/proc/%u/exe", pid);
-	g_autofree char *target = g_file_read_link(path, NULL);
+	g_autofree char *target = opener_link(path);
 	const char *last = target ? strrchr(target, '/') : NULL;
 	size_t length = strlen(name);
 

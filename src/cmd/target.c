@@ -12,6 +12,7 @@
 #include "abi/sample.h"
 #include "attach/cgroup.h"
 #include "base/mount_point.h"
+#include "base/opener.h"
 #include "base/parse.h"
 #include "base/trace_attributes.h"
 #include "base/proc_status.h"
@@ -278,6 +279,8 @@ static bool ids_of(char **typed, const char *what, GArray **ret_ids, GError **er
 {
 	bool is_process = strcmp(what, "process") == 0;
 
+	if (is_process && typed)
+		opener_begin();	/* a name is looked for in all processes, of which one may never answer */
 	for (char **text = typed; text && *text; text++)
 		if (!(is_process ? process_list(*text, ret_ids, error) : parse_u32_list(*text, ret_ids, error)))
 			return false;

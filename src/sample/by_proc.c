@@ -10,10 +10,13 @@
 #include "base/clock.h"
 #include "base/opener.h"
 #include "base/proc_status.h"
+#include "base/quiet_thread.h"
 #include "sample/parts.h"
 
 #define SCAN_ALL_NS 1000000000ULL
 #define SCAN_CHOSEN_NS 20000000ULL
+#define ANSWER_US (G_USEC_PER_SEC)	/* so long a read may take; less once one took it */
+#define ANSWER_MIN_US (ANSWER_US / 8)
 #define TRIES 3
 #define KERNEL_FRAMES_MAX 128
 
@@ -249,9 +252,76 @@ static void scan(struct sampler *s, uint64_t now_ns)
 		scan_process(s, g_array_index(all, uint32_t, i), now_ns);
 }
 
+/* Of a round that was begun before, what is left of it. */
+static gpointer look_at_rest(gpointer data)
+{
+	struct sampler *s = data;
+
+	spare_stack_use();
+	scan(s, clock_ns(CLOCK_MONOTONIC));
+	EACH_VALUE(struct sampled, t, s->threads) {
+		if (t->round == s->rounds.cnt)
+			continue;
+		t->is_seen = look(s, t);
+		t->round = s->rounds.cnt;
+	}
+	g_mutex_lock(&s->rounds.lock);
+	s->rounds.is_over = true;
+	g_cond_signal(&s->rounds.over);
+	g_mutex_unlock(&s->rounds.lock);
+	return NULL;
+}
+
+/* It reads something that is not answered: the process is no longer looked at, and the scan has it told by name. */
+static bool leave_behind(struct sampler *s, uint64_t token)
+{
+	pid_t pid;
+
+	if (!proc_thread_leave(token, &pid))
+		return false;
+	s->rounds.left_cnt++;
+	s->scanned_ns = 0;
+	EACH_VALUE(struct sampled, t, s->threads) {
+		if (t->files.pid != pid)
+			continue;
+		t->is_seen = false;
+		t->round = s->rounds.cnt;
+	}
+	return true;
+}
+
+/* False: the thread that looks was left behind. */
+static bool is_finished(struct sampler *s)
+{
+	gint64 answer_us = MAX(ANSWER_US >> MIN(s->rounds.left_cnt, 8), ANSWER_MIN_US);
+	uint64_t token = 0;
+
+	g_mutex_lock(&s->rounds.lock);
+	while (!s->rounds.is_over) {
+		gint64 until_us = g_get_monotonic_time() + answer_us;
+		bool is_told = g_cond_wait_until(&s->rounds.over, &s->rounds.lock, until_us);
+
+		if (!is_told && token && token == proc_thread_reading() && leave_behind(s, token))
+			break;
+		token = proc_thread_reading();
+	}
+	g_mutex_unlock(&s->rounds.lock);
+	return s->rounds.is_over;
+}
+
 void by_proc_round(struct sampler *s)
 {
-	scan(s, clock_ns(CLOCK_MONOTONIC));
-	EACH_VALUE(struct sampled, t, s->threads)
-		t->is_seen = look(s, t);
+	s->rounds.cnt++;
+	do {
+		GThread *thread;
+
+		s->rounds.is_over = false;
+		thread = quiet_thread_new("look", look_at_rest, s, NULL);
+		if (!thread)
+			look_at_rest(s);
+		else if (is_finished(s))
+			g_thread_join(thread);
+		else
+			g_thread_unref(thread);
+	} while (!s->rounds.is_over);
 }

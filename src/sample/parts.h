@@ -30,6 +30,7 @@ struct sampled {
 	struct proc_sched first, last;	/* has_counts */
 	uint64_t first_ticks, last_ticks;	/* otherwise */
 	uint64_t seen_ns;	/* when it was looked at last */
+	uint32_t round;		/* by_proc.c: in which it was */
 	struct look look;	/* that */
 };
 
@@ -50,6 +51,12 @@ struct sampler {
 	uint64_t start_ns, edge_ns, period_ns;	/* the window's and the period's begin */
 	uint32_t period;
 	uint64_t scanned_ns;
+	struct {	/* by_proc.c */
+		GMutex lock;
+		GCond over;
+		bool is_over;
+		uint32_t cnt, left_cnt;	/* rounds; threads that were left behind */
+	} rounds;
 	double first_cost_ns;	/* of a round before the window */
 	uint64_t lacks[LACKS];
 	uint64_t looks_cnt, moved_cnt;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -14,6 +15,8 @@
 
 static const char *const names[PROC_FILES] = { "schedstat", "stat", "syscall", "stack", "wchan" };
 static unsigned files_open, files_max = 512;
+/* The process whose file is read now, and above it how many reads there were; 0: none is. */
+static _Atomic uint64_t reading;
 
 void proc_thread_more_files(void)
 {
@@ -53,6 +56,35 @@ static int open_file(const struct proc_thread *t, enum proc_file which)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+uint64_t proc_thread_reading(void)
+{
+	return atomic_load(&reading);
+}
+
+bool proc_thread_leave(uint64_t token, pid_t *ret_pid)
+{
+	*ret_pid = (pid_t)(uint32_t)token;
+	return token && atomic_compare_exchange_strong(&reading, &token, 0);
+}
+
+/* Nobody waits any more for a thread that was left behind, and what it would go on with is no longer there. */
+static ssize_t read_unless_left(pid_t pid, int fd, char *buffer, size_t size)
+{
+	static uint32_t reads;
+	uint64_t token = (uint64_t)++reads << 32 | (uint32_t)pid;
+	ssize_t len;
+	int error;
+
+	atomic_store(&reading, token);
+	len = pread(fd, buffer, size, 0);
+	error = errno;
+	if (!atomic_compare_exchange_strong(&reading, &token, 0))
+		for (;;)
+			pause();
+	errno = error;
+	return len;
+}
+
 ssize_t proc_thread_read(struct proc_thread *t, enum proc_file which, char *buffer, size_t size)
 {
 	int fd = t->fd[which] >= 0 ? t->fd[which] : open_file(t, which), error;
@@ -60,7 +92,7 @@ ssize_t proc_thread_read(struct proc_thread *t, enum proc_file which, char *buff
 
 	if (fd < 0)
 		return -1;
-	len = pread(fd, buffer, size - 1, 0);
+	len = read_unless_left(t->pid, fd, buffer, size - 1);
 	error = errno;
 	if (t->fd[which] < 0 && len >= 0 && files_open < files_max) {
 		t->fd[which] = fd;

@@ -29,6 +29,14 @@ void proc_thread_more_files(void);
  */
 ssize_t proc_thread_read(struct proc_thread *t, enum proc_file which, char *buffer, size_t size);
 
+/*
+ * Between two programs the kernel may never answer, and whoever reads then ends with its whole process alone.  So one
+ * thread at a time reads, and another one leaves it behind.  What tells the read that is under way; 0: none is.
+ */
+uint64_t proc_thread_reading(void);
+/* False: that read has ended.  Else the thread that reads never returns, and the caller takes its place. */
+bool proc_thread_leave(uint64_t token, pid_t *ret_pid);
+
 struct proc_sched {
 	uint64_t run_ns, queue_ns;	/* on a CPU, and waiting for one, ever */
 	uint64_t runs;	/* how often it got a CPU */

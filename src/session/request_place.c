@@ -140,7 +140,7 @@ static char *name_of_executable(uint32_t pid, const char *path, int fd)
 
 static void add_executable(struct request_plan *plan, GArray *places, uint32_t pid)
 {
-	g_autofree char *link = g_strdup_printf(PROC "/%u/exe", pid), *path = g_file_read_link(link, NULL);
+	g_autofree char *link = g_strdup_printf(PROC "/%u/exe", pid), *path = opener_link(link);
 	int fd = opener_hold(NULL, link, 0, 0);
 	g_autofree char *name = path && fd >= 0 ? name_of_executable(pid, path, fd) : NULL;
 

@@ -7,6 +7,7 @@
  *   stack      where another of its threads sleeps
  *   perf_map   the list of functions compiled at run time, one of which calls what sleeps
  *   debug      its own separate debug information: FOLDER/.debug, beside a copy of it
+ *   exec       nothing of it, but it stays between two programs: what shares its memory waits with the lock of that
  *   serve      the file system alone, for a process that maps its file where it likes
  * Then it sleeps by turns until its stdin ends.  Without FUSE it says so, and only sleeps.
  */
@@ -41,6 +42,7 @@ static char mount_path[500];
 /* -- the file system: it tells of one file, and answers no read while `is_silent` -- */
 
 static volatile sig_atomic_t *is_silent;
+static volatile sig_atomic_t *is_direct;	/* what is opened then is mapped once all that was written is with us */
 
 static void fill_attr(struct fuse_attr *a, uint64_t id)
 {
@@ -77,7 +79,7 @@ static void answer_read(int fd, const struct fuse_in_header *in, const struct fu
 static void serve_one(int fd, const struct fuse_in_header *in, const char *body)
 {
 	const struct fuse_init_out init = { .major = 7, .minor = 31, .max_write = 65536, .max_background = 16 };
-	const struct fuse_open_out open_out = { .fh = 1 };
+	const struct fuse_open_out open_out = { .fh = 1, .open_flags = *is_direct ? FOPEN_DIRECT_IO | FOPEN_KEEP_CACHE : 0 };
 	struct fuse_entry_out e = { .nodeid = FILE_ID, .entry_valid = 3600, .attr_valid = 3600 };
 	struct fuse_attr_out attr = { .attr_valid = 3600 };
 	const struct fuse_statfs_out statfs_out = { .st = { .bsize = PAGE, .namelen = 255, .frsize = PAGE } };
@@ -109,6 +111,7 @@ static void serve_one(int fd, const struct fuse_in_header *in, const char *body)
 	case FUSE_RELEASEDIR:
 		answer(fd, in->unique, 0, NULL, 0);
 		break;
+	case FUSE_WRITE:	/* never */
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
 	case FUSE_INTERRUPT:
@@ -244,6 +247,33 @@ static void drop_perf_map(void)
 	unlink(perf_map_path);
 }
 
+/* Maps what waits for a page to be written, with the memory's lock. */
+static int hold_lock(void *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	_exit(0);
+}
+
+/* The next program may not begin before the lock is free. */
+static void begin_exec(char *path)
+{
+	static _Alignas(16) char stack[16 * PAGE];
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (page == MAP_FAILED)
+		truth_die("mmap", errno);
+	page[0] = 1;
+	*is_direct = 1;
+	if (clone(hold_lock, stack + sizeof(stack), CLONE_VM | SIGCHLD, path) < 0)
+		truth_die("clone", errno);
+	usleep(300 * 1000);
+	execl("/bin/true", "true", NULL);
+	truth_die("exec", errno);
+}
+
 SITE void sleep_site(void)
 {
 	const struct timespec t = { .tv_nsec = 20 * 1000 * 1000 };
@@ -270,12 +300,14 @@ int main(int argc, char **argv)
 	}
 	prctl(PR_SET_NAME, "never_answers");
 	is_silent = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	is_direct = is_silent + 1;
 	snprintf(mount_path, sizeof(mount_path), "%s/%s", folder, strcmp(how, "debug") ? "silent" : ".debug");
 	snprintf(path, sizeof(path), "%s/file", mount_path);
-	bool is_overlay = strcmp(how, "overlay") == 0, is_text = is_overlay || strcmp(how, "text") == 0;
+	bool is_overlay = strcmp(how, "overlay") == 0, is_text = is_overlay || strcmp(how, "text") == 0,
+	     is_exec = strcmp(how, "exec") == 0;
 
 	truth_open(truth_arg_string(argc, argv, 1));
-	*is_silent = !is_text;
+	*is_silent = !is_text && !is_exec;
 	if (is_overlay && (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)))
 		truth_die("unshare", errno);
 	server = mount_silent();
@@ -287,6 +319,8 @@ int main(int argc, char **argv)
 		((code_fn)(uintptr_t)code)();
 	}
 	truth_ready(NULL, 0);
+	if (fd >= 0 && is_exec)
+		begin_exec(path);
 	*is_silent = 1;
 	if (fd >= 0 && strcmp(how, "stack") == 0)
 		map_over_stack(fd);
