@@ -26,3 +26,12 @@ OF_KERNEL = {
               # stacks that user space walks: by x30
               "looked_at_by_bpf", "file_operations_by_stack", "request_plain"],
 }
+
+# With --all: a minute and a half each.  Every command that looks at a process, beside one of which something never answers.
+NIGHTLY = [f"never_answered_by_any_{how}" for how in
+           ("arguments", "text", "overlay", "stack", "perf_map", "debug", "heap", "exec")] + ["never_answered_exec_meanwhile"]
+NIGHTLY_OF = ("6.1", "other")
+
+
+def of_kernels(is_all):
+    return {name: [*chosen, *(NIGHTLY if is_all and name in NIGHTLY_OF else ())] for name, chosen in OF_KERNEL.items()}
