@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/each.h"
+#include "base/opener.h"
+#include "base/proc_status.h"
 
 /* Newer than the headers that this may be built with: include/uapi/linux/bpf.h of Linux 6.6. */
 #define TRACE_UPROBE_MULTI 48
@@ -25,6 +27,7 @@ struct multi_attr {
 struct probe_set {
 	struct probe_holder *holder;	/* of multi's links; NULL: not begun */
 	GPtrArray *single;	/* struct bpf_link */
+	bool is_checked, is_held_up;
 };
 
 static int create_multi(int prog_fd, const char *path, const uint64_t *offsets, const uint64_t *semaphores,
@@ -145,8 +148,27 @@ static int add_single(struct probe_set *s, const struct bpf_program *prog, int f
 	return 0;
 }
 
+/* Of each process that answers the lock of its memory is free: nothing lies at 0 that could be waited for. */
+static bool do_all_answer(void)
+{
+	g_autoptr(GArray) pids = process_ids();
+	uint8_t byte;
+	const struct opener_piece nothing = { 0, &byte, sizeof(byte) };
+	bool is_read;
+
+	for (guint i = 0; opener_is_there() && i < pids->len; i++)
+		if (!opener_memory(g_array_index(pids, uint32_t, i), &nothing, 1, &is_read) && errno == ETIMEDOUT)
+			return false;
+	return true;
+}
+
 int probe_set_add(struct probe_set *s, const struct bpf_program *prog, int file_fd, const struct probe_point *points,
 		  size_t cnt)
 {
+	if (!s->is_checked)
+		s->is_held_up = !do_all_answer();
+	s->is_checked = true;
+	if (s->is_held_up)
+		return -EDEADLK;
 	return has_multi() ? add_multi(s, prog, file_fd, points, cnt) : add_single(s, prog, file_fd, points, cnt);
 }

@@ -28,7 +28,8 @@ void probe_set_free(struct probe_set *s);	/* takes all away; NULL is fine */
 
 /*
  * Of the file behind the descriptor, which need only be O_PATH.  0, or a negative errno, and then there is none of
- * them.
+ * them.  -EDEADLK: some process does not answer.  The kernel would wait for its memory if it maps the file, and whoever
+ * forks for the kernel.
  */
 int probe_set_add(struct probe_set *s, const struct bpf_program *prog, int file_fd, const struct probe_point *points,
 		  size_t cnt);

@@ -240,6 +240,9 @@ static const char *reason_of(int err)
 	if (err == -ETIMEDOUT)
 		return "it does not come back from that: a process that maps this file waits for a page that never comes; "
 		       "until that one ends no process can fork here";
+	if (err == -EDEADLK)
+		return "a process does not answer; if it maps this file the kernel would wait for it, and with that every "
+		       "process that forks: end that process first";
 	return err == -ENOTSUPP
 		       ? "it begins with an instruction that cannot have one (lock, or the prefix of a segment)"
 		       : g_strerror(-err);
@@ -309,7 +312,7 @@ static bool start(struct session *s, void *state, GError **error)
 			if (err == -ENOTSUPP)
 				g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL,
 					    "%s: %s; take a function that calls it", what, reason_of(err));
-			else if (err == -ETIMEDOUT)
+			else if (err == -ETIMEDOUT || err == -EDEADLK)
 				g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_FAILED, "%s: %s", what, reason_of(err));
 			else
 				attach_set_error(error, err, what);

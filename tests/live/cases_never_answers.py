@@ -201,8 +201,6 @@ COMMANDS = {
     "doctor": lambda pid, path: ["doctor", "-p", pid],
 }
 HOWS = ("arguments", "text", "overlay", "stack", "perf_map", "debug", "heap", "exec")
-# The probe of a request waits for the lock of its memory, and with it whoever forks (docs/agent.md), this test too.
-NOT_BESIDE = {"exec": {"request"}}
 MATRIX_TURN_S = 20  # of a command in a recording of a second; without the opener most never end
 END_S = 2           # of the agent and of a recording, once they are told to
 
@@ -221,8 +219,6 @@ def look_by_all(env, how):
     stranger = Stranger(env, how)
     try:
         for name, words in COMMANDS.items():
-            if name in NOT_BESIDE.get(how, ()):
-                continue
             begun = time.monotonic()
             try:
                 result = subprocess.run([env.offcpu, *words(str(stranger.pid), env.temporary("matrix.offcpu"))], stdin=subprocess.DEVNULL,
