@@ -131,7 +131,7 @@ void sampler_note_exec(struct sampler *s, struct sampled *t, const struct proc_s
 
 	end_row(s, t, now_ns, is_exec ? THREAD_EXECED : 0, false);
 	if (is_exec)
-		symbolizer_note_exec(s->symbolizer, (uint32_t)t->files.pid, now_ns);
+		symbolizer_note_exec(s->symbolizer, (uint32_t)t->files.pid, now_ns, NULL);
 	t->space = stat->code;
 	t->first = t->last;
 	t->first_ticks = t->last_ticks;

@@ -56,11 +56,11 @@ static void note_mmap(void *data, uint32_t pid, uint64_t ts_ns, const struct sym
 	s->mmap_pid = pid;
 }
 
-static void note_exec(void *data, uint32_t pid, uint64_t ts_ns)
+static void note_exec(void *data, uint32_t pid, uint64_t ts_ns, const char *name)
 {
 	struct session *s = data;
 
-	symbolizer_note_exec(s->symbolizer, pid, ts_ns);
+	symbolizer_note_exec(s->symbolizer, pid, ts_ns, name);
 }
 
 static void note_fork(void *data, uint32_t parent, uint32_t pid, uint64_t ts_ns)

@@ -61,6 +61,7 @@ struct record_task {
 struct record_comm {
 	struct perf_event_header header;
 	uint32_t pid, tid;
+	char name[];	/* ends with 0 */
 };
 
 struct record_mmap2 {
@@ -326,9 +327,10 @@ static unsigned tell(const struct mmap_events_sink *sink, const struct perf_even
 			.dev_minor = map->minor, .inode = map->inode, .path = map->path });
 		return 1;
 	case PERF_RECORD_COMM:
-		if (!(header->misc & PERF_RECORD_MISC_COMM_EXEC))
+		if (!(header->misc & PERF_RECORD_MISC_COMM_EXEC) ||
+		    header->size <= sizeof(*comm) + sizeof(struct trailer))
 			return 0;
-		sink->exec(sink->data, comm->pid, ts_ns);
+		sink->exec(sink->data, comm->pid, ts_ns, comm->name);
 		return 1;
 	case PERF_RECORD_FORK:
 		if (header->size < sizeof(*task) || task->pid == task->ppid)

@@ -23,7 +23,7 @@ void mmap_events_free(struct mmap_events *me);	/* NULL is fine */
 /* Told in the order of time; pids are those of our pid namespace, times CLOCK_MONOTONIC. */
 struct mmap_events_sink {
 	void (*mmap)(void *data, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m);
-	void (*exec)(void *data, uint32_t pid, uint64_t ts_ns);
+	void (*exec)(void *data, uint32_t pid, uint64_t ts_ns, const char *name);	/* which the thread has from then on */
 	void (*fork)(void *data, uint32_t parent, uint32_t pid, uint64_t ts_ns);	/* of processes, not threads */
 	void (*exit)(void *data, uint32_t pid, uint64_t ts_ns);	/* of a process's first thread */
 	void *data;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/each.h"
 #include "base/hurry.h"
+#include "base/module.h"
 #include "base/order.h"
 #include "symbolize/dwarf/find.h"
 #include "symbolize/jit/perf_map.h"
@@ -27,6 +28,7 @@
 #define JVM_PAUSE_US 1000000
 #define V8_PAUSE_US 1000000
 #define MAPS_MAX_BYTES (64 << 20)
+#define EXECUTED_FRESH_US 2000000	/* a file is taken to be executed by the same path so long */
 #define INLINED_MAX (HOTSPOT_INLINED_MAX > V8_INLINED_MAX ? HOTSPOT_INLINED_MAX : V8_INLINED_MAX)
 /* So long after its end a process is asked about at most: stacks cross within a round of the event loop. */
 #define EXITED_KEPT_NS UINT64_C(30000000000)
@@ -105,9 +107,19 @@ bool symbolizer_replaced_since(struct symbolizer *s, uint32_t pid, uint64_t ts_n
 	return m && m->replaces && m->from_ns > since_ns;
 }
 
-void symbolizer_note_exec(struct symbolizer *s, uint32_t pid, uint64_t ts_ns)
+void symbolizer_note_exec(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, const char *name)
 {
-	spaces_exec(s->spaces, pid, ts_ns);
+	spaces_exec(s->spaces, pid, ts_ns, name);
+}
+
+bool symbolizer_has_ended(const struct symbolizer *s, uint32_t pid)
+{
+	return spaces_has_ended(s->spaces, pid);
+}
+
+bool symbolizer_exec_files(const struct symbolizer *s, uint32_t pid, symbolizer_file_fn fn, void *data)
+{
+	return spaces_exec_files(s->spaces, pid, fn, data);
 }
 
 void symbolizer_note_fork(struct symbolizer *s, uint32_t parent, uint32_t pid, uint64_t ts_ns)
@@ -461,20 +473,48 @@ static bool jit_find(struct symbolizer *s, struct generation *g, uint64_t ts_ns,
 	return true;
 }
 
-/* For as long as the module lives; NULL: the mapping's own path will do. */
-static const char *executed_as(struct symbolizer *s, const struct space_map *m, struct generation *g)
+/*
+ * An exec maps its program first, and names the thread by the path that it was given, as far as there is room.  So no
+ * process is asked for a library's sake, nor where that name is the file's own.
+ */
+static bool may_have_other_name(const struct space_map *m, const struct generation *g)
+{
+	return !g->name[0] || (m->no == 0 && (strlen(g->name) == sizeof(g->name) - 1 ||
+					      strcmp(g->name, module_base_name(m->module->path)) != 0));
+}
+
+static const char *ask_executed(struct symbolizer *s, const struct space_map *m, struct generation *g)
 {
 	struct module *module = m->module;
 	const struct maps_line line = { .start = m->start, .end = m->end, .dev_major = module->dev_major,
 					.dev_minor = module->dev_minor, .inode = module->inode, .path = module->path };
 	g_autofree char *path = NULL;
 
-	if (module->kind == MODULE_FILE && generation_is_current(g)) {
-		if (!g->program)
-			g->program = program_path(s->proc_dir, g->pid) ?: g_strdup("");
-		path = executed_path(s->proc_dir, g->pid, g->program, &line);
-	}
+	if (!g->program)
+		g->program = program_path(s->proc_dir, g->pid) ?: g_strdup("");
+	path = executed_path(s->proc_dir, g->pid, g->program, &line);
 	return path ? modules_executed(module, path) : NULL;
+}
+
+/* For as long as the module lives; NULL: the mapping's own path will do. */
+static const char *executed_as(struct symbolizer *s, const struct space_map *m, struct generation *g)
+{
+	struct module *module = m->module;
+	int64_t now_us = g_get_monotonic_time();
+	const char *path;
+
+	if (module->kind != MODULE_FILE || !may_have_other_name(m, g))
+		return NULL;
+	/* scripts and builds start a program again and again */
+	if (g->name[0] && now_us < module->executed_until_us && !strcmp(g->name, module->executed_name))
+		return module->executed_last;
+	path = generation_is_current(g) ? ask_executed(s, m, g) : NULL;
+	if (path) {
+		module->executed_last = path;
+		module->executed_until_us = now_us + EXECUTED_FRESH_US;
+		memcpy(module->executed_name, g->name, sizeof(module->executed_name));
+	}
+	return path;
 }
 
 static struct elf_table *map_table(struct symbolizer *s, struct space_map *m, struct generation *g)

@@ -103,7 +103,17 @@ const char *symbolizer_newest_jit_name(struct symbolizer *s, uint32_t pid, uint6
 				       uint64_t *ret_from_ns);
 /* Did other code lie at the user address until after since_ns?  As of ts_ns, when the address was met. */
 bool symbolizer_replaced_since(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t addr, uint64_t since_ns);
-void symbolizer_note_exec(struct symbolizer *s, uint32_t pid, uint64_t ts_ns);
+/* name: which its thread has from then on; NULL: not told. */
+void symbolizer_note_exec(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, const char *name);
+/* That was told of its first thread, and of no other process of that number since. */
+bool symbolizer_has_ended(const struct symbolizer *s, uint32_t pid);
+/*
+ * Calls for the file of each executable mapping of the program that runs in pid, by what was told since its exec, as
+ * long as fn returns true; false: that exec was not told, or fn returned false.
+ */
+struct maps_file;
+typedef bool (*symbolizer_file_fn)(const struct maps_file *file, const char *path, void *data);
+bool symbolizer_exec_files(const struct symbolizer *s, uint32_t pid, symbolizer_file_fn fn, void *data);
 void symbolizer_note_fork(struct symbolizer *s, uint32_t parent, uint32_t pid, uint64_t ts_ns);
 void symbolizer_note_exit(struct symbolizer *s, uint32_t pid, uint64_t ts_ns);
 /*

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct generation *g;
 	enum frame_why why;
 
-	spaces_exec(spaces, 1, 1);
+	spaces_exec(spaces, 1, 1, NULL);
 	spaces_find(spaces, 1, 2, 0, &g, &why);
 	generation_add_maps_text(spaces, g, text, 1);
 	for (uint64_t addr = 0; addr < 64; addr++) {

@@ -170,10 +170,36 @@ uint64_t spaces_replaced_cnt(const struct spaces *s)
 	return s->replaced_cnt;
 }
 
-void spaces_exec(struct spaces *s, uint32_t pid, uint64_t ts_ns)
+void spaces_exec(struct spaces *s, uint32_t pid, uint64_t ts_ns, const char *name)
 {
+	struct generation *g;
+
 	sweep_if_many(s);
-	generation_begin(s, pid, ts_ns, map_set_new());
+	g = generation_begin(s, pid, ts_ns, map_set_new());
+	if (name)
+		g_strlcpy(g->name, name, sizeof(g->name));
+}
+
+bool spaces_has_ended(const struct spaces *s, uint32_t pid)
+{
+	const struct generation *g = newest(process_get(s, pid));
+
+	return g && g->is_exited;
+}
+
+bool spaces_exec_files(const struct spaces *s, uint32_t pid, symbolizer_file_fn fn, void *data)
+{
+	const struct generation *g = newest(process_get(s, pid));
+
+	if (!g || !g->name[0])
+		return false;
+	for (guint i = 0; i < g->maps->maps->len; i++) {
+		const struct module *m = g_array_index(g->maps->maps, struct space_map, i).module;
+
+		if (!fn(&(struct maps_file){ (uint64_t)m->dev_major << 32 | m->dev_minor, m->inode }, m->path, data))
+			return false;
+	}
+	return true;
 }
 
 void spaces_fork(struct spaces *s, uint32_t parent, uint32_t pid, uint64_t ts_ns)
@@ -187,6 +213,8 @@ void spaces_fork(struct spaces *s, uint32_t parent, uint32_t pid, uint64_t ts_ns
 	g = generation_begin(s, pid, ts_ns, from ? map_set_ref(from->maps) : map_set_new());
 	g->parent = g->forked_by = parent;
 	g->needs_base = needs_base;
+	if (from)
+		memcpy(g->name, from->name, sizeof(g->name));
 }
 
 /* Forgets the generations of the longest exited process. */

@@ -22,6 +22,8 @@ enum module_kind {
 	MODULE_SPECIAL,	/* "[vsyscall]", "[stack]": nothing to look up in */
 };
 
+#define SPACE_NAME_BYTES 16	/* of a thread's name, with its end */
+
 struct module {
 	const char *path;	/* as the mapping has it */
 	const char *shown;	/* for people: without " (deleted)", "[anon]" for every anonymous one */
@@ -33,6 +35,9 @@ struct module {
 	int64_t fresh_until_us;	/* until then that is taken for what any process has here */
 	bool is_used;		/* see modules_forget_unused() */
 	GHashTable *executed;	/* paths it was executed by; NULL: none */
+	char executed_name[SPACE_NAME_BYTES];	/* of who executed it a moment ago: see executed_as() */
+	const char *executed_last;	/* the path by which it did */
+	int64_t executed_until_us;
 	char *own_path, *own_shown;
 };
 
@@ -119,6 +124,7 @@ struct generation {
 	struct v8 *v8;		/* its functions, the same way */
 	int64_t jvm_next_us, v8_next_us;
 	char *program;		/* program_path(), "" for none; NULL: not asked.  For the symbolizer */
+	char name[SPACE_NAME_BYTES];	/* that the exec gave its thread; "": not told */
 };
 
 struct spaces;
@@ -130,7 +136,11 @@ void spaces_free(struct spaces *s);
 bool spaces_mmap(struct spaces *s, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m);
 /* How often a file was mapped where another one lay: names of addresses from before no longer hold. */
 uint64_t spaces_replaced_cnt(const struct spaces *s);
-void spaces_exec(struct spaces *s, uint32_t pid, uint64_t ts_ns);
+bool spaces_has_ended(const struct spaces *s, uint32_t pid);
+/* See symbolizer_exec_files(). */
+bool spaces_exec_files(const struct spaces *s, uint32_t pid, symbolizer_file_fn fn, void *data);
+/* name: as symbolizer_note_exec() has it. */
+void spaces_exec(struct spaces *s, uint32_t pid, uint64_t ts_ns, const char *name);
 void spaces_fork(struct spaces *s, uint32_t parent, uint32_t pid, uint64_t ts_ns);
 void spaces_exit(struct spaces *s, uint32_t pid, uint64_t ts_ns);
 /*

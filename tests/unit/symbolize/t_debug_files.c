@@ -173,7 +173,7 @@ static void add_copy(struct fixture *f, struct symbol *ret)
 	m.dev_major = major(st.st_dev);
 	m.dev_minor = minor(st.st_dev);
 	m.inode = st.st_ino;
-	symbolizer_note_exec(f->symbolizer, 600, 1);
+	symbolizer_note_exec(f->symbolizer, 600, 1, NULL);
 	symbolizer_note_mmap(f->symbolizer, 600, 2, &m);
 	symbolizer_user(f->symbolizer, 600, 3, PROBE, false, ret);
 }

@@ -29,12 +29,18 @@ static void on_mmap(void *data, uint32_t pid, uint64_t ts_ns, const struct symbo
 	struct story *s = data;
 
 	add(s, pid, ts_ns, 'm');
-	if (pid == s->pid && m->inode && m->len && g_str_has_suffix(m->path, "/sleep"))
-		s->saw_program = true;
+	if (pid == s->pid && g_str_has_suffix(s->text->str, "xm")) {	/* an exec maps its program first */
+		g_assert_true(g_str_has_suffix(m->path, "/sleep"));
+		s->saw_program = m->inode && m->len;
+	}
 }
 
-static void on_exec(void *data, uint32_t pid, uint64_t ts_ns)
+static void on_exec(void *data, uint32_t pid, uint64_t ts_ns, const char *name)
 {
+	const struct story *s = data;
+
+	if (pid == s->pid)
+		g_assert_cmpstr(name, ==, "sleep");
 	add(data, pid, ts_ns, 'x');
 }
 
@@ -156,6 +162,12 @@ static void ignore(void *data, uint32_t pid, uint64_t ts_ns)
 {
 }
 
+static void ignore_exec(void *data, uint32_t pid, uint64_t ts_ns, const char *name)
+{
+	(void)name;
+	ignore(data, pid, ts_ns);
+}
+
 static void ignore_fork(void *data, uint32_t parent, uint32_t pid, uint64_t ts_ns)
 {
 }
@@ -165,9 +177,9 @@ static void note_mmap(void *s, uint32_t pid, uint64_t ts_ns, const struct symbol
 	symbolizer_note_mmap(s, pid, ts_ns, m);
 }
 
-static void note_exec(void *s, uint32_t pid, uint64_t ts_ns)
+static void note_exec(void *s, uint32_t pid, uint64_t ts_ns, const char *name)
 {
-	symbolizer_note_exec(s, pid, ts_ns);
+	symbolizer_note_exec(s, pid, ts_ns, name);
 }
 
 static void note_fork(void *s, uint32_t parent, uint32_t pid, uint64_t ts_ns)
@@ -185,7 +197,7 @@ static void test_note(void)
 {
 	struct mmap_events *me = open_or_skip(), *other = me ? mmap_events_open(NULL) : NULL;
 	struct library library = { 0 };
-	struct mmap_events_sink sink = { library_mmap, ignore, ignore_fork, ignore, &library };
+	struct mmap_events_sink sink = { library_mmap, ignore_exec, ignore_fork, ignore, &library };
 	struct symbolizer *symbolizer;
 	struct mmap_events_sink notes = { note_mmap, note_exec, note_fork, note_exit, NULL };
 	struct symbol symbol;

@@ -94,7 +94,7 @@ static void is(struct fixture *f, uint32_t pid, uint64_t ts, uint64_t addr, cons
 
 static void test_mmap(struct fixture *f, gconstpointer data)
 {
-	spaces_exec(f->spaces, 10, 100);
+	spaces_exec(f->spaces, 10, 100, NULL);
 	map(f, 10, 110, 0x1000, 0x1000, "/a");
 	map(f, 10, 200, 0x1800, 0x1000, "/b");
 	is(f, 10, 150, 0x1800, "/a", FRAME_NAMED);
@@ -114,11 +114,11 @@ static void test_mmap(struct fixture *f, gconstpointer data)
  */
 static void test_replaced(struct fixture *f, gconstpointer data)
 {
-	spaces_exec(f->spaces, 10, 100);
+	spaces_exec(f->spaces, 10, 100, NULL);
 	map(f, 10, 110, 0x1000, 0x1000, "/a");
 	map(f, 10, 120, 0x1000, 0x3000, "/a");
 	map(f, 10, 130, 0x9000, 0x1000, "/b");
-	spaces_exec(f->spaces, 10, 200);
+	spaces_exec(f->spaces, 10, 200, NULL);
 	map(f, 10, 210, 0x1000, 0x1000, "/b");
 	g_assert_cmpuint(spaces_replaced_cnt(f->spaces), ==, 0);
 	map(f, 10, 220, 0x0800, 0x1000, "/c");	/* its end lies in the other */
@@ -133,21 +133,21 @@ static void test_replaced(struct fixture *f, gconstpointer data)
 
 static void test_exec(struct fixture *f, gconstpointer data)
 {
-	spaces_exec(f->spaces, 10, 100);
+	spaces_exec(f->spaces, 10, 100, NULL);
 	map(f, 10, 110, 0x1000, 0x1000, "/old");
-	spaces_exec(f->spaces, 10, 200);
+	spaces_exec(f->spaces, 10, 200, NULL);
 	map(f, 10, 210, 0x1000, 0x1000, "/new");
 	is(f, 10, 199, 0x1000, "/old", FRAME_NAMED);
 	is(f, 10, 210, 0x1000, "/new", FRAME_NAMED);
 	is(f, 10, 1000, 0x1000, "/new", FRAME_NAMED);
 	for (uint64_t i = 0; i < 500; i++)	/* one program after another: the oldest are forgotten */
-		spaces_exec(f->spaces, 10, 300 + i);
+		spaces_exec(f->spaces, 10, 300 + i, NULL);
 	is(f, 10, 210, 0x1000, NULL, FRAME_PROCESS_GONE);
 }
 
 static void test_fork(struct fixture *f, gconstpointer data)
 {
-	spaces_exec(f->spaces, 10, 100);
+	spaces_exec(f->spaces, 10, 100, NULL);
 	map(f, 10, 110, 0x1000, 0x1000, "/program");
 	spaces_fork(f->spaces, 10, 11, 200);
 	map(f, 10, 210, 0x5000, 0x1000, "/parent only");
@@ -157,7 +157,7 @@ static void test_fork(struct fixture *f, gconstpointer data)
 	is(f, 11, 230, 0x7000, "/child only", FRAME_NAMED);
 	is(f, 10, 230, 0x7000, NULL, FRAME_NOT_MAPPED);
 	is(f, 10, 230, 0x5000, "/parent only", FRAME_NAMED);
-	spaces_exec(f->spaces, 11, 300);
+	spaces_exec(f->spaces, 11, 300, NULL);
 	map(f, 11, 310, 0x1000, 0x1000, "/execed");
 	is(f, 11, 299, 0x1000, "/program", FRAME_NAMED);
 	is(f, 11, 310, 0x1000, "/execed", FRAME_NAMED);
@@ -171,10 +171,10 @@ static uint32_t read_by(const struct fixture *f, uint32_t pid, uint64_t ts_ns)
 
 static void test_living(struct fixture *f, gconstpointer data)
 {
-	spaces_exec(f->spaces, 10, 100);
+	spaces_exec(f->spaces, 10, 100, NULL);
 	spaces_fork(f->spaces, 10, 11, 200);
 	spaces_fork(f->spaces, 11, 12, 210);
-	spaces_exec(f->spaces, 12, 220);
+	spaces_exec(f->spaces, 12, 220, NULL);
 	g_assert_cmpuint(read_by(f, 12, 230), ==, 12);
 	spaces_exit(f->spaces, 12, 300);
 	g_assert_cmpuint(read_by(f, 12, 230), ==, 11);
@@ -198,12 +198,12 @@ static void test_fork_of_unknown(struct fixture *f, gconstpointer data)
 
 static void test_reuse(struct fixture *f, gconstpointer data)
 {
-	spaces_exec(f->spaces, 10, 100);
+	spaces_exec(f->spaces, 10, 100, NULL);
 	map(f, 10, 110, 0x1000, 0x1000, "/first");
 	spaces_exit(f->spaces, 10, 200);
 	is(f, 10, 150, 0x1000, "/first", FRAME_NAMED);
 	spaces_fork(f->spaces, 3, 10, 300);
-	spaces_exec(f->spaces, 10, 310);
+	spaces_exec(f->spaces, 10, 310, NULL);
 	map(f, 10, 320, 0x1000, 0x1000, "/second");
 	is(f, 10, 150, 0x1000, "/first", FRAME_NAMED);
 	is(f, 10, 250, 0x1000, "/first", FRAME_NAMED);	/* its last moments */
@@ -213,7 +213,7 @@ static void test_reuse(struct fixture *f, gconstpointer data)
 /* A process under a used number whose birth no note told. */
 static void test_reuse_unnoticed(struct fixture *f, gconstpointer data)
 {
-	spaces_exec(f->spaces, 10, 100);
+	spaces_exec(f->spaces, 10, 100, NULL);
 	map(f, 10, 110, 0x1000, 0x1000, "/first");
 	spaces_exit(f->spaces, 10, 200);
 	write_maps(f, 10, "1000-2000 r-xp 0 08:01 5 /second\n");
@@ -309,14 +309,14 @@ static void test_bounds(struct fixture *f, gconstpointer data)
 	enum frame_why why;
 
 	for (uint32_t pid = 1; pid <= 20000; pid++) {
-		spaces_exec(f->spaces, pid, pid * 10);
+		spaces_exec(f->spaces, pid, pid * 10, NULL);
 		map(f, pid, pid * 10 + 1, 0x1000, 0x1000, "/a");
 		spaces_exit(f->spaces, pid, pid * 10 + 2);
 	}
 	is(f, 20000, 200001, 0x1000, "/a", FRAME_NAMED);
 	is(f, 20000 - 4097, 200000 - 40969, 0x1000, NULL, FRAME_PROCESS_GONE);
 	is(f, 1, 11, 0x1000, NULL, FRAME_PROCESS_GONE);
-	spaces_exec(f->spaces, 5, 300000);
+	spaces_exec(f->spaces, 5, 300000, NULL);
 	for (uint64_t i = 0; i < 140000; i++)
 		map(f, 5, 300000 + i, 0x100000 + i * 0x1000, 0x1000, "/a");
 	g_assert_nonnull(spaces_find(f->spaces, 5, 500000, 0x100000 + 139999 * 0x1000, &g, &why));
@@ -329,7 +329,7 @@ static void test_many(struct fixture *f, gconstpointer data)
 {
 	const uint64_t cnt = 16000, top = 0x7f0000000000;
 
-	spaces_exec(f->spaces, 5, 100);
+	spaces_exec(f->spaces, 5, 100, NULL);
 	for (uint64_t i = 0; i < cnt; i++)
 		map(f, 5, 200, top - i * 0x3000, 0x1000, i % 2 ? "/odd" : "/even");
 	for (uint64_t i = 0; i < cnt; i += 97) {
@@ -381,12 +381,12 @@ static void test_code_on_huge_pages(void)
 /* Modules of processes that are forgotten go, those that are mapped stay. */
 static void test_modules_forgotten(struct fixture *f, gconstpointer data)
 {
-	spaces_exec(f->spaces, 1, 100);
+	spaces_exec(f->spaces, 1, 100, NULL);
 	map(f, 1, 110, 0x1000, 0x1000, "/bin/init");
 	for (uint32_t i = 0; i < 6000; i++) {
 		g_autofree char *path = g_strdup_printf("/tmp/program_%u%s", i, i % 2 ? " (deleted)" : "");
 
-		spaces_exec(f->spaces, 10 + i, 200 + i);
+		spaces_exec(f->spaces, 10 + i, 200 + i, NULL);
 		map(f, 10 + i, 200 + i, 0x1000, 0x1000, path);
 		spaces_exit(f->spaces, 10 + i, 200 + i);
 	}
@@ -396,12 +396,45 @@ static void test_modules_forgotten(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(modules_cnt(f->modules), ==, 1);
 	is(f, 1, 7000, 0x1000, "/bin/init", FRAME_NAMED);
 	/* few are left alone */
-	spaces_exec(f->spaces, 10, 7000);
+	spaces_exec(f->spaces, 10, 7000, NULL);
 	map(f, 10, 7000, 0x1000, 0x1000, "/tmp/last");
 	spaces_exit(f->spaces, 10, 7001);
 	spaces_forget_exited(f->spaces, 8000);
 	spaces_forget_modules(f->spaces);
 	g_assert_cmpuint(modules_cnt(f->modules), ==, 2);
+}
+
+static bool count_file(const struct maps_file *file, const char *path, void *data)
+{
+	g_assert_cmpuint(file->inode, ==, 7);
+	++*(unsigned *)data;
+	return strcmp(path, "/lib/last.so") != 0;
+}
+
+/* What was told since an exec; of a fork it is the same. */
+static void test_exec_files(struct fixture *f, gconstpointer data)
+{
+	const struct symbolizer_mapping m = { .start = 0x1000, .len = 0x1000, .inode = 7, .path = "/bin/prog" },
+					last = { .start = 0x9000, .len = 0x1000, .inode = 7, .path = "/lib/last.so" };
+	unsigned cnt = 0;
+
+	(void)data;
+	spaces_mmap(f->spaces, 10, 1, &m);
+	g_assert_false(spaces_exec_files(f->spaces, 10, count_file, &cnt));	/* it may have mapped others before */
+	spaces_exec(f->spaces, 10, 5, "prog");
+	spaces_mmap(f->spaces, 10, 6, &m);
+	spaces_fork(f->spaces, 10, 11, 7);
+	g_assert_true(spaces_exec_files(f->spaces, 10, count_file, &cnt));
+	g_assert_true(spaces_exec_files(f->spaces, 11, count_file, &cnt));
+	g_assert_cmpuint(cnt, ==, 2);
+	spaces_mmap(f->spaces, 11, 8, &last);
+	g_assert_false(spaces_exec_files(f->spaces, 11, count_file, &cnt));
+	g_assert_cmpuint(cnt, ==, 4);
+	g_assert_false(spaces_has_ended(f->spaces, 11));
+	spaces_exit(f->spaces, 11, 9);
+	g_assert_true(spaces_has_ended(f->spaces, 11));
+	spaces_fork(f->spaces, 10, 11, 12);	/* another process of that number */
+	g_assert_false(spaces_has_ended(f->spaces, 11));
 }
 
 static void test_executed(struct fixture *f, gconstpointer data)
@@ -440,6 +473,7 @@ int main(int argc, char **argv)
 	ADD("many", test_many);
 	ADD("modules-forgotten", test_modules_forgotten);
 	ADD("executed", test_executed);
+	ADD("exec_files", test_exec_files);
 	g_test_add_func("/spaces/code-on-huge-pages", test_code_on_huge_pages);
 	return g_test_run();
 }

@@ -167,7 +167,7 @@ static void test_by_another(struct fixture *f, gconstpointer data)
 					.inode = f->st.st_ino, .path = "/app/program" };
 	struct symbol symbol;
 
-	symbolizer_note_exec(f->symbolizer, 600, 10);
+	symbolizer_note_exec(f->symbolizer, 600, 10, NULL);
 	symbolizer_note_mmap(f->symbolizer, 600, 20, &m);
 	symbolizer_note_exit(f->symbolizer, 600, 30);
 	symbolizer_user(f->symbolizer, 600, 25, PROBE, false, &symbol);
