@@ -85,7 +85,7 @@ bool fold_route(struct fold *f, const void *record, size_t size, struct fold_rou
 		return true;
 	ret->process = fold_comm(f->profile, g_strchomp(comm));
 	if (f->services)
-		ret->service = fold_services_name(f->services, rec->pid, rec->proc_start_ns, ret->process, 0);
+		ret->service = fold_services_name(f->services, rec->pid, rec->proc_start_ns, ret->process, 0, false);
 	return true;
 }
 
@@ -285,7 +285,8 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 	for (unsigned i = 0; i < OFFCPU_STATE_COUNT; i++)
 		add_times(&t, &account->state[i]);
 	if (f->services && !(t.flags & THREAD_KERNEL))
-		t.service = fold_services_name(f->services, t.pid, rec->proc_start_ns, t.process, rec->cgroup_id);
+		t.service = fold_services_name(f->services, t.pid, rec->proc_start_ns, t.process, rec->cgroup_id,
+					       t.flags & THREAD_EXITED && t.tid == t.pid);
 	uint32_t index = profile_add_thread(f->profile, &t);
 
 	EACH_IN(i, const struct offcpu_state_total, total, account->state, OFFCPU_STATE_COUNT) {

@@ -326,13 +326,14 @@ static const char *name_of_id(struct fold_services *s, uint64_t id)
 	return name;
 }
 
-static const char *look(struct fold_services *s, uint32_t pid, uint64_t cgroup_id, bool *ret_names_itself)
+static const char *look(struct fold_services *s, uint32_t pid, uint64_t cgroup_id, bool has_ended,
+			bool *ret_names_itself)
 {
 	g_autofree char *bytes = NULL, *host_name = NULL, *text = NULL, *path = NULL;
 	gsize len = 0;
 	char *name;
 
-	bytes = read_some(s, pid, "environ", ENVIRON_MAX_BYTES, &len);
+	bytes = has_ended ? NULL : read_some(s, pid, "environ", ENVIRON_MAX_BYTES, &len);
 	name = bytes ? service_of_environ(bytes, len, &host_name) : NULL;
 	*ret_names_itself = name;
 	if (name)
@@ -366,7 +367,7 @@ static void look_for_context(struct fold_services *s, struct process *p)
 }
 
 const char *fold_services_name(struct fold_services *s, uint32_t pid, uint64_t proc_start_ns, const char *process,
-			       uint64_t cgroup_id)
+			       uint64_t cgroup_id, bool has_ended)
 {
 	const struct process_key key = { .pid = pid, .start_ns = proc_start_ns, .process = process };
 	struct process *p = g_hash_table_lookup(s->processes, &key);
@@ -377,7 +378,7 @@ const char *fold_services_name(struct fold_services *s, uint32_t pid, uint64_t p
 		s->read_cnt++;
 		p = g_new(struct process, 1);
 		*p = (struct process){ .key = key };
-		p->name = look(s, pid, cgroup_id, &p->names_itself);
+		p->name = look(s, pid, cgroup_id, has_ended, &p->names_itself);
 		g_hash_table_insert(s->processes, &p->key, p);
 	} else if (!p->is_seen) {
 		look_for_context(s, p);

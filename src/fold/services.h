@@ -45,9 +45,9 @@ struct fold_services;
 /* proc_dir: "/proc", but for tests. */
 struct fold_services *fold_services_new(struct profile *profile, const char *proc_dir);
 void fold_services_free(struct fold_services *s);	/* NULL is fine */
-/* The profile's string, or NULL.  cgroup_id: 0: not known. */
+/* The profile's string, or NULL.  cgroup_id: 0: not known.  has_ended: its memory is gone, and its environment with it. */
 const char *fold_services_name(struct fold_services *s, uint32_t pid, uint64_t proc_start_ns, const char *process,
-			       uint64_t cgroup_id);
+			       uint64_t cgroup_id, bool has_ended);
 /* Processes that were not asked for since the last call are forgotten. */
 void fold_services_next_window(struct fold_services *s);
 /* Keeps what it knows. */

@@ -115,16 +115,16 @@ static void test_places(void)
 	write_file(proc, "7", "cgroup", "0::/system.slice/docker-" HEX ".scope\n");
 	write_file(proc, "8", "cgroup", "0::/system.slice/docker-" OTHER ".scope\n");
 	write_file(proc, "9", "cgroup", "0::/kubepods/burstable/pod0a1b2c3d-1111-2222-3333-444455556666/" OTHER "\n");
-	g_assert_cmpstr(fold_services_name(s, 7, 1, comm, 0), ==, "container:web");
-	g_assert_cmpstr(fold_services_name(s, 8, 1, comm, 0), ==, "container:1123456789ab");
-	g_assert_cmpstr(fold_services_name(s, 9, 1, comm, 0), ==, "pod:0a1b2c3d/1123456789ab");
+	g_assert_cmpstr(fold_services_name(s, 7, 1, comm, 0, false), ==, "container:web");
+	g_assert_cmpstr(fold_services_name(s, 8, 1, comm, 0, false), ==, "container:1123456789ab");
+	g_assert_cmpstr(fold_services_name(s, 9, 1, comm, 0, false), ==, "pod:0a1b2c3d/1123456789ab");
 	/* It is read once; its name stays when the profile's strings go. */
 	g_assert_cmpint(unlink(link), ==, 0);
 	struct profile_compact *c = profile_compact_begin(p);
 
 	fold_services_keep(s, c);
 	profile_compact_end(c);
-	g_assert_cmpstr(fold_services_name(s, 7, 2, profile_string(p, "x"), 0), ==, "container:web");
+	g_assert_cmpstr(fold_services_name(s, 7, 2, profile_string(p, "x"), 0, false), ==, "container:web");
 	fold_services_free(s);
 	profile_free(p);
 	g_assert_true(g_spawn_command_line_sync(command, NULL, NULL, NULL, NULL));
@@ -191,7 +191,7 @@ static const char *service_in(const char *proc, const char *path)
 	const char *name;
 
 	write_file(proc, "7", "cgroup", text);
-	name = g_intern_string(fold_services_name(s, 7, 1, profile_string(p, "x"), 0));
+	name = g_intern_string(fold_services_name(s, 7, 1, profile_string(p, "x"), 0, false));
 	fold_services_free(s);
 	profile_free(p);
 	return name;

@@ -118,33 +118,33 @@ static void test_processes(void)
 	write_file(proc, 7, "cgroup", "0::/a.service\n", -1);
 	write_file(proc, 8, "cgroup", "0::/a.service\n", -1);
 	write_file(proc, 9, "cgroup", long_path, -1);
-	g_assert_cmpstr(fold_services_name(s, 7, 1, comm, 0), ==, "checkout");
-	g_assert_cmpstr(fold_services_name(s, 8, 1, comm, 0), ==, "a.service");
-	g_assert_cmpuint(strlen(fold_services_name(s, 9, 1, comm, 0)), ==, SERVICE_NAME_MAX);
-	g_assert_null(fold_services_name(s, 10, 1, comm, 0));
+	g_assert_cmpstr(fold_services_name(s, 7, 1, comm, 0, false), ==, "checkout");
+	g_assert_cmpstr(fold_services_name(s, 8, 1, comm, 0, false), ==, "a.service");
+	g_assert_cmpuint(strlen(fold_services_name(s, 9, 1, comm, 0, false)), ==, SERVICE_NAME_MAX);
+	g_assert_null(fold_services_name(s, 10, 1, comm, 0, false));
 	/* It is looked at once; another one with its number, and another program of it, is another one. */
 	write_file(proc, 8, "cgroup", "0::/b.service\n", -1);
-	g_assert_cmpstr(fold_services_name(s, 8, 1, comm, 0), ==, "a.service");
-	g_assert_cmpstr(fold_services_name(s, 8, 2, comm, 0), ==, "b.service");
+	g_assert_cmpstr(fold_services_name(s, 8, 1, comm, 0, false), ==, "a.service");
+	g_assert_cmpstr(fold_services_name(s, 8, 2, comm, 0, false), ==, "b.service");
 	/* Asked for in the window before: known.  Not in that: looked at anew. */
 	fold_services_next_window(s);
-	g_assert_cmpstr(fold_services_name(s, 8, 1, comm, 0), ==, "a.service");
+	g_assert_cmpstr(fold_services_name(s, 8, 1, comm, 0, false), ==, "a.service");
 	fold_services_next_window(s);
 	fold_services_next_window(s);
-	g_assert_cmpstr(fold_services_name(s, 8, 1, comm, 0), ==, "b.service");
+	g_assert_cmpstr(fold_services_name(s, 8, 1, comm, 0, false), ==, "b.service");
 	/* No more than so many a window. */
 	for (unsigned i = 0; i < SERVICES_A_WINDOW; i++)
-		fold_services_name(s, 1000 + i, 1, comm, 0);
-	g_assert_null(fold_services_name(s, 7, 1, comm, 0));
+		fold_services_name(s, 1000 + i, 1, comm, 0, false);
+	g_assert_null(fold_services_name(s, 7, 1, comm, 0, false));
 	fold_services_next_window(s);
-	g_assert_cmpstr(fold_services_name(s, 7, 1, comm, 0), ==, "checkout");
+	g_assert_cmpstr(fold_services_name(s, 7, 1, comm, 0, false), ==, "checkout");
 	/* The profile's strings go; what is known of processes stays. */
 	struct profile_compact *c = profile_compact_begin(p);
 
 	fold_services_keep(s, c);
 	profile_compact_end(c);
 	write_file(proc, 7, "environ", ENVIRON("OTEL_SERVICE_NAME=another\0"));
-	g_assert_cmpstr(fold_services_name(s, 7, 1, profile_string(p, "x"), 0), ==, "checkout");
+	g_assert_cmpstr(fold_services_name(s, 7, 1, profile_string(p, "x"), 0, false), ==, "checkout");
 	fold_services_free(s);
 	profile_free(p);
 	g_autofree char *command = g_strdup_printf("rm -r %s", proc);
@@ -243,11 +243,11 @@ static void test_published_context(void)
 	memcpy(header->signature, "OTEL_CTX", 8);
 	/* it is being written; so it is looked for again later */
 	for (unsigned i = 0; i < 4; i++) {
-		g_assert_cmpstr(fold_services_name(s, pid, 1, comm, 0), !=, "published");
+		g_assert_cmpstr(fold_services_name(s, pid, 1, comm, 0, false), !=, "published");
 		fold_services_next_window(s);
 	}
 	header->published_at_ns = 1;
-	g_assert_cmpstr(fold_services_name(s, pid, 1, comm, 0), ==, "published");
+	g_assert_cmpstr(fold_services_name(s, pid, 1, comm, 0, false), ==, "published");
 	header->payload = 8;
 	g_assert_null(process_context_service("/proc", pid));
 	header->payload = (uintptr_t)payload->str;
