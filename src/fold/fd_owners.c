@@ -24,6 +24,7 @@ struct fd_owners {
 	char *proc_dir;
 	GArray *owners;		/* struct owner, by inode, pid */
 	int64_t next_read_us;
+	unsigned pause;		/* between two readings, in lengths of the last one */
 };
 
 struct fd_owners *fd_owners_new(const char *proc_dir)
@@ -31,6 +32,7 @@ struct fd_owners *fd_owners_new(const char *proc_dir)
 	struct fd_owners *o = g_new0(struct fd_owners, 1);
 
 	o->proc_dir = g_strdup(proc_dir);
+	o->pause = FD_OWNERS_PAUSE;
 	o->owners = g_array_new(FALSE, FALSE, sizeof(struct owner));
 	return o;
 }
@@ -95,8 +97,13 @@ bool fd_owners_read(struct fd_owners *o, bool now)
 		return false;
 	g_array_sort(o->owners, compare);
 	int64_t ended_us = g_get_monotonic_time();
-	o->next_read_us = ended_us + (ended_us - begun_us) * FD_OWNERS_PAUSE;
+	o->next_read_us = ended_us + (ended_us - begun_us) * o->pause;
 	return true;
+}
+
+void fd_owners_was_of_use(struct fd_owners *o, bool was)
+{
+	o->pause = was ? FD_OWNERS_PAUSE : MIN(2 * o->pause, FD_OWNERS_PAUSE_MAX);
 }
 
 /* The first of that inode, or where it would be. */

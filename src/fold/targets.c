@@ -298,9 +298,10 @@ static void name_set(struct target *t)
 
 static void find_peers(struct fold_targets *all, bool now)
 {
+	const guint before = all->sought->len;
 	guint kept = 0;
 
-	if (!all->sought->len || !fd_owners_read(all->owners, now))
+	if (!before || !fd_owners_read(all->owners, now))
 		return;
 	EACH_POINTER(i, struct target, t, all->sought) {
 		find_peer(all, t);
@@ -308,6 +309,7 @@ static void find_peers(struct fold_targets *all, bool now)
 			g_ptr_array_index(all->sought, kept++) = t;
 	}
 	g_ptr_array_set_size(all->sought, (gint)kept);
+	fd_owners_was_of_use(all->owners, kept < before);
 }
 
 void fold_targets_add(struct fold_targets *all, const struct offcpu_rec_target *rec, size_t size)

@@ -135,7 +135,9 @@ uint64_t upstream_listener(struct net_tables *tables, struct net_homes *homes, u
 
 #define FD_OWNERS_MAX 400000
 #define FD_OWNERS_READ_MAX_US 300000
-#define FD_OWNERS_PAUSE 100	/* between two readings, in lengths of the last one */
+/* Between two readings, in lengths of the last one: longer where readings find none of those that are sought. */
+#define FD_OWNERS_PAUSE 100
+#define FD_OWNERS_PAUSE_MAX 1600
 
 enum fd_access { FD_READS = 1, FD_WRITES = 2 };	/* FMODE_READ, FMODE_WRITE */
 
@@ -144,6 +146,8 @@ void fd_owners_free(struct fd_owners *o);	/* NULL is fine */
 
 /* Reads /proc, unless the last reading is too short a while ago; `now`: even then.  True: it was read. */
 bool fd_owners_read(struct fd_owners *o, bool now);
+/* The last reading told of somebody who was sought: the next one is worth as much. */
+void fd_owners_was_of_use(struct fd_owners *o, bool was);
 
 /*
  * A process with that inode open for one of `access` (enum fd_access), and how many others; 0: none that is known.  If
