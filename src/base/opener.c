@@ -6,12 +6,14 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <linux/perf_event.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/find.h"
 #include "base/opener_wire.h"
+#include "base/proc_status.h"
 
 static struct {
 	bool is_apart;
@@ -80,12 +82,8 @@ static bool is_veiled(const char *path)
 
 bool opener_has_ended(const char *subject)
 {
-	char path[32];
-
-	if (opener.is_hidden || !subject || strncmp(subject, "pid ", strlen("pid ")) != 0)
-		return false;
-	g_snprintf(path, sizeof(path), "/proc/%s", subject + strlen("pid "));
-	return access(path, F_OK) != 0 && errno == ENOENT;
+	return subject && strncmp(subject, "pid ", strlen("pid ")) == 0 &&
+	       process_has_ended((uint32_t)atoi(subject + strlen("pid ")));
 }
 
 void opener_settle(void)

@@ -35,6 +35,8 @@ bool loadavg_threads(unsigned *ret_runnable, unsigned *ret_all);
  * read.
  */
 GArray *process_ids(void);
+/* Neither lives nor is a zombie.  That is told at once, also where /proc hides other users' processes. */
+bool process_has_ended(uint32_t pid);
 
 /*
  * Appends to ids (uint32_t) the processes whose name, or whose executable's file name, is `name`; not the caller.

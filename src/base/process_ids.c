@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,6 +26,11 @@ GArray *process_ids(void)
 
 	opener_list("/proc", false, take, pids);
 	return pids;
+}
+
+bool process_has_ended(uint32_t pid)
+{
+	return pid && pid <= INT32_MAX && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
 /* The thread group leader's name: 15 bytes at most, and a program may change it. */
