@@ -44,6 +44,7 @@ struct session {
 	uint32_t mmap_pid;		/* its mappings were told of in this drain; 0 */
 	uint64_t replaced_cnt, replaced_ns;	/* other code at the same addresses, and for how long that was not known */
 	GQueue foreseen;		/* processes whose mappings will be wanted, and are not read yet */
+	GQueue young;			/* struct young_program, see records.c */
 	size_t rows_max;		/* then the recording is full */
 	uint64_t records;		/* taken from the ring since the last drain began */
 	uint64_t round_ns;		/* when it did */
@@ -91,6 +92,8 @@ void session_fold_thread(const struct offcpu_rec_thread *rec, void *session);
 int session_take_record(void *data, void *record, size_t size);
 /* Notes those processes; where the programs ask for unwind tables, those that they ask for are noted by the way. */
 void session_foresee(struct session *s);
+/* Asks for the tables of programs that began a moment ago and are still there. */
+void session_want_young(struct session *s);
 /* Reads the mappings of a few processes whose stacks are likely to come, perhaps when they are gone. */
 void session_foresee_mappings(struct session *s);
 /* Empties the ring, even if it is filled as fast as it is read, and takes the accounts that it had no room for. */

@@ -28,6 +28,13 @@
 #define FORESEEN_A_ROUND 128
 /* And that wait for it; where the kernel tells no mappings, a storm of execs would add them without end. */
 #define FORESEEN_MAX 65536
+#define YOUNG_NS 25000000	/* most short-lived processes are gone by the drain after that */
+
+/* That the unwinder asked for, and tables_want() was not yet. */
+struct young_program {
+	uint32_t pid;
+	uint64_t space, due_ns;
+};
 
 /* Most processes of a build or a script are gone before their mappings could be read: the next one's tables are there. */
 static void note_file(struct session *s, uint32_t pid, const struct symbolizer_mapping *m)
@@ -124,6 +131,47 @@ void session_foresee_mappings(struct session *s)
 		read_cnt += symbolizer_foresee_user(s->symbolizer, GPOINTER_TO_UINT(g_queue_pop_head(&s->foreseen)));
 }
 
+static bool take_file(const struct maps_file *file, const char *path, void *files)
+{
+	if (file->inode && path[0] == '/' && !tables_are_not_all(path))
+		g_array_append_val((GArray *)files, *file);
+	else if (strcmp(path, "[vdso]") != 0)
+		return false;
+	return true;
+}
+
+/* files: NULL, or as tables_want() takes them over. */
+static void want_tables(struct session *s, uint32_t pid, uint64_t space, GArray *files)
+{
+	pid_set_add(s->with_tables, pid);
+	tables_want(s->tables, pid, space, files);
+}
+
+/* It may well be gone in a moment, as a compiler's helpers are: nothing is done for it until it is not. */
+static void want_later(struct session *s, const struct offcpu_rec_space *want)
+{
+	const struct young_program young = { want->pid, want->space, clock_ns(CLOCK_MONOTONIC) + YOUNG_NS };
+
+	g_queue_push_tail(&s->young, g_memdup2(&young, sizeof(young)));
+}
+
+void session_want_young(struct session *s)
+{
+	const struct young_program *first;
+
+	while ((first = g_queue_peek_head(&s->young)) && first->due_ns <= s->mapped_ns) {
+		g_autofree struct young_program *young = g_queue_pop_head(&s->young);
+		GArray *files;
+
+		if (symbolizer_has_ended(s->symbolizer, young->pid) && process_has_ended(young->pid))
+			continue;
+		files = g_array_new(FALSE, FALSE, sizeof(struct maps_file));
+		if (!symbolizer_exec_files(s->symbolizer, young->pid, take_file, files))
+			g_clear_pointer(&files, g_array_unref);
+		want_tables(s, young->pid, young->space, files);
+	}
+}
+
 static bool is_late(const struct session *s)
 {
 	return s->records % RECORDS_A_LOOK == 0 && clock_ns(CLOCK_MONOTONIC) - s->round_ns > ROUND_NS;
@@ -199,9 +247,10 @@ int session_take_record(void *data, void *record, size_t size)
 
 			s->asked_ns = clock_ns(CLOCK_MONOTONIC);
 			foresee(s, want->pid);
-			pid_set_add(s->with_tables, want->pid);
-			tables_want(s->tables, want->pid, want->space,
-				    s->start_ns && !s->options->command_pid);
+			if (s->start_ns && !s->options->command_pid)
+				want_later(s, want);
+			else
+				want_tables(s, want->pid, want->space, NULL);
 		}
 		break;
 	case OFFCPU_REC_SLEEP_PATH: fold_sleep_path(s->fold, record, size); break;

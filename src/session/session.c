@@ -151,6 +151,7 @@ void session_unload(struct session *s)
 	fold_windows_free(s->windows);
 	fold_free(s->fold);
 	g_queue_clear(&s->foreseen);
+	g_queue_clear_full(&s->young, g_free);
 	symbolizer_free(s->symbolizer);
 	profile_free(s->profile);
 	*s = (struct session){ 0 };
@@ -379,6 +380,7 @@ bool session_drain(struct session *s)
 	session_take_mappings(s);
 	thread_table_grow(s->thread_table);
 	session_foresee_mappings(s);
+	session_want_young(s);
 	apply_tables(s, false);
 	s->records = 0;
 	s->round_ns = clock_ns(CLOCK_MONOTONIC);

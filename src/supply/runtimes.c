@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "supply/tables.h"
 #include "supply/tables_part.h"
 
 #include "abi/unwind_abi.h"
@@ -19,6 +20,11 @@ void runtimes_begin(struct runtimes *r)
 	r->met_speaker = r->met_maker = r->met_v8 = r->met_context = false;
 	r->python_key_at = 0;
 	r->labels = NULL;
+}
+
+bool tables_are_not_all(const char *path)
+{
+	return language_is_of_file(path) || made_code_is_by(path) || runtime_of_file(path) == RUNTIME_NODE;
 }
 
 void runtimes_meet(struct runtimes *r, const struct maps_line *line)

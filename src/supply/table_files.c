@@ -358,6 +358,13 @@ struct table_file *table_files_of_mapping(struct table_files *tf, uint32_t pid, 
 	return file;
 }
 
+bool table_files_suffice(const struct table_files *tf, const struct maps_file *id)
+{
+	const struct seen_file *seen = g_hash_table_lookup(tf->seen, id);
+
+	return seen && seen->is_told && !seen->file->labels.labels_at;
+}
+
 /* The program that runs this one: a script's first line names it, or PT_INTERP.  NULL: none. */
 static char *interpreter_of(int fd)
 {

@@ -14,7 +14,7 @@
 #include "supply/tables_part.h"
 
 #define MAPS_TEXT_MAX (64 << 20)	/* as many lines as there may be mappings, of 1,000 characters each */
-#define YOUNG_US 50000	/* most short-lived processes are gone by then */
+#define SERVED_US 450000	/* most compilers are gone by then */
 #define PAUSE_TIMES 20	/* between two readings of a program's mappings, of what the last one took */
 #define PAUSE_TIMES_RUNTIME 4	/* the same of a search for its runtime, which takes 30 ms of a large one */
 #define HEADLESS_US 1000000	/* look so often whether a process without its first thread still lives */
@@ -53,12 +53,12 @@ enum message_kind {
 struct message {
 	enum message_kind kind;
 	uint32_t pid;
-	bool is_young;
 	uint64_t space;
 	union {
 		struct table_file *file;
 		char *name;
 		struct maps_line *line;	/* its path from g_malloc(), too */
+		GArray *files;	/* as tables_want() has them */
 	};
 };
 
@@ -118,9 +118,9 @@ void tables_foresee_command(struct tables *t, const char *name)
 	send(t, &(struct message){ .kind = MESSAGE_FORESEE_COMMAND, .name = g_strdup(name) });
 }
 
-void tables_want(struct tables *t, uint32_t pid, uint64_t space, bool is_young)
+void tables_want(struct tables *t, uint32_t pid, uint64_t space, GArray *files)
 {
-	send(t, &(struct message){ .kind = MESSAGE_WANT, .pid = pid, .space = space, .is_young = is_young });
+	send(t, &(struct message){ .kind = MESSAGE_WANT, .pid = pid, .space = space, .files = files });
 }
 
 void tables_note_mmap(struct tables *t, uint32_t pid)
@@ -370,6 +370,15 @@ static void withdraw(struct tables *t, struct program *program)
 	handover_withdraw(&program->handover, t->spaces_fd);
 }
 
+/* Until it is read the unwinder goes by the kernel's list of its mappings, which costs less than reading it. */
+static bool do_suffice(struct tables *t, const GArray *files)
+{
+	for (guint i = 0; i < files->len; i++)
+		if (!table_files_suffice(t->files, &g_array_index(files, struct maps_file, i)))
+			return false;
+	return true;
+}
+
 static void want(struct tables *t, const struct message *m)
 {
 	struct program *program = g_hash_table_lookup(t->programs, GUINT_TO_POINTER(m->pid));
@@ -384,7 +393,7 @@ static void want(struct tables *t, const struct message *m)
 	program->handover.space = m->space;
 	program->mappings = g_array_new(FALSE, FALSE, sizeof(struct program_mapping));
 	program->stale = true;
-	program->due_us = m->is_young ? g_get_monotonic_time() + YOUNG_US : 0;
+	program->due_us = m->files && do_suffice(t, m->files) ? g_get_monotonic_time() + SERVED_US : 0;
 	g_hash_table_insert(t->programs, GUINT_TO_POINTER(m->pid), program);
 	t->changed = true;
 }
@@ -478,6 +487,8 @@ static void take(struct tables *t, const struct message *m)
 	switch (m->kind) {
 	case MESSAGE_WANT:
 		want(t, m);
+		if (m->files)
+			g_array_unref(m->files);
 		break;
 	case MESSAGE_MMAP:
 		note_mmap(t, m->pid);
@@ -514,6 +525,10 @@ static bool look_at_program(struct tables *t, struct program *program, int64_t n
 {
 	bool is_early = program->stale && program->due_us > now_us;	/* what was read before serves until then */
 
+	if (is_early && !program->handover.read_ns) {	/* nothing was */
+		program->quiet_until_us = program->due_us;
+		return true;
+	}
 	if (program->stale && !is_early && !read_mappings(t, program))
 		return false;
 	program->quiet_until_us = 0;

@@ -39,10 +39,13 @@ void tables_foresee(struct tables *t, uint32_t pid);
 void tables_foresee_command(struct tables *t, const char *name);
 
 /*
- * The unwinder asked for the program in process pid, to be known as `space`.  is_young: it
- * may well be gone in a moment, as a compiler's helpers are; it is looked at when it is not.
+ * The unwinder asked for the program in process pid, to be known as `space`.  files: struct maps_file, all that it
+ * has mapped, taken over: where the unwinder has the tables of all, the program is looked at only if it lives on.
+ * NULL: at once, for its files are not known, or tables_are_not_all() of one.
  */
-void tables_want(struct tables *t, uint32_t pid, uint64_t space, bool is_young);
+void tables_want(struct tables *t, uint32_t pid, uint64_t space, GArray *files);
+/* Of a program with a file of this path the unwinder wants more than tables: an interpreter's frames, or its code. */
+bool tables_are_not_all(const char *path);
 
 /* What mapping events tell. */
 void tables_note_mmap(struct tables *t, uint32_t pid);

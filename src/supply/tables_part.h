@@ -190,6 +190,8 @@ bool table_files_free(struct table_files *tf);
 struct table_file *table_files_of_mapping(struct table_files *tf, uint32_t pid, const struct maps_line *line);
 /* A command's executable and what interprets that, before it is executed. */
 void table_files_foresee(struct table_files *tf, const char *path);
+/* The kernel's programs have all that there is to be had of that file. */
+bool table_files_suffice(const struct table_files *tf, const struct maps_file *id);
 void table_files_built(struct table_files *tf, struct table_file *file);
 /* Builds that have not been reported by on_built. */
 unsigned table_files_building(const struct table_files *tf);
