@@ -39,9 +39,9 @@ bool cpu_list_has(const GArray *cpus, int cpu);
 /* Bytes as hexadecimal digits in lower case, 2 * cnt of them and a 0 byte. */
 static inline void hex_text(char *ret, const uint8_t *bytes, size_t cnt)
 {
-	ret[0] = '\0';
-	for (size_t i = 0; i < cnt; i++)
-		g_snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	for (size_t i = 0; i < 2 * cnt; i++)
+		ret[i] = "0123456789abcdef"[bytes[i / 2] >> (i % 2 ? 0 : 4) & 15];
+	ret[2 * cnt] = '\0';
 }
 
 /* As many bytes as there are pairs of digits, at most `room`; how many. */
