@@ -260,6 +260,12 @@ void fold_finish_throttled(struct fold *f)
 	g_array_set_size(f->throttled, 0);
 }
 
+/* The program that the thread was of: its first thread leaves last but for odd programs, which cannot be asked then. */
+static bool has_ended(const struct thread *t)
+{
+	return t->flags & THREAD_EXECED || (t->flags & THREAD_EXITED && t->tid == t->pid);
+}
+
 void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t size)
 {
 	const struct offcpu_account *account = &rec->account;
@@ -286,7 +292,7 @@ void fold_thread(struct fold *f, const struct offcpu_rec_thread *rec, size_t siz
 		add_times(&t, &account->state[i]);
 	if (f->services && !(t.flags & THREAD_KERNEL))
 		t.service = fold_services_name(f->services, t.pid, rec->proc_start_ns, t.process, rec->cgroup_id,
-					       t.flags & THREAD_EXITED && t.tid == t.pid);
+					       has_ended(&t));
 	uint32_t index = profile_add_thread(f->profile, &t);
 
 	EACH_IN(i, const struct offcpu_state_total, total, account->state, OFFCPU_STATE_COUNT) {
