@@ -37,22 +37,35 @@ struct young_program {
 };
 
 /* Most processes of a build or a script are gone before their mappings could be read: the next one's tables are there. */
-static void note_file(struct session *s, uint32_t pid, const struct symbolizer_mapping *m)
-{
-	const struct maps_line line = { .start = m->start, .end = m->start + m->len, .pgoff = m->pgoff,
-					.dev_major = m->dev_major, .dev_minor = m->dev_minor, .inode = m->inode,
-					.is_exec = true, .path = m->path };
+struct mapper {
+	struct session *session;
+	uint32_t pid;
+};
 
-	if (s->tables && !s->options->pids && !s->options->tids && m->path[0] == '/')
-		tables_note_file(s->tables, pid, &line);
+static bool note_file(const struct maps_line *line, void *mapper)
+{
+	const struct mapper *m = mapper;
+
+	if (m->session->tables && line->path[0] == '/')
+		tables_note_file(m->session->tables, m->pid, line);
+	return true;
+}
+
+/* Most of what the events tell of is others': of these it counts only whom the unwinder asks for. */
+static bool has_chosen(const struct collect_options *o)
+{
+	return o->pids || o->tids || o->cgroup_ids || o->comm_glob;
 }
 
 static void note_mmap(void *data, uint32_t pid, uint64_t ts_ns, const struct symbolizer_mapping *m)
 {
 	struct session *s = data;
+	const struct maps_line line = { .start = m->start, .end = m->start + m->len, .pgoff = m->pgoff,
+					.dev_major = m->dev_major, .dev_minor = m->dev_minor, .inode = m->inode,
+					.is_exec = true, .path = m->path };
 
-	note_file(s, pid, m);
-
+	if (!has_chosen(s->options))
+		note_file(&line, &(struct mapper){ s, pid });
 	if (symbolizer_note_mmap(s->symbolizer, pid, ts_ns, m) && s->start_ns && ts_ns >= s->start_ns) {
 		s->replaced_cnt++;
 		s->replaced_ns += s->mapped_ns > ts_ns ? s->mapped_ns - ts_ns : 0;
@@ -131,11 +144,13 @@ void session_foresee_mappings(struct session *s)
 		read_cnt += symbolizer_foresee_user(s->symbolizer, GPOINTER_TO_UINT(g_queue_pop_head(&s->foreseen)));
 }
 
-static bool take_file(const struct maps_file *file, const char *path, void *files)
+static bool take_file(const struct maps_line *line, void *files)
 {
-	if (file->inode && path[0] == '/' && !tables_are_not_all(path))
-		g_array_append_val((GArray *)files, *file);
-	else if (strcmp(path, "[vdso]") != 0)
+	const struct maps_file file = maps_file_of(line);
+
+	if (line->inode && line->path[0] == '/' && !tables_are_not_all(line->path))
+		g_array_append_val((GArray *)files, file);
+	else if (strcmp(line->path, "[vdso]") != 0)
 		return false;
 	return true;
 }
@@ -147,11 +162,18 @@ static void want_tables(struct session *s, uint32_t pid, uint64_t space, GArray 
 	tables_want(s->tables, pid, space, files);
 }
 
+static void note_asked(struct session *s, uint32_t pid)
+{
+	if (has_chosen(s->options))
+		symbolizer_exec_files(s->symbolizer, pid, note_file, &(struct mapper){ s, pid });
+}
+
 /* It may well be gone in a moment, as a compiler's helpers are: nothing is done for it until it is not. */
 static void want_later(struct session *s, const struct offcpu_rec_space *want)
 {
 	const struct young_program young = { want->pid, want->space, clock_ns(CLOCK_MONOTONIC) + YOUNG_NS };
 
+	note_asked(s, want->pid);
 	g_queue_push_tail(&s->young, g_memdup2(&young, sizeof(young)));
 }
 
@@ -163,8 +185,10 @@ void session_want_young(struct session *s)
 		g_autofree struct young_program *young = g_queue_pop_head(&s->young);
 		GArray *files;
 
-		if (symbolizer_has_ended(s->symbolizer, young->pid) && process_has_ended(young->pid))
+		if (symbolizer_has_ended(s->symbolizer, young->pid) && process_has_ended(young->pid)) {
+			note_asked(s, young->pid);	/* it has mapped more since */
 			continue;
+		}
 		files = g_array_new(FALSE, FALSE, sizeof(struct maps_file));
 		if (!symbolizer_exec_files(s->symbolizer, young->pid, take_file, files))
 			g_clear_pointer(&files, g_array_unref);

@@ -108,11 +108,11 @@ void symbolizer_note_exec(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, co
 /* That was told of its first thread, and of no other process of that number since. */
 bool symbolizer_has_ended(const struct symbolizer *s, uint32_t pid);
 /*
- * Calls for the file of each executable mapping of the program that runs in pid, by what was told since its exec, as
+ * Calls for each executable mapping of the program that runs in pid, or did last, by what was told since its exec, as
  * long as fn returns true; false: that exec was not told, or fn returned false.
  */
-struct maps_file;
-typedef bool (*symbolizer_file_fn)(const struct maps_file *file, const char *path, void *data);
+struct maps_line;
+typedef bool (*symbolizer_file_fn)(const struct maps_line *line, void *data);
 bool symbolizer_exec_files(const struct symbolizer *s, uint32_t pid, symbolizer_file_fn fn, void *data);
 void symbolizer_note_fork(struct symbolizer *s, uint32_t parent, uint32_t pid, uint64_t ts_ns);
 void symbolizer_note_exit(struct symbolizer *s, uint32_t pid, uint64_t ts_ns);

@@ -194,9 +194,12 @@ bool spaces_exec_files(const struct spaces *s, uint32_t pid, symbolizer_file_fn 
 	if (!g || !g->name[0])
 		return false;
 	for (guint i = 0; i < g->maps->maps->len; i++) {
-		const struct module *m = g_array_index(g->maps->maps, struct space_map, i).module;
+		const struct space_map *m = &g_array_index(g->maps->maps, struct space_map, i);
+		const struct maps_line line = { .start = m->start, .end = m->end, .pgoff = m->pgoff, .is_exec = true,
+						.dev_major = m->module->dev_major, .dev_minor = m->module->dev_minor,
+						.inode = m->module->inode, .path = m->module->path };
 
-		if (!fn(&(struct maps_file){ (uint64_t)m->dev_major << 32 | m->dev_minor, m->inode }, m->path, data))
+		if (!fn(&line, data))
 			return false;
 	}
 	return true;

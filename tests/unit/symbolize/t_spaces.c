@@ -404,11 +404,12 @@ static void test_modules_forgotten(struct fixture *f, gconstpointer data)
 	g_assert_cmpuint(modules_cnt(f->modules), ==, 2);
 }
 
-static bool count_file(const struct maps_file *file, const char *path, void *data)
+static bool count_file(const struct maps_line *line, void *data)
 {
-	g_assert_cmpuint(file->inode, ==, 7);
+	g_assert_cmpuint(line->inode, ==, 7);
+	g_assert_cmpuint(line->end - line->start, ==, 0x1000);
 	++*(unsigned *)data;
-	return strcmp(path, "/lib/last.so") != 0;
+	return strcmp(line->path, "/lib/last.so") != 0;
 }
 
 /* What was told since an exec; of a fork it is the same. */
