@@ -193,6 +193,8 @@ static const char *rank_reason(const struct headline *h)
 		return "first, as neither goes on";
 	if (row->is_doubtful)
 		return "behind others, as its error is as large";
+	if (row->leads_others)
+		return "first, as fewer wait there";
 	if (row->stuck_weight || row->nobody_works)
 		return "first, as it holds up what else its process does";
 	if (row->is_cost)
@@ -341,7 +343,7 @@ struct explanation *explanation_new(const struct profile *p, const struct select
 	for (guint i = 0; i < e->headlines->len; i++)
 		say(e, i);
 	if (!e->headlines->len && !e->also && !e->findings->matters_ns && e->findings->classes->len)
-		e->little = still_new(e->findings) ?: g_strdup("Nothing was waited for: all threads ran or were idle.");
+		e->little = little_nothing_new(e->findings);
 	return e;
 }
 

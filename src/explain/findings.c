@@ -464,6 +464,8 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return UINT64_MAX / 4 + f->time_ns / 4;
 	if (f->is_doubtful)
 		return f->time_ns / DOUBT_WEIGHT;
+	if (f->leads_others)
+		return UINT64_MAX / 16 + f->time_ns / 16;
 	if (f->stuck_weight)
 		return f->time_ns * f->stuck_weight;
 	if (f->nobody_works == NOBODY_OF_POOL)
@@ -695,6 +697,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 			add_loop_samples(&m, &g_array_index(f->rows, struct finding, i));
 	g_array_sort(f->classes, compare_classes);
 	findings_find_causes(f, m.locks);
+	both_stuck_find(f, m.locks);
 	clocks_find_waited_for(f);
 	behind_find(f);
 	find_forks(f);

@@ -220,6 +220,10 @@ uint64_t deadlock_long_ns(const struct profile *p);
 bool deadlock_knows_all(const struct profile *p, uint32_t pid);
 bool deadlock_is_alone(const struct profile *p, uint32_t pid);
 
+/* Locks that nobody lets go of, several in a process: sets stuck_lock and what stands by it.  Needs the causes. */
+void both_stuck_find(struct findings *f, const uint32_t *locks);
+void both_stuck_append_evidence(GString *s, const struct findings *f, const struct finding *row);
+
 /* Two processes that each read from a pipe that the other should write to: the other's wait, index + 1; 0: none. */
 uint32_t deadlock_of_pipes(const struct profile *p, uint32_t wait);
 

@@ -269,9 +269,12 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	/* no all-clear while others wait, or what the program needs may be missing */
 	const bool is_owing = owed_append_most(s, f), fails = !is_owing && connects_append_most(s, f, &failing);
 	const bool is_unsignalled = !is_owing && !fails && unsignalled_append_most(s, f, true);
+	const bool is_still = !s->len && !has_unseen && still_append(s, f, false);
 
 	if (is_unsignalled)
 		g_string_append(s, "." UNSIGNALLED_ADVICE " Else little is found");
+	if (is_still)
+		g_string_append(s, " Else little is found");
 	if (!s->len && f->meant_ns) {
 		g_string_append_printf(s, "%.*s, if this is meant: ", (int)strlen(little) - 2, little);
 		append_meant(s, f);
@@ -307,6 +310,19 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	g_string_truncate(s, s->len - g_str_has_suffix(s->str, " "));
 	at_once_append_most(s, f);
 	sole_waker_append_most(s, f);
+	if (!is_still && !has_unseen)
+		still_append(s, f, true);
+	return g_string_free(s, FALSE);
+}
+
+char *little_nothing_new(const struct findings *f)
+{
+	GString *s = g_string_new(NULL);
+
+	if (still_append(s, f, false))
+		return g_string_free(s, FALSE);
+	g_string_append(s, "Nothing was waited for: all threads ran or were idle.");
+	still_append(s, f, true);
 	return g_string_free(s, FALSE);
 }
 

@@ -15,6 +15,8 @@
  * which nobody saw wait, or children that were not recorded.
  */
 char *little_new(const struct findings *f, const struct task_findings *tasks, bool has_unseen);
+/* The same where nothing at all is told. */
+char *little_nothing_new(const struct findings *f);
 
 /*
  * A sentence about what waits in the profile's processes and no thread tells of: virtual threads of Java that are not
@@ -41,8 +43,9 @@ void sole_waker_append_most(GString *s, const struct findings *f);
 
 /*
  * All threads of a process sleep all through the window, each where another of them would wake it: it waits for the end of a
- * thread, a lock or a condition.  "No thread of indexer is left to wake the others: one waits .."; NULL: it is not so.
+ * thread, a lock or a condition.  "No thread of indexer is left to wake the others: one waits .."; beside_clock: timers wake
+ * some, " Only timers wake other threads of ..".  False: it is not so.
  */
-char *still_new(const struct findings *f);
+bool still_append(GString *text, const struct findings *f, bool beside_clock);
 
 #endif

@@ -717,6 +717,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 		sentence_by(s, f, r);
 	if (sentence_is_nameless(f, r) && !sentence_is_for_cpu(r))
 		g_string_append(s, "; functions that were compiled at run time have no names here");
+	both_stuck_append_evidence(s, f, r);
 	missed_append_evidence(s, f, r);
 	pauses_append_evidence(s, f, r);
 	one_by_one_append_evidence(s, f, r);

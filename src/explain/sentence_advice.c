@@ -244,6 +244,9 @@ static const char *advice_of_stuck(const struct findings *f, const struct findin
 {
 	if (row->limit.limit && row->limit.limit->kind == LIMIT_GONE)
 		return advice_of_limit(f, row);
+	if (row->is_both_stuck)
+		return "Nobody let go of either while this was recorded: if each of these threads holds what the other waits for it is a "
+		       "deadlock: take the locks in one order everywhere. Else whoever holds one is stuck: `offcpu report --full`.";
 	return row->never_let_go && row->reason == REASON_LOCK_RWLOCK ?
 		       advice_of_stuck_rwlock(f, row) :
 		       "Nobody let go of it while this was recorded: a deadlock, or whoever holds it is stuck. See what its other "

@@ -32,105 +32,195 @@ static bool may_time_out(const struct findings *f, uint32_t i)
 	return has_function(f->profile, user, timed);
 }
 
-/* A runtime's own threads are parked so while their program rests, as the rules about them say; Python has none. */
-static bool is_for_others(const struct findings *f, uint32_t i)
+/* What a thread does all through the window; of several waits the last of these that one is of. */
+enum stand {
+	STAND_UNKNOWN,		/* it waited for nothing */
+	STAND_HELPER,		/* its runtime's, or a worker without work, which wakes nobody */
+	STAND_STUCK,		/* where another thread would wake it */
+	STAND_CLOCK,		/* a timer wakes it, or a thread that one wakes */
+	STAND_GOES_ON,
+};
+
+struct still {
+	const struct findings *f;
+	uint8_t *of_wait, *of_thread;
+	uint32_t pid;		/* whose threads are told; 0: there is none */
+};
+
+/* A runtime's own threads; Java's launcher waits for the end of the thread that runs main(). */
+static bool is_helper(const struct findings *f, uint32_t i)
 {
-	const struct wait *w = profile_wait(f->profile, i);
-	const struct object *o = profile_wait_object(f->profile, w);
+	static const char *const functions[] = { "java.lang.ref.*", "CallJavaMainInNewThread*", NULL };
 	const struct rule *rule = reasons_rule(f->reasons, i);
 
-	if (w->count != 1 || !(w->flags & WAIT_OPEN_AT_START) || !(w->flags & WAIT_OPEN_AT_END) || !rule ||
-	    may_time_out(f, i))
-		return false;
-	if (g_str_has_prefix(reasons_protocol(f->reasons, i), "Python"))
-		return reason_family((enum reason)rule->reason) == FAMILY_LOCK || rule->reason == REASON_POOL_IDLE ||
-		       rule->reason == REASON_CHILD_EXIT;
-	if (rule->protocol || rule->idle == RULE_IDLE_YES)
-		return false;
-	return (o && (o->kind == LOCK_CONDITION || o->kind == LOCK_JOIN || o->kind == LOCK_MUTEX)) ||
-	       rule->reason == REASON_LOCK_CONDITION || rule->reason == REASON_LOCK_MUTEX;
+	return (g_strcmp0(rule->protocol, "JVM") == 0 && rule->idle == RULE_IDLE_YES) ||
+	       has_function(f->profile, profile_wait(f->profile, i)->user, functions);
 }
 
-/* All threads of a process wait so; of one whose only thread does a signal is meant to end that.  pid 0: of none. */
-static uint32_t still_process(const struct findings *f, const bool *is_stuck)
+static bool is_all_along(const struct wait *w)
 {
-	g_autoptr(GHashTable) stuck_cnts = g_hash_table_new(NULL, NULL), goes_on = g_hash_table_new(NULL, NULL);
+	return w->count == 1 && w->flags & WAIT_OPEN_AT_START && w->flags & WAIT_OPEN_AT_END;
+}
 
-	EACH_ROW(i, const struct thread, t, f->profile->threads) {
-		gpointer pid = GUINT_TO_POINTER(t->pid);
+static bool is_of_python(const struct findings *f, uint32_t i)
+{
+	return g_str_has_prefix(reasons_protocol(f->reasons, i), "Python");
+}
 
-		guint cnt = GPOINTER_TO_UINT(g_hash_table_lookup(stuck_cnts, pid));
+static enum stand stand_of(const struct findings *f, uint32_t i)
+{
+	const struct rule *rule = reasons_rule(f->reasons, i);
+	const struct object *o = profile_wait_object(f->profile, profile_wait(f->profile, i));
 
-		if (!is_stuck[i] || (f->selection && !f->selection->threads[i]))
-			g_hash_table_add(goes_on, pid);
-		else
-			g_hash_table_insert(stuck_cnts, pid, GUINT_TO_POINTER(cnt + 1));
-	}
-	EACH_ROW(i, const struct thread, t, f->profile->threads) {
-		gpointer pid = GUINT_TO_POINTER(t->pid);
+	if (!rule)
+		return STAND_GOES_ON;
+	if (is_helper(f, i))
+		return STAND_HELPER;
+	const bool is_join = (o && o->kind == LOCK_JOIN) || (rule->reason == REASON_CHILD_EXIT && is_of_python(f, i));
 
-		if (!g_hash_table_contains(goes_on, pid) && GPOINTER_TO_UINT(g_hash_table_lookup(stuck_cnts, pid)) > 1)
-			return t->pid;
-	}
-	return 0;
+	if (rule->reason == REASON_SLEEP)
+		return STAND_CLOCK;
+	if (!is_join && rule->reason != REASON_POOL_IDLE &&
+	    (reason_family((enum reason)rule->reason) != FAMILY_LOCK || (rule->reason == REASON_LOCK_OTHER && !rule->protocol)))
+		return STAND_GOES_ON;
+	if (may_time_out(f, i))
+		return STAND_CLOCK;
+	if (rule->reason == REASON_POOL_IDLE && !is_of_python(f, i))
+		return STAND_HELPER;
+	return is_all_along(profile_wait(f->profile, i)) ? STAND_STUCK : STAND_CLOCK;
 }
 
 /* The same rule in the same function; *ret_is_first: no wait before it is. */
-static unsigned alike_cnt(const struct findings *f, uint32_t wait, bool *ret_is_first)
+static unsigned alike_cnt(const struct still *s, uint32_t wait, bool *ret_is_first, bool *ret_all_stuck)
 {
-	const struct profile *p = f->profile;
-	uint32_t pid = profile_thread(p, profile_wait(p, wait)->thread)->pid;
+	const struct profile *p = s->f->profile;
 	unsigned cnt = 0;
 
-	*ret_is_first = true;
+	*ret_is_first = *ret_all_stuck = true;
 	for (uint32_t i = 0; i < p->waits->len; i++) {
-		if (profile_thread(p, profile_wait(p, i)->thread)->pid != pid ||
-		    reasons_rule(f->reasons, i) != reasons_rule(f->reasons, wait) ||
-		    finding_frame(f, i) != finding_frame(f, wait))
+		if (profile_thread(p, profile_wait(p, i)->thread)->pid != s->pid ||
+		    reasons_rule(s->f->reasons, i) != reasons_rule(s->f->reasons, wait) ||
+		    finding_frame(s->f, i) != finding_frame(s->f, wait))
 			continue;
 		*ret_is_first = *ret_is_first && i >= wait;
+		*ret_all_stuck = *ret_all_stuck && s->of_wait[i] == STAND_STUCK;
 		cnt++;
 	}
 	return cnt;
 }
 
-static char *say(const struct findings *f, uint32_t pid)
+/*
+ * Beside a clock the main thread may wait for the end of all, and so do workers for work that comes through a queue, or
+ * that one of them got.
+ */
+static bool is_left_beside_clock(const struct still *s, uint32_t wait, bool all_stuck)
 {
-	const struct profile *p = f->profile;
-	GString *s = g_string_new("No thread of ");
-	unsigned told = 0;
+	static const char *const meant[] = { "JavaMain", "*Queue.take*", "*Deque.take*", "*::recv*", NULL };
+	const struct wait *w = profile_wait(s->f->profile, wait);
+	const struct thread *t = profile_thread(s->f->profile, w->thread);
+	const struct rule *rule = reasons_rule(s->f->reasons, wait);
 
-	text_safe_cut(s, finding_process_name(f, pid), FINDING_NAME_COLUMNS);
-	g_string_append(s, " is left to wake the others: ");
-	for (uint32_t i = 0; i < p->waits->len && told < TOLD_MAX; i++) {
-		const struct rule *rule = reasons_rule(f->reasons, i);	/* which does not call it a worker without work */
-		bool is_first;
-		unsigned cnt = profile_thread(p, profile_wait(p, i)->thread)->pid == pid ? alike_cnt(f, i, &is_first)
-											 : 0;
-
-		if (!cnt || !is_first)
-			continue;
-		g_string_append(s, told++ ? ", " : "");
-		if (cnt == 1)
-			g_string_append(s, "one ");
-		else
-			g_string_append_printf(s, "each of %u ", cnt);
-		g_string_append(s, rule->says ?: reason_says((enum reason)rule->reason));
-		sentence_function(s, f, finding_frame(f, i), " in ");
-	}
-	g_string_append(s, ", all the time. If no signal and no other program is to end that, it stands still: see who should have woken "
-			   "them (gdb -p, thread apply all bt).");
-	return g_string_free(s, FALSE);
+	return all_stuck && t->pid != t->tid && rule->idle != RULE_IDLE_YES && rule->reason != REASON_CHILD_EXIT &&
+	       !has_function(s->f->profile, w->user, meant);
 }
 
-char *still_new(const struct findings *f)
+/* ", one waits for .. in .., each of 5 .."; returns of how many places */
+static unsigned append_places(GString *text, const struct still *s, bool beside_clock)
+{
+	const struct profile *p = s->f->profile;
+	unsigned told = 0;
+
+	for (uint32_t i = 0; i < p->waits->len && told < TOLD_MAX; i++) {
+		const struct rule *rule = reasons_rule(s->f->reasons, i);	/* which does not call it a worker without work */
+		bool is_first, all_stuck;
+
+		if (profile_thread(p, profile_wait(p, i)->thread)->pid != s->pid || s->of_wait[i] != STAND_STUCK)
+			continue;
+		const unsigned cnt = alike_cnt(s, i, &is_first, &all_stuck);
+
+		if (!is_first || (beside_clock && !is_left_beside_clock(s, i, all_stuck)))
+			continue;
+		g_string_append(text, told++ ? ", " : "");
+		if (cnt == 1)
+			g_string_append(text, "one ");
+		else
+			g_string_append_printf(text, "each of %u ", cnt);
+		g_string_append(text, rule->says ?: reason_says((enum reason)rule->reason));
+		sentence_function(text, s->f, finding_frame(s->f, i), " in ");
+	}
+	return told;
+}
+
+/* How many threads of a process stand so. */
+struct stands {
+	uint32_t cnt[STAND_GOES_ON + 1];
+};
+
+/*
+ * Threads of it are stuck, and none goes on but maybe by a clock; of one whose only thread is stuck a signal is meant to
+ * end that.
+ */
+static uint32_t still_process(const struct still *s, bool beside_clock)
+{
+	g_autoptr(GHashTable) pids = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	const struct profile *p = s->f->profile;
+
+	EACH_ROW(i, const struct thread, t, p->threads) {
+		struct stands *all = g_hash_table_lookup(pids, GUINT_TO_POINTER(t->pid));
+		bool is_selected = !s->f->selection || s->f->selection->threads[i];
+
+		if (!all) {
+			all = g_new0(struct stands, 1);
+			g_hash_table_insert(pids, GUINT_TO_POINTER(t->pid), all);
+		}
+		all->cnt[is_selected ? s->of_thread[i] : STAND_GOES_ON]++;
+	}
+	EACH_ROW(i, const struct thread, t, p->threads) {
+		const struct stands *all = g_hash_table_lookup(pids, GUINT_TO_POINTER(t->pid));
+		const uint32_t stuck = all->cnt[STAND_STUCK];
+
+		if (!all->cnt[STAND_GOES_ON] && !all->cnt[STAND_UNKNOWN] && !all->cnt[STAND_CLOCK] == !beside_clock &&
+		    stuck && stuck + all->cnt[STAND_HELPER] + all->cnt[STAND_CLOCK] > 1)
+			return t->pid;
+	}
+	return 0;
+}
+
+static void find_stands(struct still *s)
+{
+	const struct profile *p = s->f->profile;
+
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		if (w->state == 'R' || w->state == ON_CPU_STATE)
+			continue;
+		s->of_wait[i] = (uint8_t)stand_of(s->f, i);
+		s->of_thread[w->thread] = MAX(s->of_thread[w->thread], s->of_wait[i]);
+	}
+}
+
+bool still_append(GString *text, const struct findings *f, bool beside_clock)
 {
 	const struct profile *p = f->profile;
-	g_autofree bool *is_stuck = g_new0(bool, (gsize)p->threads->len + 1);
+	g_autofree uint8_t *of_wait = g_new0(uint8_t, (gsize)p->waits->len + 1);
+	g_autofree uint8_t *of_thread = g_new0(uint8_t, (gsize)p->threads->len + 1);
+	struct still s = { .f = f, .of_wait = of_wait, .of_thread = of_thread };
+	g_autoptr(GString) places = g_string_new(NULL);
 
-	for (uint32_t i = 0; i < p->waits->len; i++)
-		is_stuck[profile_wait(p, i)->thread] = is_for_others(f, i);
-	uint32_t pid = still_process(f, is_stuck);
-
-	return pid ? say(f, pid) : NULL;
+	if (!p->info.filters || !*p->info.filters)	/* on a whole machine some process always rests */
+		return false;
+	find_stands(&s);
+	s.pid = still_process(&s, beside_clock);
+	if (!s.pid || !append_places(places, &s, beside_clock))
+		return false;
+	if (beside_clock) {
+		g_string_append_printf(text, " Only timers wake other threads of ");
+		text_safe_cut(text, finding_process_name(f, s.pid), FINDING_NAME_COLUMNS);
+		g_string_append_printf(text, ", and %s all the time: if that is no worker without work, see who should have woken it.", places->str);
+		return true;
+	}
+	g_string_append(text, "No thread of ");
+	text_safe_cut(text, finding_process_name(f, s.pid), FINDING_NAME_COLUMNS);
+	g_string_append_printf(text, " is left to wake the others: %s, all the time. If no signal and no other program is to end that, it stands "
+				     "still: see who should have woken them (gdb -p, thread apply all bt).", places->str);
+	return true;
 }
