@@ -8,9 +8,13 @@
  * Of locks of a process that nobody lets go of, and whose holders nobody knows: who waits for the one is likely to hold the
  * other.  Who is in the ring waits for a lock with few waiters, and who only queues behind it for the others'.
  */
-static bool is_candidate(const struct finding *row)
+static bool is_candidate(const struct findings *f, const struct finding *row)
 {
-	return row->never_let_go && row->reason == REASON_LOCK_MUTEX && row->object && !row->by.comm && !row->deadlock;
+	const struct object *o = finding_object(f, row);
+
+	/* each of Ruby's threads has a condition of its own, which tells nothing of the lock */
+	return row->never_let_go && row->reason == REASON_LOCK_MUTEX && o && o->kind != LOCK_CONDITION && !row->by.comm &&
+	       !row->deadlock;
 }
 
 static uint32_t waiters_of(const struct findings *f, const struct finding *row)
@@ -31,7 +35,7 @@ static bool is_of_other_lock(const struct finding *row, const struct finding *ot
 void both_stuck_find(struct findings *f, const uint32_t *locks)
 {
 	EACH_ROW(i, struct finding, row, f->rows)
-		row->stuck_lock = is_candidate(row) ? locks[row->object] : 0;
+		row->stuck_lock = is_candidate(f, row) ? locks[row->object] : 0;
 	EACH_ROW(i, struct finding, row, f->rows) {
 		bool has_other = false, is_least = true;
 

@@ -60,7 +60,8 @@ static const char receives[] = "main@app next_job@app recv@libc.so.6",
 		  reads_in[] = "__x64_sys_read@[kernel] vfs_read@[kernel] anon_pipe_read@[kernel]",
 		  waits_for_child[] = "main@app reap@app wait4@libc.so.6", waits_in[] = "__x64_sys_wait4@[kernel] do_wait@[kernel]",
 		  takes[] = "main@app take@app java.util.concurrent.Semaphore.acquire@jvm Unsafe_Park@libjvm.so pthread_cond_wait@libc.so.6",
-		  takes_in[] = "__x64_sys_futex@[kernel] futex_wait@[kernel]";
+		  takes_in[] = "__x64_sys_futex@[kernel] futex_wait@[kernel]",
+		  sleeps_in[] = "__x64_sys_nanosleep@[kernel] do_nanosleep@[kernel]";
 
 /* Of what nothing tells whether it is meant nobody is told that it matters, unless somebody waits for that process. */
 static void test_meant(void)
@@ -113,26 +114,82 @@ static void test_meant(void)
 	}
 }
 
-/* Of threads that sleep until another one of them wakes them none is left; of one that a timer wakes that is not so. */
+/*
+ * Of threads that sleep until another one of them wakes them none is left; where a timer wakes one, those are told that are
+ * neither the main thread nor wait for an end, and for whose place nobody was woken.
+ */
 static void test_still(void)
 {
-	for (int has_timer = 0; has_timer < 2; has_timer++) {
-		struct profile *p = window_new();
-		uint32_t main = thread_of(p, 10, "indexer", 1), merger = thread_of(p, 11, "indexer", 1);
-		const struct object join = { .kind = LOCK_JOIN, .operation = "", .name = "", .place = "" };
-		uint32_t wait = add_wait(p, main, 'S', 1, WINDOW_MS, "main@indexer stop@indexer pthread_join@libc.so.6", takes_in);
+	static const char waits[] = "main@indexer flush@indexer pthread_cond_wait@libc.so.6",
+			  gc[] = "start_thread@libc.so.6 WatcherThread::run@libjvm.so pthread_cond_timedwait@libc.so.6",
+			  waits_java[] = "Boot.main@app java.lang.Object.wait@jvm JVM_MonitorWait@libjvm.so pthread_cond_wait@libc.so.6";
+	static const struct { const char *main, *worker, *other; bool has_join, is_woken; const char *says; } cases[] = {
+		{ "main@indexer stop@indexer pthread_join@libc.so.6", waits, NULL, true, false,
+		  "No thread of indexer is left to wake the others: one waits for a thread of its own to end in stop, one waits for a "
+		  "condition to be signalled in flush, all the time." },
+		{ "main@indexer stop@indexer pthread_join@libc.so.6", waits, "main@indexer nanosleep@libc.so.6", true, false,
+		  " Only timers wake other threads of indexer, and one waits for a condition to be signalled in flush all the time:" },
+		{ "main@indexer stop@indexer pthread_join@libc.so.6", waits, "main@indexer nanosleep@libc.so.6", true, true, NULL },
+		{ waits, "main@indexer nanosleep@libc.so.6", NULL, false, false, NULL },
+		{ waits_java, gc, gc, false, false, "No thread of indexer is left to wake the others: one waits for a condition to be signalled in Boot.main" },
+	};
 
-		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &join) + 1;
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		uint32_t main = thread_of(p, 10, "indexer", 10), merger = thread_of(p, 11, "indexer", 10);
+		const struct object join = { .kind = LOCK_JOIN, .operation = "", .name = "", .place = "" };
+		uint32_t wait = add_wait(p, main, 'S', 1, WINDOW_MS, cases[i].main, takes_in);
+
+		if (cases[i].has_join)
+			g_array_index(p->waits, struct wait, wait).object = profile_object(p, &join) + 1;
 		goes_on(p, wait);
-		goes_on(p, add_wait(p, merger, 'S', 1, WINDOW_MS, "main@indexer flush@indexer pthread_cond_wait@libc.so.6", takes_in));
-		if (has_timer)
-			add_wait(p, thread_of(p, 12, "indexer", 1), 'S', 10, 1000, "main@indexer nanosleep@libc.so.6",
-				 "__x64_sys_nanosleep@[kernel] do_nanosleep@[kernel]");
+		goes_on(p, add_wait(p, merger, 'S', 1, WINDOW_MS, cases[i].worker,
+				    strstr(cases[i].worker, "nanosleep") ? sleeps_in : takes_in));
+		if (cases[i].other)
+			add_wait(p, thread_of(p, 12, "indexer", 10), 'S', 10, 1000, cases[i].other,
+				 strstr(cases[i].other, "nanosleep") ? sleeps_in : takes_in);
+		if (cases[i].is_woken)
+			add_wait(p, thread_of(p, 13, "indexer", 10), 'S', 2, 4000, cases[i].worker, takes_in);
 		struct explanation *e = explanation_new(p, NULL);
 
+		g_test_message("%zu: %s", i, e->little ?: "a headline");
 		g_assert_nonnull(e->little);
-		g_assert_cmpint(strstr(e->little, "No thread of indexer is left to wake the others: one waits for a thread of its own to end in stop, "
-						  "one waits for a condition to be signalled in flush, all the time.") != NULL, ==, !has_timer);
+		if (cases[i].says)
+			g_assert_nonnull(strstr(e->little, cases[i].says));
+		else
+			g_assert_null(strstr(e->little, "all the time"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* Of locks without an owner: who waits for the one while others wait for another stands first where fewer do. */
+static void test_both_stuck(void)
+{
+	static const struct { const char *user; const char *lock; } cases[] = {
+		{ "main@app list@app.py Lock.acquire@python3 PyThread_acquire_lock_timed@python3 __new_sem_wait_slow64.constprop.0@libc.so.6", "1" },
+		{ "main@app list@app.py Lock.acquire@python3 PyThread_acquire_lock_timed@python3 __new_sem_wait_slow64.constprop.0@libc.so.6", "1" },
+		{ "main@app move@app.py Lock.acquire@python3 PyThread_acquire_lock_timed@python3 __new_sem_wait_slow64.constprop.0@libc.so.6", "2" },
+	};
+
+	for (int is_one = 0; is_one < 2; is_one++) {
+		struct profile *p = window_new();
+
+		p->info.has_wakers = true;
+		for (uint32_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+			uint32_t wait = add_wait(p, thread_of(p, 11 + i, "app", 10), 'S', 1, WINDOW_MS, cases[i].user, takes_in);
+			const struct object o = { .kind = LOCK_SEMAPHORE, .operation = "", .place = "", .name = is_one ? "1" : cases[i].lock };
+
+			g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+			goes_on(p, wait);
+		}
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+
+		g_test_message("%s; %s", first->sentence, first->evidence);
+		g_assert_nonnull(strstr(first->sentence, is_one ? "in list" : "in move"));
+		g_assert_cmpint(strstr(first->evidence, "meanwhile 2 threads wait for another one, in list") != NULL, ==, !is_one);
+		g_assert_nonnull(strstr(first->advice, is_one ? "whoever holds it is stuck" : "take the locks in one order"));
 		explanation_free(e);
 		profile_free(p);
 	}
@@ -216,6 +273,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/unended", test_unended);
 	g_test_add_func("/explain/meant", test_meant);
 	g_test_add_func("/explain/still", test_still);
+	g_test_add_func("/explain/both-stuck", test_both_stuck);
 	g_test_add_func("/explain/script", test_script);
 	g_test_add_func("/explain/unreceived", test_unreceived);
 	return g_test_run();
