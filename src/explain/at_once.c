@@ -94,42 +94,66 @@ static bool is_asker(const struct at_once *a)
 	       a->answers_cnt <= a->timers_cnt * EACH_MOST;
 }
 
-/* Its clients wait for answers as the recording ends, and it has asked nobody. */
-static bool keeps_clients(const struct findings *f, uint32_t pid)
+/* How many clients wait for answers as the recording ends, of one that has asked nobody. */
+static uint32_t clients_of(const struct findings *f, uint32_t pid)
 {
 	const char *there;
-	uint32_t made;
+	uint32_t made, clients = limit_owed_read(profile_find_limit(f->profile, LIMIT_OWED, pid, 0), &made, &there);
 
-	return limit_owed_read(profile_find_limit(f->profile, LIMIT_OWED, pid, 0), &made, &there) && !made;
+	return made ? 0 : clients;
+}
+
+bool at_once_holds_clients(const struct findings *f, uint32_t pid)
+{
+	g_autoptr(GHashTable) loops = clients_of(f, pid) ? loops_new(f) : NULL;
+	const struct loop *loop = loops ? g_hash_table_lookup(loops, GUINT_TO_POINTER(pid)) : NULL;
+
+	return loop && is_for_timers(f, loop) && !is_asker(&loop->a);
+}
+
+static const struct loop *most_of(const struct findings *f, GHashTable *loops, bool is_held, uint32_t *ret_pid)
+{
+	const struct loop *most = NULL;
+	GHashTableIter iter;
+	gpointer pid, value;
+
+	g_hash_table_iter_init(&iter, loops);
+	while (g_hash_table_iter_next(&iter, &pid, &value)) {
+		const struct loop *loop = value;
+		bool is_one = is_held ? !is_asker(&loop->a) && clients_of(f, GPOINTER_TO_UINT(pid)) : is_asker(&loop->a);
+
+		if (!is_one || !is_for_timers(f, loop) || (most && loop->a.timers_ns < most->a.timers_ns))
+			continue;
+		most = loop;
+		*ret_pid = GPOINTER_TO_UINT(pid);
+	}
+	return most;
+}
+
+bool at_once_append_held(GString *s, const struct findings *f)
+{
+	g_autoptr(GHashTable) loops = loops_new(f);
+	uint32_t pid = 0;
+
+	if (!most_of(f, loops, true, &pid))
+		return false;
+	sentence_begin_process(s, finding_process_name(f, pid) ?: "it", FINDING_NAME_COLUMNS);
+	g_string_append_printf(s, " waits for its own timers, and has asked nobody, while %s of its clients waited for answers as the recording "
+			       "ended. Else it holds them back itself, by a limit of their rate or a pause: its settings tell.",
+			       TEXT_COUNT(clients_of(f, pid)));
+	return true;
 }
 
 void at_once_append_most(GString *s, const struct findings *f)
 {
 	g_autoptr(GHashTable) loops = loops_new(f);
-	const struct loop *most = NULL;
-	GHashTableIter iter;
-	gpointer pid, value;
-	uint32_t of = 0;
+	uint32_t pid = 0;
+	const struct loop *most = most_of(f, loops, false, &pid);
 
-	g_hash_table_iter_init(&iter, loops);
-	while (g_hash_table_iter_next(&iter, &pid, &value)) {
-		const struct loop *loop = value;
-
-		if (!is_for_timers(f, loop) || (!is_asker(&loop->a) && !keeps_clients(f, GPOINTER_TO_UINT(pid))) ||
-		    (most && loop->a.timers_ns < most->a.timers_ns))
-			continue;
-		most = loop;
-		of = GPOINTER_TO_UINT(pid);
-	}
 	if (!most)
 		return;
 	g_string_append_c(s, ' ');
-	sentence_begin_process(s, finding_process_name(f, of) ?: "it", FINDING_NAME_COLUMNS);
-	if (!is_asker(&most->a)) {
-		g_string_append(s, " waits for its own timers, and has asked nobody. Clients that wait for events (a long poll) are meant to; else it "
-				   "holds them back itself, by a limit of their rate or a pause: its settings tell.");
-		return;
-	}
+	sentence_begin_process(s, finding_process_name(f, pid) ?: "it", FINDING_NAME_COLUMNS);
 	g_string_append(s, " waits in its event loop: ");
 	at_once_append(s, &most->a);
 	g_string_append(s, ". An interval may be meant; if these are time limits, or pauses between tries, questions are lost or refused: "

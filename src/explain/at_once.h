@@ -30,10 +30,14 @@ void at_once_append(GString *s, const struct at_once *a);
 	"Answers come at once, or not at all: what waits until it times out takes the time. Questions or answers are lost, or " \
 	"the peer leaves some out (nstat, its log); a shorter timeout bounds the wait."
 
-/*
- * Of the event loop that waits most for its timers, beside answers that come at once; or while its clients wait for its own
- * answers; or nothing.
- */
+/* Of the event loop that waits most for its timers, beside answers that come at once, or nothing. */
 void at_once_append_most(GString *s, const struct findings *f);
+/*
+ * Of the one that waits so while its clients wait for answers, and has asked nobody: a long poll, or it holds them back.
+ * False: there is none.
+ */
+bool at_once_append_held(GString *s, const struct findings *f);
+/* Is the process such a one? */
+bool at_once_holds_clients(const struct findings *f, uint32_t pid);
 
 #endif

@@ -17,7 +17,7 @@
 #define UNSEEN_MOST 2		/* waits of a finding */
 #define COMPUTES 9		/* times as much on CPU as in waits: a CPU profile tells more */
 #define NAME_COLUMNS 40
-#define RHYTHM_MIN 4	/* waits of a thread: fewer are no rhythm */
+#define RHYTHM_MIN 3	/* waits of a thread: fewer are no rhythm */
 #define MEANT_MAX 2
 
 /* What waits for others' work, which counts where that is, and of a class what may be meant; NULL: of all. */
@@ -204,17 +204,24 @@ static void append_rhythm(GString *s, const struct findings *f)
 	const struct profile *p = f->profile;
 	const struct wait *most = NULL;
 	uint32_t at = 0;
+	uint64_t count = 0, ns = 0;
 
 	EACH_ROW(i, const struct wait, w, p->waits) {
-		if ((reasons_idle(f->reasons, i) == IDLE_TIMER || is_listener(f, i)) &&
-		    (!f->selection || f->selection->waits[i]) && w->count >= RHYTHM_MIN &&
-		    w->blocked_ns > p->info.duration_ns / 2 && (!most || w->blocked_ns > most->blocked_ns)) {
-			most = w;
-			at = i;
-		}
+		if ((reasons_idle(f->reasons, i) != IDLE_TIMER && !is_listener(f, i)) ||
+		    (f->selection && !f->selection->waits[i]) || (most && w->blocked_ns <= most->blocked_ns))
+			continue;
+		most = w;
+		at = i;
+	}
+	EACH_ROW(i, const struct wait, w, p->waits) {	/* those that are open at an end of the window stand apart */
+		if (!most || w->thread != most->thread || w->user != most->user || w->kernel != most->kernel)
+			continue;
+		count += w->count;
+		ns += w->blocked_ns;
 	}
 	const bool is_pause = most && reasons_idle(f->reasons, at) == IDLE_TIMER;
-	if (!most || p->info.duration_ns < 1000000000 || !is_lone(p, most->thread, is_pause))
+	if (count < RHYTHM_MIN || ns <= p->info.duration_ns / 2 || p->info.duration_ns < 1000000000 ||
+	    !is_lone(p, most->thread, is_pause))
 		return;
 	const struct finding row = { .reason = reasons_of(f->reasons, at),
 				     .wait = at,
@@ -224,7 +231,7 @@ static void append_rhythm(GString *s, const struct findings *f)
 				     FINDING_OWN_ONLY };
 	g_string_append_c(s, ' ');
 	sentence_finding(s, f, &row);
-	g_string_append_printf(s, ", %.1f times a second: %s", (double)most->count * 1e9 / (double)p->info.duration_ns,
+	g_string_append_printf(s, ", %.1f times a second: %s", (double)count * 1e9 / (double)p->info.duration_ns,
 			       is_pause ? "a clock, or a pause that its work waits for. If it looks whether something has come, wait for that instead." :
 					  "it has asked for nothing meanwhile. If that is one answer, which comes in pieces, look at the peer.");
 }
@@ -255,19 +262,33 @@ static void append_meant(GString *s, const struct findings *f)
 	}
 }
 
+/* "Little to find, if its clients wait for events (a long poll): notify-hub waits for its own timers, .. Little else" */
+static bool append_held(GString *s, const struct findings *f, const char *little)
+{
+	const gsize begin = s->len;
+
+	g_string_append_printf(s, "%s, if its clients wait for events (a long poll): ", little);
+	if (at_once_append_held(s, f)) {
+		g_string_append(s, " Little else is found");
+		return true;
+	}
+	g_string_truncate(s, begin);
+	return false;
+}
+
 static char *say_idle(const struct findings *f, const struct task_findings *tasks, uint64_t observed_ns,
 		      bool has_unseen)
 {
-	const char *little = !has_unseen ? "Little to find: " :
-			     unseen_has_children(f->profile) ? "Little to find in these processes: " :
-							       "Little to find in threads: ";
+	const char *little = !has_unseen ? "Little to find" :
+			     unseen_has_children(f->profile) ? "Little to find in these processes" :
+							       "Little to find in threads";
 	GString *s = g_string_new(NULL);
 	const struct finding *clock = NULL;
 	uint64_t clocks_ns = 0, quick_ns = 0, others_ns = 0;
 	uint32_t failing = 0;
 
 	/* no all-clear while others wait, or what the program needs may be missing */
-	const bool is_owing = owed_append_most(s, f), fails = !is_owing && connects_append_most(s, f, &failing);
+	const bool is_owing = owed_append_most(s, f) || append_held(s, f, little), fails = !is_owing && connects_append_most(s, f, &failing);
 	const bool is_unsignalled = !is_owing && !fails && unsignalled_append_most(s, f, true);
 	const bool is_still = !s->len && !has_unseen && still_append(s, f, false);
 
@@ -276,13 +297,13 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	if (is_still)
 		g_string_append(s, " Else little is found");
 	if (!s->len && f->meant_ns) {
-		g_string_append_printf(s, "%.*s, if this is meant: ", (int)strlen(little) - 2, little);
+		g_string_append_printf(s, "%s, if this is meant: ", little);
 		append_meant(s, f);
 		if (f->idle_sum_ns <= (observed_ns - f->meant_ns) / 2)	/* nothing that would be rest */
 			return g_string_free(s, FALSE);
 		g_string_append(s, " Else ");
 	} else {
-		g_string_append(s, s->len ? ": " : little);
+		g_string_append_printf(s, "%s: ", s->len ? "" : little);
 	}
 	EACH_ROW(i, const struct finding, row, f->rows) {
 		clocks_ns += clocks_is_all(f, row) ? row->time_ns : 0;

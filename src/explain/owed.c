@@ -2,6 +2,7 @@
 #include "explain/limits.h"
 
 #include "base/net_table.h"
+#include "explain/at_once.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 
@@ -93,7 +94,7 @@ bool owed_append_most(GString *s, const struct findings *f)
 		uint32_t made, clients = limit_owed_read(l, &made, &there);
 
 		if (clients <= most_cnt || !selection_has_process(f->selection, f->profile, l->pid) ||
-		    (clients < QUEUE_TIMES * made && are_quick(f, l->pid, clients)))
+		    (clients < QUEUE_TIMES * made && are_quick(f, l->pid, clients)) || at_once_holds_clients(f, l->pid))
 			continue;
 		most_cnt = clients;
 		most_made = made;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/reason/idle.h"
 #include "base/order.h"
 #include "explain/findings.h"
 #include "explain/sentence.h"
@@ -481,6 +482,17 @@ static bool is_answered_at_once(const struct profile *p, const struct task_findi
 	return at_once_is(&a.at_once) && !a.at_once.serves && !serves(f, w);
 }
 
+#define WORK_NS 1000000000ULL	/* on average, as unended.c has it of threads */
+
+/* What a server has in memory it tells at once: it waits for a command that waits for work (BRPOP, SUBSCRIBE). */
+static bool is_for_work(const struct profile *p, const struct task_wait *w)
+{
+	const struct answers a = answers_of(p, w->pid);
+
+	return a.epoll && idle_is_memory_server(object_upstream(a.epoll)) && a.most_cnt == a.all_cnt &&
+	       a.most_ns / MAX(a.most_cnt, 1) >= WORK_NS && !profile_find_limit(p, LIMIT_OWED, w->pid, 0);
+}
+
 /* 0: it has nothing to do, or is told by the findings of threads. */
 static uint64_t rank_of(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
@@ -500,6 +512,8 @@ static uint64_t rank_of(const struct profile *p, const struct task_findings *f, 
 		return is_clear && w->tasks >= TASKS_MIN ? (uint64_t)((double)w->task_ns / w->tasks) / 2 : 0;
 	if (k == RUNNABLE)	/* fewer are those that were just woken */
 		return w->tasks < TASKS_MIN ? 0 : w->task_ns / RUNNABLE_WEIGHT;
+	if (k == NETWORK && !w->answers_request && is_for_work(p, w))
+		return 0;
 	/* a handler may well wait in a select for what happens next, but for the rest only while it owes an answer */
 	if (!waits_for_work(k) || (w->answers_request && k != SELECT))
 		return w->task_ns;

@@ -67,6 +67,9 @@ static const struct ending {
 	{ "python-queue-join", true,
 	  "The queue was not worked off while this was recorded: who waits for its end, as before a shutdown, is meant to. Else see what "
 	  "those wait for who should take from it, and whether they call task_done(): `offcpu report --full`." },
+	{ "terminal", true,
+	  "Nobody typed while this was recorded: a prompt, or a shell, waits so, which is meant. Of a program that should go on by itself see "
+	  "what it asks: let it read from /dev/null, or tell it not to ask." },
 	{ "message-queue", false,
 	  "Nobody took from it, or sent into it, while this was recorded. One of System V may be full of messages of a type that "
 	  "nobody takes: `ipcs -q` lists them, `ipcs -q -i ID` tells who sent and received last." },

@@ -498,18 +498,23 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 	return depth < facts->busy_depth ? IDLE_POOL : IDLE_NOT;
 }
 
-/* What such a server has in memory it tells at once: an answer that takes long is of a command that waits for work (BRPOP). */
-static bool is_for_work(const struct finder *f, uint32_t i)
+bool idle_is_memory_server(const char *who)
 {
 	static const char *const servers[] = { "(redis-server)", "(valkey-server)", "(keydb-server)", "(beanstalkd)" };
-	const struct wait *w = profile_wait(f->p, i);
-	const struct ended *e = ended_sum(&f->ended[i]) ? &f->ended[i] : &f->of_object[w->object];
-	const char *who = profile_upstream(f->p, w);
-	bool is_memory = false;
 
 	for (size_t k = 0; who && k < G_N_ELEMENTS(servers); k++)
-		is_memory = is_memory || g_str_has_suffix(who, servers[k]);
-	return is_memory && e->cnt > e->timer_cnt && e->upstream_ns / (e->cnt - e->timer_cnt) >= WORK_NS &&
+		if (g_str_has_suffix(who, servers[k]))
+			return true;
+	return false;
+}
+
+/* An answer that takes long is of a command that waits for work (BRPOP). */
+static bool is_for_work(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const struct ended *e = ended_sum(&f->ended[i]) ? &f->ended[i] : &f->of_object[w->object];
+
+	return idle_is_memory_server(profile_upstream(f->p, w)) && e->cnt > e->timer_cnt && e->upstream_ns / (e->cnt - e->timer_cnt) >= WORK_NS &&
 	       !profile_find_limit(f->p, LIMIT_OWED, profile_thread(f->p, w->thread)->pid, 0);
 }
 

@@ -15,6 +15,9 @@
 void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule,
 	       const struct rule *const *loop, uint8_t *reason, uint8_t *ret_idle);
 
+/* "127.0.0.1:6379 (redis-server)": it has all in memory, and tells it at once. */
+bool idle_is_memory_server(const char *who);
+
 /*
  * Workers that clients take up: each waits on a connection whose client is slow or asks for nothing, while other
  * connections wait to be accepted.  Makes such waits IDLE_NOT and network.receive, in arrays of one a wait.

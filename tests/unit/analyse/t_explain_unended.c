@@ -20,6 +20,8 @@ static void test_unended(void)
 		  "__x64_sys_futex@[kernel] futex_wait@[kernel]", "waits for the result of a task in await", "No result came", true },
 		{ "main@app meet@app pthread_barrier_wait@libc.so.6", "__x64_sys_futex@[kernel] futex_wait@[kernel]",
 		  "waits for the other threads at a barrier in meet", "Nobody else came", true },
+		{ "main@app ask@app read@libc.so.6", "__x64_sys_read@[kernel] n_tty_read@[kernel]", "waits for a terminal in ask", "Nobody typed",
+		  true },
 		{ "main@app push@app open@libc.so.6", "__x64_sys_openat@[kernel] fifo_open@[kernel] wait_for_partner@[kernel]",
 		  "waits for somebody to open the other end of a named pipe in push", "No program has the other end open", false },
 		{ "PostgresMain@postgres pg_advisory_lock_int8@postgres ProcSleep@postgres WaitLatch@postgres epoll_wait@libc.so.6",
