@@ -333,6 +333,8 @@ static enum kind kind_of(const struct task_wait *w)
 		return GROUP;
 	if (has(w->lock, "sync.(*Cond)") || has(w->reason, "sync.Cond"))
 		return CONDITION;
+	if (g_str_has_prefix(w->call, "net/http.(*Server)."))	/* Shutdown() waits for requests that are under way */
+		return GROUP;
 	if (has(w->reason, "sleep"))
 		return SLEEP;
 	if (task_is_pool_call(w->call))
