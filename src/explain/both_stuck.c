@@ -32,6 +32,42 @@ static bool is_of_other_lock(const struct finding *row, const struct finding *ot
 	return other->stuck_lock && other->stuck_lock != row->stuck_lock && other->process == row->process;
 }
 
+/* For room, an answer or a device it waits all through the window. */
+static bool is_stuck_elsewhere(const struct findings *f, const struct finding *row, const struct finding *lock)
+{
+	switch (reason_family(row->reason)) {
+	case FAMILY_NETWORK:
+	case FAMILY_DISK:
+	case FAMILY_PIPE:
+	case FAMILY_TERMINAL:
+	case FAMILY_DEVICE:
+	case FAMILY_DECISION: break;
+	default: return false;
+	}
+	return row->process == lock->process && row->pid == lock->pid && row->threads_cnt == 1 && !row->busy &&
+	       row->max_ns / STUCK_PERMILLE >= f->profile->info.duration_ns / 1000;
+}
+
+/* A lock that nobody lets go of, beside one thread that waits all the time, too: that is likely to have it, and leads. */
+static void find_likely_holder(struct findings *f, struct finding *lock)
+{
+	struct finding *holder = NULL;
+
+	EACH_ROW(i, struct finding, row, f->rows) {
+		if (!is_stuck_elsewhere(f, row, lock))
+			continue;
+		if (holder)
+			return;
+		holder = row;
+	}
+	if (!holder)
+		return;
+	lock->meanwhile = holder->id;
+	lock->is_told_with = lock->is_behind = true;
+	lock->stuck_weight = 0;
+	holder->leads_ns += lock->time_ns;
+}
+
 void both_stuck_find(struct findings *f, const uint32_t *locks)
 {
 	EACH_ROW(i, struct finding, row, f->rows)
@@ -49,6 +85,8 @@ void both_stuck_find(struct findings *f, const uint32_t *locks)
 		}
 		row->is_both_stuck = has_other;
 		row->leads_others = has_other && is_least;
+		if (row->stuck_lock && !has_other)
+			find_likely_holder(f, row);
 	}
 }
 

@@ -197,6 +197,38 @@ static void test_both_stuck(void)
 	}
 }
 
+/* The one thread that waits all the time for something else is likely to have the lock that nobody lets go of; of two nobody is. */
+static void test_likely_holder(void)
+{
+	static const char sends[] = "main@app log@app.py send@libc.so.6",
+			  sends_in[] = "__x64_sys_sendto@[kernel] unix_dgram_sendmsg@[kernel] unix_wait_for_peer@[kernel]";
+	const struct object lock = { .kind = LOCK_SEMAPHORE, .operation = "", .place = "", .name = "1" };
+
+	for (uint32_t senders = 1; senders <= 2; senders++) {
+		struct profile *p = window_new();
+
+		p->info.has_wakers = true;
+		for (uint32_t i = 0; i < 3; i++) {
+			uint32_t wait = add_wait(p, thread_of(p, 11 + i, "app", 10), 'S', 1, WINDOW_MS,
+						 "main@app book@app.py Lock.acquire@python3 PyThread_acquire_lock_timed@python3 "
+						 "__new_sem_wait_slow64.constprop.0@libc.so.6", takes_in);
+
+			g_array_index(p->waits, struct wait, wait).object = profile_object(p, &lock) + 1;
+			goes_on(p, wait);
+		}
+		for (uint32_t i = 0; i < senders; i++)
+			goes_on(p, add_wait(p, thread_of(p, 20 + i, "app", 10), 'S', 1, WINDOW_MS, sends, sends_in));
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *behind = headline_with(e, "in book"), *first = &g_array_index(e->headlines, struct headline, 0);
+
+		g_test_message("%s; %s", first->sentence, behind->evidence);
+		g_assert_cmpint(first == behind, ==, senders == 2);
+		g_assert_cmpint(strstr(behind->advice, "That other thread is likely to have it") != NULL, ==, senders == 1);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* A script's pauses are a clock, also where a shell starts `sleep`, unless they are a command's or somebody has started it. */
 static void test_script(void)
 {
@@ -276,6 +308,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/meant", test_meant);
 	g_test_add_func("/explain/still", test_still);
 	g_test_add_func("/explain/both-stuck", test_both_stuck);
+	g_test_add_func("/explain/likely-holder", test_likely_holder);
 	g_test_add_func("/explain/script", test_script);
 	g_test_add_func("/explain/unreceived", test_unreceived);
 	return g_test_run();
