@@ -656,7 +656,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice_of_workers(f, row);
 	if (advice_of_peers(f, row))
 		return advice_of_peers(f, row);
-	if (row->is_poll_loop && (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
+	if (row->is_poll_loop && !is_of_rule(f, row) &&
+	    (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
 		return "A timer ends most of these waits: let who changes the state signal it, and wait without a timeout.";
 	if (nagle_has_delayed_acks(f, row))
 		return NAGLE_ADVICE;
@@ -666,7 +667,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice_at_once(f, row);
 	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
 		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
-	if (advice_of_timeouts(f, row))
+	if (advice_of_timeouts(f, row) && !is_of_rule(f, row))
 		return advice_of_timeouts(f, row);
 	if (is_many_small(f, row))
 		return "Each answer comes soon, and the next question at once: ask for many at a time (a join, one query for a list, a "
