@@ -16,6 +16,8 @@
 #define WAITING_PART 10		/* of the window: less is what a tenth of a thread waits on average */
 #define UNSEEN_MOST 2		/* waits of a finding */
 #define COMPUTES 9		/* times as much on CPU as in waits: a CPU profile tells more */
+#define SHARES_PART 10		/* of its time: who runs for less does not compute */
+#define NOTHING_ELSE_PART 10	/* the same: less is nothing beside that */
 #define NAME_COLUMNS 40
 #define RHYTHM_MIN 3	/* waits of a thread: fewer are no rhythm */
 #define MEANT_MAX 2
@@ -107,6 +109,46 @@ static bool is_little(const struct findings *f)
 		sum_ns += is_of_work || is_others_load(f, row) ? 0 : row->time_ns - row->beside_clock_ns;
 	}
 	return sum_ns < f->profile->info.duration_ns / WAITING_PART;
+}
+
+/*
+ * The run queue of a program that has nothing else to wait for, nor to keep it from a CPU, and no more threads at a time than
+ * there are CPUs; NULL: there is none.
+ */
+static const struct finding *shares_cpus(const struct findings *f, const struct finding_class *c)
+{
+	const struct profile_info *info = &f->profile->info;
+	const struct finding *queue = NULL;
+	uint64_t others_ns = 0;
+
+	if (!info->filters || !*info->filters || info->has_blame || info->scheduler)
+		return NULL;
+	EACH_ROW(i, const struct finding, row, f->rows) {
+		bool is_queue = row->reason == REASON_CPU_QUEUE && !row->is_yield && !row->busy && row->process == c->process;
+
+		if (!is_queue && is_certain(row))
+			return NULL;
+		others_ns += is_queue || row->is_told_elsewhere ? 0 : row->time_ns;
+		queue = is_queue ? row : queue;
+	}
+	return queue && c->observed_ns <= info->duration_ns * info->cpus && !finding_has_limit(queue) && !queue->is_kept_off && !queue->bursts.cnt &&
+			       c->on_cpu_ns >= c->observed_ns / SHARES_PART && others_ns < c->observed_ns / NOTHING_ELSE_PART &&
+			       c->on_cpu_ns + queue->time_ns >= c->observed_ns - c->observed_ns / NOTHING_ELSE_PART ?
+		       queue : NULL;
+}
+
+/* "gzip computes, and shares the CPUs with others: it ran for 21% of its time, and waited for a CPU for 9.00 s, p99 33.4 ms." */
+static char *say_shares(const struct findings *f, const struct finding_class *c, const struct finding *queue)
+{
+	GString *s = g_string_new(NULL);
+
+	text_safe_cut(s, c->process, NAME_COLUMNS);
+	g_string_append_printf(s, " computes, and shares the CPUs with others: it ran for %.0f%% of its time, and waited for a CPU for %s (p99 %s).",
+			       text_percent(c->on_cpu_ns, c->observed_ns), TEXT_NS(queue->time_ns),
+			       TEXT_NS(wait_percentile_ns(queue->hist, 0.99, queue->durations_ns, queue->time_ns)));
+	g_string_append(s, " A job that has time may go on so. Else see who they are (record -a --runq-blame). A CPU profile tells what it "
+			   "computes.");
+	return g_string_free(s, FALSE);
 }
 
 /* "xz computes: 97% of its workers' time is on CPU; a CPU profile tells more." */
@@ -356,12 +398,16 @@ char *little_new(const struct findings *f, const struct task_findings *tasks, bo
 	/* of the stacks that were asked for nothing is too little to be told */
 	if (f->selection && f->selection->by_stack)
 		return NULL;
-	if (info->imported || info->looks.rounds || !info->duration_ns || tasks->cnt || !f->rows->len ||
-	    f->has_kernel_only || !is_little(f))
+	if (info->imported || info->looks.rounds || !info->duration_ns || tasks->cnt || !f->rows->len || f->has_kernel_only)
 		return NULL;
 	EACH_ROW(i, const struct finding_class, c, f->classes) {
 		observed_ns += c->observed_ns;
 		most = !most || c->on_cpu_ns > most->on_cpu_ns ? c : most;
+	}
+	if (!is_little(f)) {
+		const struct finding *queue = most ? shares_cpus(f, most) : NULL;
+
+		return queue ? say_shares(f, most, queue) : NULL;
 	}
 	if (most && computes(f, most) &&
 	    most->on_cpu_ns >

@@ -10,9 +10,6 @@
 #include "explain/findings_part.h"
 #include "profile/profile.h"
 
-#define ALONE_PART 4		/* of its time: who runs for less does not compute */
-#define NOTHING_ELSE_PART 10	/* the same: less is nothing beside that */
-
 #define OF_QUEUE                                                                                                  \
 	"A command that waits for work (BRPOP, XREAD, SUBSCRIBE, reserve) is no problem on a connection of its own; others on "  \
 	"that one wait behind it. Else see what that server runs: "
@@ -203,16 +200,6 @@ bool sentence_is_ended_by_kill(const struct findings *f, const struct finding *r
 }
 
 /* Threads also wait for a CPU while others are free: where they last ran, or may run.  Only full CPUs are too few. */
-/* One thread that has nothing else to wait for. */
-static bool computes_alone(const struct findings *f, const struct finding *row)
-{
-	EACH_ROW(i, const struct finding_class, c, f->classes)
-		if (c->process == row->process)
-			return row->threads_cnt == 1 && c->on_cpu_ns >= c->observed_ns / ALONE_PART &&
-			       c->on_cpu_ns + row->time_ns >= c->observed_ns - c->observed_ns / NOTHING_ELSE_PART;
-	return false;
-}
-
 static const char *advice_of_queue(const struct findings *f, const struct finding *row)
 {
 	const struct profile_info *info = &f->profile->info;
@@ -233,9 +220,6 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 	if (!info->imported && !(info->filters && *info->filters))
 		return "CPUs were free meanwhile, so more of them would not help: see who wakes many threads at once "
 		       "(record --wakers), and which CPUs they may use.";
-	if (computes_alone(f, row) && !info->has_blame && info->filters && *info->filters)
-		return "It computes, and so do others, with whom it shares the CPUs: a batch job that has time may go on so. Else see who they are "
-		       "(record -a --runq-blame), and start it when they do not run.";
 	if (ran_little(f->profile))
 		return info->has_blame ? "Its own threads ran little, so others held the CPUs." :
 					 "Its own threads ran little, so others held the CPUs: see who (record -a --runq-blame).";

@@ -197,6 +197,39 @@ static void test_both_stuck(void)
 	}
 }
 
+/* Who has nothing to wait for but a CPU that others have, with no more threads than CPUs, computes; beside others' waits it is a finding. */
+static void test_shares_cpus(void)
+{
+	static const struct { uint32_t threads; uint64_t queue_ms, on_cpu_ms; bool reads, is_told; } cases[] = {
+		{ 1, 6000, 4000, false, true },	 { 2, 6000, 4000, false, true },   { 3, 6000, 4000, false, false },
+		{ 1, 6000, 4000, true, false },	 { 1, 9700, 300, false, false },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+
+		p->info.filters = profile_string(p, "process app");
+		p->info.cpus = 2;
+		for (uint32_t k = 0; k < cases[i].threads; k++) {
+			uint32_t thread = thread_of(p, 11 + k, "app", cases[i].on_cpu_ms);
+			const struct wait w = { .thread = thread, .state = 'R', .count = 600, .preempted_ns = cases[i].queue_ms * MS,
+						.max_ns = 20 * MS, .user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, "main@app sum@app") };
+
+			profile_add_wait(p, &w);
+		}
+		if (cases[i].reads)
+			add_wait(p, thread_of(p, 31, "app", 10), 'D', 100, 90, "main@app load@app read@libc.so.6",
+				 "__x64_sys_read@[kernel] io_schedule@[kernel]");
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%zu: %s", i, e->little ?: "a headline");
+		g_assert_cmpint(e->little && strstr(e->little, "app computes, and shares the CPUs with others: it ran for 40% of its time"),
+				==, cases[i].is_told);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* The one thread that waits all the time for something else is likely to have the lock that nobody lets go of; of two nobody is. */
 static void test_likely_holder(void)
 {
@@ -309,6 +342,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/still", test_still);
 	g_test_add_func("/explain/both-stuck", test_both_stuck);
 	g_test_add_func("/explain/likely-holder", test_likely_holder);
+	g_test_add_func("/explain/shares-cpus", test_shares_cpus);
 	g_test_add_func("/explain/script", test_script);
 	g_test_add_func("/explain/unreceived", test_unreceived);
 	return g_test_run();
