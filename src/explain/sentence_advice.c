@@ -182,6 +182,14 @@ static bool is_of_rule(const struct findings *f, const struct finding *row)
 	return rule && rule->advice;
 }
 
+/* It looks again and again whether there is room. */
+static bool is_of_full_queue(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && g_str_has_suffix(rule->name, "queue-full");
+}
+
 /* The rule of what it waits for is about the very program whose loop it holds up. */
 static bool knows_loop(const struct findings *f, const struct finding *row)
 {
@@ -640,7 +648,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice_of_workers(f, row);
 	if (advice_of_peers(f, row))
 		return advice_of_peers(f, row);
-	if (row->is_poll_loop && !is_of_rule(f, row) &&
+	if (row->is_poll_loop && !is_of_full_queue(f, row) &&
 	    (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
 		return "A timer ends most of these waits: let who changes the state signal it, and wait without a timeout.";
 	if (nagle_has_delayed_acks(f, row))

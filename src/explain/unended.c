@@ -11,6 +11,9 @@
 #define LONG_POLL_ADVICE \
 	"It comes each time after the same seconds: of a consumer that asks for work with a time limit (a long poll) that is meant. Else " \
 	"the peer pauses, or gives up, after that time: look at it."
+#define LEADER_ADVICE \
+	"No answer came while this was recorded. A standby that waits for an advisory lock is meant to; else see what its session waits " \
+	"for: wait_event in pg_stat_activity, pg_blocking_pids(). One that is idle in transaction holds its locks."
 #define WAITS_PART 10		/* of the window: who does something else for longer may be late */
 #define READER_ADVICE \
 	"It takes what comes at once: of who reads a log, or what somebody does now and then, that is meant. If it should come sooner " \
@@ -219,6 +222,15 @@ static bool is_fed(const struct findings *f, const struct finding *row)
 	return true;
 }
 
+/* A program of one thread, which waits for nothing but one answer of a database: a lock there may be what it is to lead by. */
+static bool may_be_led_by_lock(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+
+	return row->reason == REASON_NETWORK_RECEIVE && row->count == 1 && o && g_str_has_suffix(o->name, "(postgres)") &&
+	       deadlock_is_alone(f->profile, finding_pid(f, row)) && !row->limit.limit && !is_asked(f, row);
+}
+
 /* Others that are told wait for those who wait here. */
 static bool is_waited_for(const struct findings *f, const struct finding *row)
 {
@@ -249,6 +261,9 @@ void unended_find(struct findings *f)
 			row->may_be_meant = may_be_meant(f, row, ending);
 			row->unended = row->may_be_meant || row->reason != REASON_CHILD_EXIT ? ending->advice : NULL;
 		}
+		/* one statement that waits for another's locks looks the same, and is more frequent */
+		if (!ends[row->id].has_ended && row->max_ns >= f->profile->info.duration_ns / 10 * 9 && may_be_led_by_lock(f, row))
+			row->unended = LEADER_ADVICE;
 		row->may_be_meant = row->may_be_meant && !is_waited_for(f, row);
 		f->meant_ns += row->may_be_meant ? row->time_ns : 0;
 	}

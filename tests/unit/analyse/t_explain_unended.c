@@ -116,6 +116,28 @@ static void test_meant(void)
 	}
 }
 
+/* A standby of PostgreSQL's clients waits for one answer alone; a program that does something else beside is none. */
+static void test_standby(void)
+{
+	static const struct object there = { .kind = OBJECT_SOCKET, .operation = "", .place = "tcp", .name = "127.0.0.1:5432 (postgres)", .pid = 77 };
+
+	for (int has_other = 0; has_other < 2; has_other++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 10, "app", 10), 'S', 1, WINDOW_MS, receives, receives_in);
+
+		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &there) + 1;
+		goes_on(p, wait);
+		if (has_other)
+			add_wait(p, thread_of(p, 12, "app", 10), 'D', 100, 40, "main@app save@app fsync@libc.so.6",
+				 "__x64_sys_fsync@[kernel] jbd2_log_wait_commit@[kernel]");
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpint(strstr(headline_with(e, "in next_job")->advice, "A standby that waits for an advisory lock") != NULL, ==, !has_other);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /*
  * Of threads that sleep until another one of them wakes them none is left; where a timer wakes one, those are told that are
  * neither the main thread nor wait for an end, and for whose place nobody was woken.
@@ -339,6 +361,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/unended", test_unended);
 	g_test_add_func("/explain/meant", test_meant);
+	g_test_add_func("/explain/standby", test_standby);
 	g_test_add_func("/explain/still", test_still);
 	g_test_add_func("/explain/both-stuck", test_both_stuck);
 	g_test_add_func("/explain/likely-holder", test_likely_holder);
