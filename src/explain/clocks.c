@@ -6,7 +6,7 @@
 #define OTHER_SHARE 20	/* of its sleep: so much a clock may wait for beside it, but for an interpreter's lock */
 #define OTHER_TURNS 2	/* who waits for others in more than every second turn serves them, unless it asks them itself */
 #define LOOKS_PER_S 2	/* of a script: one that looks more often waits for something */
-#define ON_CPU_SHARE 20	/* of its time */
+#define ON_CPU_SHARE 10	/* of its time */
 
 struct clock {
 	uint64_t sleep_ns, other_ns, count, other_cnt, work_cnt;

@@ -318,6 +318,29 @@ static bool append_held(GString *s, const struct findings *f, const char *little
 	return false;
 }
 
+/* What waits are told as rest beside what is idle. */
+struct rest {
+	const struct finding *clock;	/* the longest; NULL: there is none */
+	uint64_t clocks_ns, quick_ns, all_ns;
+};
+
+static struct rest rest_of(const struct findings *f)
+{
+	struct rest r = { 0 };
+
+	EACH_ROW(i, const struct finding, row, f->rows) {
+		const bool is_clock = clocks_is_all(f, row), is_quick = owed_is_quick(f, row);
+
+		r.clocks_ns += is_clock ? row->time_ns : 0;
+		r.quick_ns += is_quick ? row->time_ns : 0;
+		r.all_ns += (is_clock ? row->time_ns : 0) + (is_quick ? row->time_ns : 0) +
+			    (row->is_told_elsewhere && !is_clock ? row->time_ns : 0);
+		if (is_clock && !row->is_shells_sleep && (!r.clock || row->time_ns > r.clock->time_ns))
+			r.clock = row;
+	}
+	return r;
+}
+
 static char *say_idle(const struct findings *f, const struct task_findings *tasks, uint64_t observed_ns,
 		      bool has_unseen)
 {
@@ -325,8 +348,7 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 			     unseen_has_children(f->profile) ? "Little to find in these processes" :
 							       "Little to find in threads";
 	GString *s = g_string_new(NULL);
-	const struct finding *clock = NULL;
-	uint64_t clocks_ns = 0, quick_ns = 0, others_ns = 0;
+	const struct rest rest = rest_of(f);
 	uint32_t failing = 0;
 
 	/* no all-clear while others wait, or what the program needs may be missing */
@@ -341,26 +363,18 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	if (!s->len && f->meant_ns) {
 		g_string_append_printf(s, "%s, if this is meant: ", little);
 		append_meant(s, f);
-		if (f->idle_sum_ns <= (observed_ns - f->meant_ns) / 2)	/* nothing that would be rest */
+		if (f->idle_sum_ns + rest.clocks_ns <= (observed_ns - f->meant_ns) / 2)	/* nothing that would be rest */
 			return g_string_free(s, FALSE);
 		g_string_append(s, " Else ");
 	} else {
 		g_string_append_printf(s, "%s: ", s->len ? "" : little);
 	}
-	EACH_ROW(i, const struct finding, row, f->rows) {
-		clocks_ns += clocks_is_all(f, row) ? row->time_ns : 0;
-		quick_ns += owed_is_quick(f, row) ? row->time_ns : 0;
-		others_ns += row->is_told_elsewhere && !clocks_is_all(f, row) ? row->time_ns : 0;
-		clock = clocks_is_all(f, row) && !row->is_shells_sleep && (!clock || row->time_ns > clock->time_ns)
-				? row
-				: clock;
-	}
 	g_string_append_printf(s, "%.1f%% of the threads' time is idle%s%s",
-			       text_percent(f->idle_sum_ns + clocks_ns + quick_ns + others_ns, observed_ns - f->meant_ns), clock ? " or a clock's" : "",
-			       quick_ns ? " or for answers that come soon" : "");
-	append_waits(s, f, clocks_ns + quick_ns + others_ns);
-	if (clock && !is_unsignalled)
-		append_clock(s, f, clock);
+			       text_percent(f->idle_sum_ns + rest.all_ns, observed_ns - f->meant_ns), rest.clock ? " or a clock's" : "",
+			       rest.quick_ns ? " or for answers that come soon" : "");
+	append_waits(s, f, rest.all_ns);
+	if (rest.clock && !is_unsignalled)
+		append_clock(s, f, rest.clock);
 	else if (!is_owing && !fails)
 		append_rhythm(s, f);
 	if (fails)
