@@ -48,6 +48,9 @@ static const struct ending {
 	{ "*future", true,
 	  "No result came while this was recorded. Who waits for an event in the program's life, as a change or its end, is meant to; "
 	  "else whoever should bring it waits itself, or has left without: `offcpu report --full`." },
+	{ "channel-send", false,
+	  "Nobody took anything from it while this was recorded: whoever should has ended, or waits itself. If that is for room in a channel "
+	  "that this thread is to empty, neither goes on, a deadlock: `offcpu report --full`." },
 	{ "*queue-full", false,
 	  "Nobody took anything from it while this was recorded: whoever should has ended, or waits itself: `offcpu report --full`." },
 	{ "memory-server*", true,

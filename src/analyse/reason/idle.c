@@ -84,6 +84,7 @@ struct finder {
 	struct ended *of_place; /* of each user node: of all threads that wait there */
 	GHashTable *waited_for; /* pids of children for whose end others wait */
 	bool has_several; /* processes of one kind: see has_several() */
+	const char *ranks; /* the program whose processes wait for each other (MPI); NULL: there is none */
 	bool is_whole; /* the machine */
 	bool is_command; /* all processes are of one that was started for the recording */
 	uint64_t first_start_ns; /* of the process that began first */
@@ -652,6 +653,14 @@ static bool grows(const struct wait *w)
 	return slots >= GROWING_SLOTS;
 }
 
+static const char *ranks_of(const struct profile *p, const struct rule *const *rule)
+{
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (rule[i] && strcmp(rule[i]->name, RULE_IN_MPI) == 0)
+			return profile_thread(p, profile_wait(p, i)->thread)->process;
+	return NULL;
+}
+
 static enum idle_kind timer(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
@@ -659,6 +668,9 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 
 	if (rule_is_shell_sleep(f->rule[i]))
 		return per_second(f, w) < LOOKS_PER_S_POLL ? IDLE_TIMER : IDLE_NOT;
+	if (f->ranks && is_main(profile_thread(f->p, w->thread)) &&
+	    strcmp(profile_thread(f->p, w->thread)->process, f->ranks) == 0)
+		return IDLE_NOT;
 	if (facts->parks || !is_whole_stack(f, w) || is_for_one_task(f, profile_thread(f->p, w->thread)) ||
 	    is_retry(f, i))
 		return IDLE_NOT;
@@ -850,6 +862,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		.roles = roles_new(p, pl),
 		.waited_for = waited_for_new(p, reason),
 		.has_several = has_several(p),
+		.ranks = ranks_of(p, rule),
 		.is_whole = !p->info.filters || !*p->info.filters,
 		.is_command = profile_is_of_command(p),
 		.first_start_ns = first_start_ns(p),

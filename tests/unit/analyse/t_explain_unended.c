@@ -22,6 +22,8 @@ static void test_unended(void)
 		  "waits for the other threads at a barrier in meet", "Nobody else came", true },
 		{ "main@app ask@app read@libc.so.6", "__x64_sys_read@[kernel] n_tty_read@[kernel]", "waits for a terminal in ask", "Nobody typed",
 		  true },
+		{ "main@app put@app std::sync::mpmc::array::Channel<T>::send@app syscall@libc.so.6", "__x64_sys_futex@[kernel] futex_wait@[kernel]",
+		  "waits for room in a full channel in put", "Nobody took anything from it", false },
 		{ "main@app push@app open@libc.so.6", "__x64_sys_openat@[kernel] fifo_open@[kernel] wait_for_partner@[kernel]",
 		  "waits for somebody to open the other end of a named pipe in push", "No program has the other end open", false },
 		{ "PostgresMain@postgres pg_advisory_lock_int8@postgres ProcSleep@postgres WaitLatch@postgres epoll_wait@libc.so.6",
@@ -252,6 +254,43 @@ static void test_shares_cpus(void)
 	}
 }
 
+static bool has_headline(const struct explanation *e, const char *what)
+{
+	bool has = false;
+
+	for (guint i = 0; i < e->headlines->len; i++) {
+		g_test_message("%s", g_array_index(e->headlines, struct headline, i).sentence);
+		has = has || strstr(g_array_index(e->headlines, struct headline, i).sentence, what);
+	}
+	return has;
+}
+
+/* A rank that sleeps while others of its job wait for it is no clock, and these look for it again and again (MPI). */
+static void test_ranks(void)
+{
+	for (int is_job = 0; is_job < 2; is_job++) {
+		struct profile *p = window_new();
+		const struct wait yields = { .thread = thread_of(p, 20, "ocean", 3000), .state = 'R', .count = 90000, .preempted_ns = 7000 * MS,
+					     .max_ns = 20 * MS,
+					     .user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, is_job ?
+								   "main@ocean step@ocean PMPI_Allreduce@libmpi.so.40 sched_yield@libc.so.6" :
+								   "main@ocean step@ocean sched_yield@libc.so.6"),
+					     .kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "__x64_sys_sched_yield@[kernel]") };
+
+		g_array_index(p->threads, struct thread, yields.thread).pid = 20;
+		uint32_t sleeper = thread_of(p, 10, "ocean", 100);
+
+		profile_add_wait(p, &yields);
+		add_wait(p, sleeper, 'S', 90, 100, "main@ocean read_slab@ocean usleep@libc.so.6", sleeps_in);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpint(has_headline(e, "waits for other ranks of its job (MPI), and yields its CPU meanwhile, in step"), ==, is_job);
+		g_assert_cmpint(has_headline(e, "sleeps until a timer in read_slab"), ==, is_job);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* The one thread that waits all the time for something else is likely to have the lock that nobody lets go of; of two nobody is. */
 static void test_likely_holder(void)
 {
@@ -366,6 +405,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/both-stuck", test_both_stuck);
 	g_test_add_func("/explain/likely-holder", test_likely_holder);
 	g_test_add_func("/explain/shares-cpus", test_shares_cpus);
+	g_test_add_func("/explain/ranks", test_ranks);
 	g_test_add_func("/explain/script", test_script);
 	g_test_add_func("/explain/unreceived", test_unreceived);
 	return g_test_run();
