@@ -47,5 +47,7 @@ void sole_waker_append_most(GString *s, const struct findings *f);
  * some, " Only timers wake other threads of ..".  False: it is not so.
  */
 bool still_append(GString *text, const struct findings *f, bool beside_clock);
+/* " reconciler waits for a thread of its own to end in shutdown, and one sleeps in poll_bank all the time: .."; false: not so */
+bool still_append_join(GString *text, const struct findings *f);
 
 #endif

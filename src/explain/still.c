@@ -198,6 +198,54 @@ static void find_stands(struct still *s)
 	}
 }
 
+/* Its end others wait for, or it sleeps, all through the window and without a break: the first such wait; UINT32_MAX: none. */
+static uint32_t all_along_of(const struct findings *f, uint32_t pid, enum reason reason)
+{
+	const struct profile *p = f->profile;
+
+	for (uint32_t i = 0; i < p->waits->len; i++) {
+		const struct rule *rule = reasons_rule(f->reasons, i);
+		const struct wait *w = profile_wait(p, i);
+
+		if (rule && rule->reason == reason && is_all_along(w) && (!pid || profile_thread(p, w->thread)->pid == pid) &&
+		    (reason == REASON_SLEEP || g_str_has_prefix(rule->name, "join")))
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+/* The program's outermost function waits itself: nothing tells that it was told to stop. */
+static bool is_in_main(const struct findings *f, uint32_t wait)
+{
+	static const char *const mains[] = { "main", "<module>", NULL };
+	const int64_t frame = finding_frame(f, wait);
+	const char *name = frame < 0 ? NULL : profile_get_frame(f->profile, (uint32_t)frame)->name;
+
+	return !name || g_strv_contains(mains, name);
+}
+
+bool still_append_join(GString *text, const struct findings *f)
+{
+	const struct profile *p = f->profile;
+	const uint32_t join = all_along_of(f, 0, REASON_CHILD_EXIT);
+
+	if (join == UINT32_MAX || !p->info.filters || !*p->info.filters)
+		return false;
+	const struct thread *t = profile_thread(p, profile_wait(p, join)->thread);
+	const uint32_t sleep = all_along_of(f, t->pid, REASON_SLEEP);
+
+	if (t->pid != t->tid || sleep == UINT32_MAX || is_in_main(f, join))
+		return false;
+	g_string_append_c(text, ' ');
+	text_safe_cut(text, t->process, FINDING_NAME_COLUMNS);
+	g_string_append(text, " waits for a thread of its own to end");
+	sentence_function(text, f, finding_frame(f, join), " in ");
+	g_string_append(text, ", and one sleeps");
+	sentence_function(text, f, finding_frame(f, sleep), " in ");
+	g_string_append(text, " all the time: if that is to stop, it does not notice. Let it wait for an event, with that pause as time limit.");
+	return true;
+}
+
 bool still_append(GString *text, const struct findings *f, bool beside_clock)
 {
 	const struct profile *p = f->profile;

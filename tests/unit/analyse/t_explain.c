@@ -204,7 +204,7 @@ static void test_clock(void)
 
 	for (unsigned i = 0; i < CASES; i++) {
 		struct profile *p = window_new();
-		uint32_t ticker = thread_of(p, 11, "shop", i == WORKS ? 900 : 40);
+		uint32_t ticker = thread_of(p, 11, "shop", i == WORKS ? 1200 : 40);
 
 		add_wait(p, ticker, 'S', i == IRREGULAR ? 200 : 3000, i == IRREGULAR ? 20 : 3,
 			 "main@shop ticker@shop clock_nanosleep@libc.so.6", NAP);

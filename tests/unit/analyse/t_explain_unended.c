@@ -254,6 +254,27 @@ static void test_shares_cpus(void)
 	}
 }
 
+/* The main thread joins one that sleeps all the time: in a function of its own it may have been told to stop. */
+static void test_join_of_sleeper(void)
+{
+	for (int is_in_main = 0; is_in_main < 2; is_in_main++) {
+		struct profile *p = window_new();
+		uint32_t main = thread_of(p, 10, "poller", 1);
+
+		p->info.filters = profile_string(p, "process poller");
+		goes_on(p, add_wait(p, main, 'S', 1, WINDOW_MS, is_in_main ? "main@poller pthread_join@libc.so.6" :
+				    "main@poller shutdown@poller pthread_join@libc.so.6", takes_in));
+		goes_on(p, add_wait(p, thread_of(p, 11, "poller", 1), 'S', 1, WINDOW_MS, "poll_bank@poller sleep@libc.so.6", sleeps_in));
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%s", e->little ?: "a headline");
+		g_assert_cmpint(strstr(e->little, "poller waits for a thread of its own to end in shutdown, and one sleeps in poll_bank all the time")
+				!= NULL, ==, !is_in_main);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 static bool has_headline(const struct explanation *e, const char *what)
 {
 	bool has = false;
@@ -406,6 +427,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/likely-holder", test_likely_holder);
 	g_test_add_func("/explain/shares-cpus", test_shares_cpus);
 	g_test_add_func("/explain/ranks", test_ranks);
+	g_test_add_func("/explain/join-of-sleeper", test_join_of_sleeper);
 	g_test_add_func("/explain/script", test_script);
 	g_test_add_func("/explain/unreceived", test_unreceived);
 	return g_test_run();
