@@ -120,7 +120,7 @@ static const struct loop *most_of(const struct findings *f, GHashTable *loops, b
 	g_hash_table_iter_init(&iter, loops);
 	while (g_hash_table_iter_next(&iter, &pid, &value)) {
 		const struct loop *loop = value;
-		bool is_one = is_held ? !is_asker(&loop->a) && clients_of(f, GPOINTER_TO_UINT(pid)) : is_asker(&loop->a);
+		bool is_one = is_asker(&loop->a) != is_held && (!is_held || clients_of(f, GPOINTER_TO_UINT(pid)));
 
 		if (!is_one || !is_for_timers(f, loop) || (most && loop->a.timers_ns < most->a.timers_ns))
 			continue;

@@ -13,8 +13,8 @@ static bool is_candidate(const struct findings *f, const struct finding *row)
 	const struct object *o = finding_object(f, row);
 
 	/* each of Ruby's threads has a condition of its own, which tells nothing of the lock */
-	return row->never_let_go && row->reason == REASON_LOCK_MUTEX && o && o->kind != LOCK_CONDITION && !row->by.comm &&
-	       !row->deadlock;
+	return row->never_let_go && row->reason == REASON_LOCK_MUTEX && o && o->kind != LOCK_CONDITION &&
+	       !row->by.comm && !row->deadlock;
 }
 
 static uint32_t waiters_of(const struct findings *f, const struct finding *row)

@@ -124,17 +124,20 @@ static const struct finding *shares_cpus(const struct findings *f, const struct 
 	if (!info->filters || !*info->filters || info->has_blame || info->scheduler)
 		return NULL;
 	EACH_ROW(i, const struct finding, row, f->rows) {
-		bool is_queue = row->reason == REASON_CPU_QUEUE && !row->is_yield && !row->busy && row->process == c->process;
+		bool is_queue = row->reason == REASON_CPU_QUEUE && !row->is_yield && !row->busy &&
+				row->process == c->process;
 
 		if (!is_queue && is_certain(row))
 			return NULL;
 		others_ns += is_queue || row->is_told_elsewhere ? 0 : row->time_ns;
 		queue = is_queue ? row : queue;
 	}
-	return queue && c->observed_ns <= info->duration_ns * info->cpus && !finding_has_limit(queue) && !queue->is_kept_off && !queue->bursts.cnt &&
-			       c->on_cpu_ns >= c->observed_ns / SHARES_PART && others_ns < c->observed_ns / NOTHING_ELSE_PART &&
-			       c->on_cpu_ns + queue->time_ns >= c->observed_ns - c->observed_ns / NOTHING_ELSE_PART ?
-		       queue : NULL;
+	const uint64_t part_ns = c->observed_ns / NOTHING_ELSE_PART;
+
+	if (!queue || c->observed_ns > info->duration_ns * info->cpus || finding_has_limit(queue) ||
+	    queue->is_kept_off || queue->bursts.cnt || c->on_cpu_ns < c->observed_ns / SHARES_PART)
+		return NULL;
+	return others_ns < part_ns && c->on_cpu_ns + queue->time_ns >= c->observed_ns - part_ns ? queue : NULL;
 }
 
 /* "gzip computes, and shares the CPUs with others: it ran for 21% of its time, and waited for a CPU for 9.00 s, p99 33.4 ms." */
@@ -352,7 +355,8 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	uint32_t failing = 0;
 
 	/* no all-clear while others wait, or what the program needs may be missing */
-	const bool is_owing = owed_append_most(s, f) || append_held(s, f, little), fails = !is_owing && connects_append_most(s, f, &failing);
+	const bool is_owing = owed_append_most(s, f) || append_held(s, f, little);
+	const bool fails = !is_owing && connects_append_most(s, f, &failing);
 	const bool is_unsignalled = !is_owing && !fails && unsignalled_append_most(s, f, true);
 	const bool is_still = !s->len && !has_unseen && still_append(s, f, false);
 
@@ -413,7 +417,8 @@ char *little_new(const struct findings *f, const struct task_findings *tasks, bo
 	/* of the stacks that were asked for nothing is too little to be told */
 	if (f->selection && f->selection->by_stack)
 		return NULL;
-	if (info->imported || info->looks.rounds || !info->duration_ns || tasks->cnt || !f->rows->len || f->has_kernel_only)
+	if (info->imported || info->looks.rounds || !info->duration_ns || tasks->cnt || !f->rows->len ||
+	    f->has_kernel_only)
 		return NULL;
 	EACH_ROW(i, const struct finding_class, c, f->classes) {
 		observed_ns += c->observed_ns;

@@ -80,8 +80,9 @@ static enum stand stand_of(const struct findings *f, uint32_t i)
 
 	if (rule->reason == REASON_SLEEP)
 		return STAND_CLOCK;
-	if (!is_join && rule->reason != REASON_POOL_IDLE &&
-	    (reason_family((enum reason)rule->reason) != FAMILY_LOCK || (rule->reason == REASON_LOCK_OTHER && !rule->protocol)))
+	const bool is_lock = reason_family((enum reason)rule->reason) == FAMILY_LOCK &&
+			     (rule->reason != REASON_LOCK_OTHER || rule->protocol);
+	if (!is_join && !is_lock && rule->reason != REASON_POOL_IDLE)
 		return STAND_GOES_ON;
 	if (may_time_out(f, i))
 		return STAND_CLOCK;
@@ -207,7 +208,8 @@ static uint32_t all_along_of(const struct findings *f, uint32_t pid, enum reason
 		const struct rule *rule = reasons_rule(f->reasons, i);
 		const struct wait *w = profile_wait(p, i);
 
-		if (rule && rule->reason == reason && is_all_along(w) && (!pid || profile_thread(p, w->thread)->pid == pid) &&
+		if (rule && rule->reason == reason && is_all_along(w) &&
+		    (!pid || profile_thread(p, w->thread)->pid == pid) &&
 		    (reason == REASON_SLEEP || g_str_has_prefix(rule->name, "join")))
 			return i;
 	}

@@ -265,7 +265,8 @@ void unended_find(struct findings *f)
 			row->unended = row->may_be_meant || row->reason != REASON_CHILD_EXIT ? ending->advice : NULL;
 		}
 		/* one statement that waits for another's locks looks the same, and is more frequent */
-		if (!ends[row->id].has_ended && row->max_ns >= f->profile->info.duration_ns / 10 * 9 && may_be_led_by_lock(f, row))
+		if (!ends[row->id].has_ended && row->max_ns >= f->profile->info.duration_ns / 10 * 9 &&
+		    may_be_led_by_lock(f, row))
 			row->unended = LEADER_ADVICE;
 		row->may_be_meant = row->may_be_meant && !is_waited_for(f, row);
 		f->meant_ns += row->may_be_meant ? row->time_ns : 0;

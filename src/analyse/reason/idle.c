@@ -515,7 +515,8 @@ static bool is_for_work(const struct finder *f, uint32_t i)
 	const struct wait *w = profile_wait(f->p, i);
 	const struct ended *e = ended_sum(&f->ended[i]) ? &f->ended[i] : &f->of_object[w->object];
 
-	return idle_is_memory_server(profile_upstream(f->p, w)) && e->cnt > e->timer_cnt && e->upstream_ns / (e->cnt - e->timer_cnt) >= WORK_NS &&
+	return idle_is_memory_server(profile_upstream(f->p, w)) && e->cnt > e->timer_cnt &&
+	       e->upstream_ns / (e->cnt - e->timer_cnt) >= WORK_NS &&
 	       !profile_find_limit(f->p, LIMIT_OWED, profile_thread(f->p, w->thread)->pid, 0);
 }
 
