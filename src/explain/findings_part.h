@@ -168,6 +168,12 @@ void one_by_one_append_evidence(GString *s, const struct findings *f, const stru
 /* Many short processes, awaited one by one: their number takes the time. */
 void spawns_find(struct findings *f);
 void spawns_append_evidence(GString *s, const struct findings *f, const struct finding *row);
+
+/* A supervisor whose child ends soon after each start: restarts.c.  NULL: it is none. */
+const char *restarts_advice(const struct findings *f, const struct finding *row);
+void restarts_append_evidence(GString *s, const struct findings *f, const struct finding *row);
+void restarts_append_most(GString *s, const struct findings *f);
+
 /* NULL: nothing more is known of its children. */
 const char *spawns_advice(const struct findings *f, const struct finding *row);
 

@@ -391,6 +391,7 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	g_string_truncate(s, s->len - g_str_has_suffix(s->str, " "));
 	at_once_append_most(s, f);
 	sole_waker_append_most(s, f);
+	restarts_append_most(s, f);
 	if (!is_still && !has_unseen && !still_append(s, f, true))
 		still_append_join(s, f);
 	return g_string_free(s, FALSE);
@@ -403,6 +404,7 @@ char *little_nothing_new(const struct findings *f)
 	if (still_append(s, f, false))
 		return g_string_free(s, FALSE);
 	g_string_append(s, "Nothing was waited for: all threads ran or were idle.");
+	restarts_append_most(s, f);
 	if (!still_append(s, f, true))
 		still_append_join(s, f);
 	return g_string_free(s, FALSE);

@@ -726,6 +726,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	append_limit(s, f, r);
 	backlog_append_evidence(s, r);
 	spawns_append_evidence(s, f, r);
+	restarts_append_evidence(s, f, r);
 	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)
 		append_holders(s, f);
 	else

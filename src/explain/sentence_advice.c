@@ -431,7 +431,7 @@ static const char *advice_of_holder(const struct findings *f, const struct findi
 	    row->by.does_ns > row->by.off_cpu_ns / 2) {
 		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)
 			return "Do the I/O outside of the lock, or batch it.";
-		if (row->by.does == REASON_CPU_QUEUE)
+		if (row->by.does == REASON_CPU_QUEUE && !is_of_rule(f, row))
 			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
 	}
 	if (row->reason == REASON_LOCK_KERNEL && row->by.tid && finding_is_held(f, row) && finding_is_file_lock(f, row))
@@ -613,6 +613,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return reason_advice(row->reason);
 	if (row->loop && row->loop->advice && !knows_loop(f, row))
 		return row->loop->advice;
+	if (restarts_advice(f, row))
+		return restarts_advice(f, row);
 	if (advice_of_holder(f, row))
 		return advice_of_holder(f, row);
 	if (row->is_fork)

@@ -203,6 +203,14 @@ static bool keeps_up(const struct findings *f, const struct finding *row)
 	       cause_thread(f->profile, o->pid, o->pid) == CAUSE_NONE && row->time_ns >= all_ns - all_ns / WAITS_PART;
 }
 
+/* It is as slow as its user told it to be: by mistake, or not. */
+static bool has_own_rate(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && g_str_has_prefix(rule->name, RULES_OWN_RATE) && row->reason == rule->reason && !row->loop && !is_asked(f, row);
+}
+
 /* A helper thread of its own hands it what comes (ZeroMQ), and nothing that it does wakes that one: it has asked for nothing. */
 static bool is_fed(const struct findings *f, const struct finding *row)
 {
@@ -253,7 +261,7 @@ void unended_find(struct findings *f)
 	EACH_ROW(i, struct finding, row, f->rows) {
 		const struct rule *rule = reasons_rule(f->reasons, row->wait);
 		const struct ending *ending = rule && rule->reason == row->reason ? ending_of(rule->name) : NULL;
-		const bool takes = keeps_up(f, row) || is_fed(f, row), asks = !takes && is_for_work(f, row);
+		const bool takes = keeps_up(f, row) || is_fed(f, row), asks = !takes && (is_for_work(f, row) || has_own_rate(f, row));
 
 		if (takes || asks || is_long_poll(f, row, &ends[row->id])) {
 			row->unended = takes ? READER_ADVICE : asks ? rule->advice : LONG_POLL_ADVICE;

@@ -374,6 +374,72 @@ static void test_script(void)
 	}
 }
 
+/* What a supervisor starts ends again and again, which of a script is its work. */
+static void test_restarts(void)
+{
+	static const char *const parents[] = { "runsv", "watch.sh" };
+
+	for (size_t k = 0; k < G_N_ELEMENTS(parents); k++) {
+		struct profile *p = window_new();
+		uint32_t pause = add_wait(p, thread_of(p, 10, parents[k], 10), 'S', 8, 1000, "main@app nanosleep@libc.so.6",
+					  "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]");
+
+		p->info.filters = profile_string(p, "process app");
+		p->info.has_wakers = true;
+		for (uint32_t i = 0; i < 4; i++) {
+			const struct waker waker = { .pid = 70 + i, .tid = 70 + i, .comm = "mailqd", .start_ns = p->info.start_ns + 1,
+						     .kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "do_exit@[kernel] do_notify_parent@[kernel]") };
+			const struct wake wake = { .wait = pause, .waker = profile_waker(p, &waker), .count = 1, .blocked_ns = MS };
+
+			profile_add_wake(p, &wake);
+		}
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = e->headlines->len ? &g_array_index(e->headlines, struct headline, 0) : NULL;
+		g_autofree char *all = g_strconcat(e->little ?: "", h ? h->evidence : "", h ? h->advice : "", NULL);
+
+		g_test_message("%s", all);
+		g_assert_cmpint(strstr(all, "mailqd, which it starts, ended 4 times") != NULL, ==, !k);
+		g_assert_cmpint(strstr(all, "It ends soon after each start") != NULL, ==, !k);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A limit of its own rate may be meant; looks for a lock wait for somebody, and other pauses are as they were. */
+static void test_paced(void)
+{
+	static const struct { const char *comm, *function, *little, *leads; } cases[] = {
+		{ "rsync", "main", "Little to find, if this is meant: rsync sleeps to keep to a limit of its own rate", NULL },
+		{ "fetch", "limit_bandwidth", "Little to find, if this is meant: fetch sleeps to keep to a limit of its own rate", NULL },
+		{ "backup", "ExclusiveLock.acquire", NULL, "looks again and again whether a lock is free" },
+		{ "import", "wait_for_lock_file", NULL, "looks again and again whether a lock is free" },
+		{ "pacer", "main", "Nothing was waited for", NULL },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		g_autofree char *user = g_strdup_printf("main@app %s@app clock_nanosleep@libc.so.6", cases[i].function);
+		uint32_t wait = add_wait(p, thread_of(p, 10, cases[i].comm, 10), 'S', 80, 100, user,
+					 "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]");
+		const struct waker waker = { .comm = "", .irq = "timer" };
+		const struct wake wake = { .wait = wait, .waker = profile_waker(p, &waker), .count = 80, .blocked_ns = 8000 * MS };
+
+		p->info.filters = profile_string(p, "process app");
+		p->info.has_wakers = true;
+		profile_add_wake(p, &wake);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%s: %s", cases[i].comm, e->little ?: "a headline");
+		g_assert_cmpint(e->little != NULL, ==, cases[i].little != NULL);
+		if (cases[i].little)
+			g_assert_true(g_str_has_prefix(e->little, cases[i].little));
+		else
+			g_assert_nonnull(strstr(g_array_index(e->headlines, struct headline, 0).sentence, cases[i].leads));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* Goroutines that send where nobody is left to receive, be it that one waits at another channel; and where somebody is slow. */
 static void test_unreceived(void)
 {
@@ -429,6 +495,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/ranks", test_ranks);
 	g_test_add_func("/explain/join-of-sleeper", test_join_of_sleeper);
 	g_test_add_func("/explain/script", test_script);
+	g_test_add_func("/explain/restarts", test_restarts);
+	g_test_add_func("/explain/paced", test_paced);
 	g_test_add_func("/explain/unreceived", test_unreceived);
 	return g_test_run();
 }
