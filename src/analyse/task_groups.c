@@ -143,8 +143,12 @@ bool task_reads_request(const struct task_row *row)
 
 static bool is_go_library(const char *name)
 {
+	static const char *const beside[] = { "golang.org/x/sync/", "golang.org/x/time/", "golang.org/x/net/" };
 	size_t len = strcspn(name, "/.");
 
+	for (size_t i = 0; i < G_N_ELEMENTS(beside); i++)
+		if (g_str_has_prefix(name, beside[i]))
+			return true;
 	for (size_t i = 0; i < G_N_ELEMENTS(go_packages); i++)
 		if (strlen(go_packages[i]) == len && !strncmp(go_packages[i], name, len))
 			return true;

@@ -33,6 +33,9 @@
 #define ASYNCIO_STILL_ADVICE                                                                                             \
 	"All that do anything wait for locks, and nobody let go of one while this was recorded: a deadlock. Take locks in one order, " \
 	"and none twice: asyncio.Lock keeps out the task that has it, too."
+#define TWICE_ADVICE                                                                                                     \
+	"They came through a function that takes such a lock itself, and none of them got on while this was recorded. If that has the lock " \
+	"already it is a deadlock: a second RLock() waits for ever behind a Lock() that came between, a second Lock() at once."
 #define UNRECEIVED_ADVICE                                                                                                \
 	"No goroutine was seen that would receive: who did has returned, or waits for these. Let who sends give up (a select with " \
 	"ctx.Done()), or give the channel room for what nobody may take (a buffer)."
@@ -335,8 +338,10 @@ static enum kind kind_of(const struct task_wait *w)
 		return CONDITION;
 	if (g_str_has_prefix(w->call, "net/http.(*Server)."))	/* Shutdown() waits for requests that are under way */
 		return GROUP;
-	if (has(w->reason, "sleep"))
+	if (has(w->reason, "sleep") || g_str_has_prefix(w->call, "golang.org/x/time/rate."))
 		return SLEEP;
+	if (g_str_has_prefix(w->call, "golang.org/x/sync/semaphore.") || g_str_has_suffix(w->call, "errgroup.(*Group).Go"))
+		return SEMAPHORE;
 	if (task_is_pool_call(w->call))
 		return CONNECTIONS;
 	if (g_str_has_prefix(w->call, "net/http.") || g_str_has_prefix(w->call, "database/sql."))
@@ -743,6 +748,26 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
 			    others_ns < w->task_ns / HELD_UP_PART && on_cpu_ns < p->info.duration_ns / HELD_UP_PART;
 }
 
+/*
+ * As many in all looks wait for a lock, called by a function in which others wait for one of that kind: who has it may ask
+ * for it again, which no clock of the process ends.
+ */
+static bool may_take_twice(const struct task_findings *f, const struct task_wait *w)
+{
+	const double off = w->tasks - (double)(uint64_t)(w->tasks + 0.5);
+
+	if (w->kind != TASKS_GO || !is_lock(w) || w->looks < STILL_LOOKS || w->tasks < 1 || off > 0.01 || off < -0.01)
+		return false;
+	EACH_ROW(i, const struct task_wait, o, f->rows) {
+		const char *within = strstr(w->path, " < ");
+
+		if (o != w && same_process(o, w) && kind_of(o) == kind_of(w) && strcmp(o->lock, w->lock) == 0 && *o->function &&
+		    within && strcmp(o->function, w->function) != 0 && passes(within, o->function))
+			return true;
+	}
+	return false;
+}
+
 struct task_findings *task_findings_new(const struct profile *p, const struct selection *selection)
 {
 	struct task_findings *f = g_new0(struct task_findings, 1);
@@ -765,6 +790,8 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 			w->advice = kind_of(w) == LOCK ? ASYNCIO_STILL_ADVICE
 				    : is_lock(w)       ? STILL_ADVICE
 						       : UNRECEIVED_ADVICE;
+		else if (may_take_twice(f, w))
+			w->advice = TWICE_ADVICE;
 		EACH_ROW(k, const struct task_wait, o, f->rows) {
 			bool counts = o->rank_ns || (task_is_of_python(o->kind) && !*o->idle);
 

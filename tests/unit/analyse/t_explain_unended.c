@@ -482,6 +482,57 @@ static void test_unreceived(void)
 	}
 }
 
+/* A second read lock behind a writer; where the function that is come through takes none, and where some get on, nothing is said. */
+static void test_twice(void)
+{
+	static const struct task_frame asks[] = { { "sync.(*RWMutex).RLock", NULL, 0 }, { "main.(*Config).Feature", NULL, 0 },
+						  { "main.(*Config).Get", NULL, 0 } },
+				       first[] = { { "sync.(*RWMutex).RLock", NULL, 0 }, { "main.(*Config).Get", NULL, 0 }, { "main.serve", NULL, 0 } },
+				       other[] = { { "sync.(*RWMutex).RLock", NULL, 0 }, { "main.(*Config).Size", NULL, 0 }, { "main.serve", NULL, 0 } },
+				       limited[] = { { "golang.org/x/sync/semaphore.(*Weighted).Acquire", NULL, 0 }, { "main.fetch", NULL, 0 },
+						     { "main.crawl", NULL, 0 } },
+				       ticks[] = { { "time.Sleep", NULL, 0 }, { "main.beat", NULL, 0 }, { "main.main", NULL, 0 } };
+	static const struct { const struct task_frame *second, *third; bool gets_on; const char *says, *advice; } cases[] = {
+		{ first, ticks, false, "wait for a read-write lock in main.(*Config).Feature", "a second RLock() waits for ever" },
+		{ first, ticks, true, "wait for a read-write lock in main.(*Config).Feature", NULL },
+		{ other, ticks, false, "wait for a read-write lock in main.(*Config).Feature", NULL },
+		{ limited, ticks, false, "waits for a semaphore in main.fetch", "raise its limit" },
+	};
+
+	for (size_t k = 0; k < G_N_ELEMENTS(cases); k++) {
+		const struct task_frame *const frames[] = { asks, cases[k].second, cases[k].third };
+		static const char *const reasons[] = { "semacquire", "semacquire", "sleep" };
+		struct profile *p = window_new();
+		struct tasks *t = tasks_new(TASKS_GO, profile_thread(p, thread_of(p, 30, "flagsd", 10))->pid);
+
+		t->program = tasks_string(t, "flagsd");
+		for (int look = 0; look < 20; look++) {
+			for (int i = 0; i < 3; i++) {
+				bool is_new;
+				struct task_row *row = tasks_row(t, (uint64_t)i + 1, &is_new);
+
+				if (is_new) {
+					row->state = "waiting";
+					row->reason = reasons[i];
+					row->frames = g_memdup2(frames[i], sizeof(asks));
+					row->frame_cnt = G_N_ELEMENTS(asks);
+				}
+				tasks_seen(t, row, i == 0 ? 3 - (cases[k].gets_on && look % 2) : 1);
+			}
+			tasks_look_done(t, (uint64_t)(look + 1) * 200 * MS, 200 * MS);
+		}
+		tasks_finish(t);
+		profile_add_tasks(p, t);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, cases[k].says);
+
+		g_test_message("%zu: %s", k, h->advice);
+		g_assert_cmpint(strstr(h->advice, cases[k].advice ?: "a second RLock() waits for ever") != NULL, ==, cases[k].advice != NULL);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -498,5 +549,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/restarts", test_restarts);
 	g_test_add_func("/explain/paced", test_paced);
 	g_test_add_func("/explain/unreceived", test_unreceived);
+	g_test_add_func("/explain/twice", test_twice);
 	return g_test_run();
 }
