@@ -298,6 +298,28 @@ static void append_used(GString *s, const struct limit_used *u)
 			       u->own_permille / 1000.0);
 }
 
+/* "; its one connection is from 10.0.0.7:56524": of a set it is not known for which of its sockets it waits. */
+static void append_only_client(GString *s, const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+	const struct connection *only = NULL;
+	const uint32_t pid = finding_pid(f, row);
+
+	if (row->reason != REASON_NETWORK_SEND || row->threads_cnt != 1 || !o || (o->kind != OBJECT_EPOLL && o->kind != OBJECT_POLL))
+		return;
+	EACH_ROW(i, const struct connection, c, f->profile->connections) {
+		if (c->pid != pid || c->side != CONNECTION_SERVER || !*c->remote)
+			continue;
+		if (only)
+			return;
+		only = c;
+	}
+	if (!only)
+		return;
+	g_string_append(s, "; its one client is ");
+	text_safe_cut(s, only->remote, FINDING_NAME_COLUMNS);
+}
+
 /* "; its control group allows 1.00 MiB/s of reads", "; 4 of its threads may use only CPU 1" */
 static void append_limit(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -305,6 +327,7 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 
 	if (!l)
 		append_file_holder(s, f, row);
+	append_only_client(s, f, row);
 	child_append_evidence(s, row);
 	if (l && l->kind == LIMIT_POOL)
 		pool_append_evidence(s, f, row);

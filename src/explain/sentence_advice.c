@@ -13,6 +13,7 @@
 #define OF_QUEUE                                                                                                  \
 	"A command that waits for work (BRPOP, XREAD, SUBSCRIBE, reserve) is no problem on a connection of its own; others on "  \
 	"that one wait behind it. Else see what that server runs: "
+#define OF_REDIS "SLOWLOG GET; WAIT waits for replicas (INFO replication)."
 #define OF_MYSQL "See what its sessions do: SHOW PROCESSLIST, SHOW ENGINE INNODB STATUS, its slow query log."
 
 /* What it is asked, it does one after the other. */
@@ -21,9 +22,9 @@
 static const struct {
 	const char *process, *advice, *busy;	/* the last: where it is seen to be; NULL: the same */
 } servers[] = {
-	{ "(redis-server)", OF_QUEUE "SLOWLOG GET.", OF_BUSY "SLOWLOG GET." },
-	{ "(valkey-server)", OF_QUEUE "SLOWLOG GET.", OF_BUSY "SLOWLOG GET." },
-	{ "(keydb-server)", OF_QUEUE "SLOWLOG GET.", OF_BUSY "SLOWLOG GET." },
+	{ "(redis-server)", OF_QUEUE OF_REDIS, OF_BUSY "SLOWLOG GET." },
+	{ "(valkey-server)", OF_QUEUE OF_REDIS, OF_BUSY "SLOWLOG GET." },
+	{ "(keydb-server)", OF_QUEUE OF_REDIS, OF_BUSY "SLOWLOG GET." },
 	{ "(beanstalkd)", OF_QUEUE "stats.", NULL },
 	{ "(postgres)", "See what its sessions wait for: wait_event in pg_stat_activity, pg_blocking_pids(). One that is idle in "
 			"transaction holds its locks.", NULL },
@@ -248,6 +249,16 @@ static const char *advice_of_stuck_rwlock(const struct findings *f, const struct
 			       "whoever holds it is stuck. See what its other threads do: `offcpu report --full`.";
 }
 
+/* Locks of Python's threads are a process's own. */
+static bool is_alone_with_lock(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+	const uint32_t pid = finding_pid(f, row);
+
+	return row->never_let_go && rule && strcmp(rule->name, "python-mutex") == 0 && deadlock_is_alone(f->profile, pid) &&
+	       deadlock_knows_all(f->profile, pid);
+}
+
 static const char *advice_of_stuck(const struct findings *f, const struct finding *row)
 {
 	if (row->limit.limit && row->limit.limit->kind == LIMIT_GONE)
@@ -258,6 +269,10 @@ static const char *advice_of_stuck(const struct findings *f, const struct findin
 	if (row->is_both_stuck)
 		return "Nobody let go of either while this was recorded: if each of these threads holds what the other waits for it is a "
 		       "deadlock: take the locks in one order everywhere. Else whoever holds one is stuck: `offcpu report --full`.";
+	if (is_alone_with_lock(f, row))
+		return "Nobody let go of it while this was recorded, and its process has no other thread: it was forked while a thread had the "
+		       "lock that is not there in the child (fork before threads begin, or multiprocessing's spawn), or took it twice (a Lock keeps "
+		       "out the thread that has it, too).";
 	return row->never_let_go && row->reason == REASON_LOCK_RWLOCK ?
 		       advice_of_stuck_rwlock(f, row) :
 		       "Nobody let go of it while this was recorded: a deadlock, or whoever holds it is stuck. See what its other "
