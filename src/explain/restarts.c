@@ -3,7 +3,7 @@
 #include "explain/sentence.h"
 #include "explain/text.h"
 
-#define ENDS_MIN 3	/* in the window: each lives for a third of that at most */
+#define STARTS_MIN 3	/* in the window: each lives for a third of that at most */
 
 /* They start again what has ended; whose children end is what others are made for: shells, cron, inetd. */
 static const char *const supervisors[] = { "runsv*", "supervise", "s6-supervise", "supervisord", "monit", "circusd", "god", "systemd", "PM2*",
@@ -12,7 +12,8 @@ static const char *const supervisors[] = { "runsv*", "supervise", "s6-supervise"
 /* What a process starts again and again. */
 struct restarts {
 	const char *name;
-	uint32_t cnt;	/* that began and ended in the window; 0: fewer than is told */
+	uint32_t cnt;	/* that began in the window; 0: fewer than is told, or none is seen to end */
+	bool has_ended;
 };
 
 static bool is_supervisor(const char *process)
@@ -23,19 +24,30 @@ static bool is_supervisor(const char *process)
 	return false;
 }
 
-/* Its end wakes the process, which has it as a child or reads its output. */
-static bool is_end_of_child(const struct profile *p, const struct waker *by, uint32_t pid)
+/* Its end wakes who has it as a child, or reads its output, unless that is awake. */
+static bool is_end(const struct profile *p, const struct waker *by)
 {
-	static const char *const exits[] = { "do_exit", "do_notify_parent", NULL };
+	static const char *const ends[] = { "do_exit", "do_notify_parent", "pipe_release", NULL };
 
-	return !by->irq && by->comm && by->pid != pid && by->start_ns > p->info.start_ns && by->kernel &&
-	       profile_stack_names(p, by->kernel, exits);
+	return by->kernel && profile_stack_names(p, by->kernel, ends);
+}
+
+static struct restarts *of_name(GHashTable *names, const char *name)
+{
+	struct restarts *r = g_hash_table_lookup(names, name);
+
+	if (!r) {
+		r = g_new0(struct restarts, 1);
+		r->name = name;
+		g_hash_table_insert(names, (gpointer)name, r);
+	}
+	return r;
 }
 
 static struct restarts restarts_of(const struct profile *p, uint32_t thread)
 {
 	const uint32_t pid = profile_thread(p, thread)->pid;
-	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL), cnts = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL), names = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
 	struct restarts most = { 0 };
 
 	if (!is_supervisor(profile_thread(p, thread)->process))
@@ -43,16 +55,17 @@ static struct restarts restarts_of(const struct profile *p, uint32_t thread)
 	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct waker *by = profile_get_waker(p, wake->waker);
 
-		if (profile_thread(p, profile_wait(p, wake->wait)->thread)->pid != pid || !is_end_of_child(p, by, pid) ||
-		    !g_hash_table_add(seen, GUINT_TO_POINTER(by->pid)))
+		if (profile_thread(p, profile_wait(p, wake->wait)->thread)->pid != pid || by->irq || !by->comm || by->pid == pid ||
+		    by->start_ns <= p->info.start_ns)
 			continue;
-		const uint32_t cnt = GPOINTER_TO_UINT(g_hash_table_lookup(cnts, by->comm)) + 1;
+		struct restarts *r = of_name(names, by->comm);
 
-		g_hash_table_insert(cnts, (gpointer)by->comm, GUINT_TO_POINTER(cnt));
-		if (cnt > most.cnt)
-			most = (struct restarts){ by->comm, cnt };
+		r->cnt += g_hash_table_add(seen, GUINT_TO_POINTER(by->pid));
+		r->has_ended = r->has_ended || is_end(p, by);
+		if (r->has_ended && r->cnt >= STARTS_MIN && r->cnt > most.cnt)
+			most = *r;
 	}
-	return most.cnt >= ENDS_MIN ? most : (struct restarts){ 0 };
+	return most;
 }
 
 static struct restarts restarts_of_row(const struct findings *f, const struct finding *row)
@@ -69,7 +82,7 @@ static struct restarts restarts_of_row(const struct findings *f, const struct fi
 static void append(GString *s, struct restarts r)
 {
 	text_safe_cut(s, r.name, FINDING_NAME_COLUMNS);
-	g_string_append_printf(s, ", which it starts, ended %" PRIu32 " times meanwhile", r.cnt);
+	g_string_append_printf(s, ", which it starts, began anew %" PRIu32 " times meanwhile", r.cnt);
 }
 
 void restarts_append_evidence(GString *s, const struct findings *f, const struct finding *row)

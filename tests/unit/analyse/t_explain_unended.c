@@ -398,7 +398,7 @@ static void test_restarts(void)
 		g_autofree char *all = g_strconcat(e->little ?: "", h ? h->evidence : "", h ? h->advice : "", NULL);
 
 		g_test_message("%s", all);
-		g_assert_cmpint(strstr(all, "mailqd, which it starts, ended 4 times") != NULL, ==, !k);
+		g_assert_cmpint(strstr(all, "mailqd, which it starts, began anew 4 times") != NULL, ==, !k);
 		g_assert_cmpint(strstr(all, "It ends soon after each start") != NULL, ==, !k);
 		explanation_free(e);
 		profile_free(p);
