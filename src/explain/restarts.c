@@ -6,8 +6,10 @@
 #define STARTS_MIN 3	/* in the window: each lives for a third of that at most */
 
 /* They start again what has ended; whose children end is what others are made for: shells, cron, inetd. */
-static const char *const supervisors[] = { "runsv*", "supervise", "s6-supervise", "supervisord", "monit", "circusd", "god", "systemd", "PM2*",
-					   "pm2*", "foreman", "honcho", "nodemon", "forever", "gunicorn*", "uwsgi*", "unicorn*" };
+static const char *const supervisors[] = {
+	"runsv*", "supervise", "s6-supervise", "supervisord", "monit",	 "circusd",   "god",	"systemd",  "PM2*",
+	"pm2*",	  "foreman",   "honcho",       "nodemon",     "forever", "gunicorn*", "uwsgi*", "unicorn*",
+};
 
 /* What a process starts again and again. */
 struct restarts {
@@ -47,7 +49,8 @@ static struct restarts *of_name(GHashTable *names, const char *name)
 static struct restarts restarts_of(const struct profile *p, uint32_t thread)
 {
 	const uint32_t pid = profile_thread(p, thread)->pid;
-	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL), names = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) names = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
 	struct restarts most = { 0 };
 
 	if (!is_supervisor(profile_thread(p, thread)->process))
@@ -55,8 +58,8 @@ static struct restarts restarts_of(const struct profile *p, uint32_t thread)
 	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct waker *by = profile_get_waker(p, wake->waker);
 
-		if (profile_thread(p, profile_wait(p, wake->wait)->thread)->pid != pid || by->irq || !by->comm || by->pid == pid ||
-		    by->start_ns <= p->info.start_ns)
+		if (profile_thread(p, profile_wait(p, wake->wait)->thread)->pid != pid || by->irq || !by->comm ||
+		    by->pid == pid || by->start_ns <= p->info.start_ns)
 			continue;
 		struct restarts *r = of_name(names, by->comm);
 

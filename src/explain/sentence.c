@@ -305,7 +305,8 @@ static void append_only_client(GString *s, const struct findings *f, const struc
 	const struct connection *only = NULL;
 	const uint32_t pid = finding_pid(f, row);
 
-	if (row->reason != REASON_NETWORK_SEND || row->threads_cnt != 1 || !o || (o->kind != OBJECT_EPOLL && o->kind != OBJECT_POLL))
+	if (row->reason != REASON_NETWORK_SEND || row->threads_cnt != 1 || !o ||
+	    (o->kind != OBJECT_EPOLL && o->kind != OBJECT_POLL))
 		return;
 	EACH_ROW(i, const struct connection, c, f->profile->connections) {
 		if (c->pid != pid || c->side != CONNECTION_SERVER || !*c->remote)

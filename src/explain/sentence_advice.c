@@ -270,9 +270,9 @@ static const char *advice_of_stuck(const struct findings *f, const struct findin
 		return "Nobody let go of either while this was recorded: if each of these threads holds what the other waits for it is a "
 		       "deadlock: take the locks in one order everywhere. Else whoever holds one is stuck: `offcpu report --full`.";
 	if (is_alone_with_lock(f, row))
-		return "Nobody let go of it while this was recorded, and its process has no other thread: it was forked while a thread had the "
-		       "lock that is not there in the child (fork before threads begin, or multiprocessing's spawn), or took it twice (a Lock keeps "
-		       "out the thread that has it, too).";
+		return "Nobody let go of it while this was recorded, and its process has no other thread: it was forked while "
+		       "a thread had the lock that is not there in the child (fork before threads begin, or "
+		       "multiprocessing's spawn), or took it twice (a Lock keeps out the thread that has it, too).";
 	return row->never_let_go && row->reason == REASON_LOCK_RWLOCK ?
 		       advice_of_stuck_rwlock(f, row) :
 		       "Nobody let go of it while this was recorded: a deadlock, or whoever holds it is stuck. See what its other "

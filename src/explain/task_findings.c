@@ -33,9 +33,10 @@
 #define ASYNCIO_STILL_ADVICE                                                                                             \
 	"All that do anything wait for locks, and nobody let go of one while this was recorded: a deadlock. Take locks in one order, " \
 	"and none twice: asyncio.Lock keeps out the task that has it, too."
-#define TWICE_ADVICE                                                                                                     \
-	"They came through a function that takes such a lock itself, and none of them got on while this was recorded. If that has the lock " \
-	"already it is a deadlock: a second RLock() waits for ever behind a Lock() that came between, a second Lock() at once."
+#define TWICE_ADVICE                                                                                              \
+	"They came through a function that takes such a lock itself, and none of them got on while this was " \
+	"recorded. If that has the lock already it is a deadlock: a second RLock() waits for ever behind a Lock() " \
+	"that came between, a second Lock() at once."
 #define UNRECEIVED_ADVICE                                                                                                \
 	"No goroutine was seen that would receive: who did has returned, or waits for these. Let who sends give up (a select with " \
 	"ctx.Done()), or give the channel room for what nobody may take (a buffer)."
@@ -749,8 +750,8 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
 }
 
 /*
- * As many in all looks wait for a lock, called by a function in which others wait for one of that kind: who has it may ask
- * for it again, which no clock of the process ends.
+ * As many in all looks wait for a lock, called by a function in which others wait for one of that kind: who has it may
+ * ask for it again, which no clock of the process ends.
  */
 static bool may_take_twice(const struct task_findings *f, const struct task_wait *w)
 {

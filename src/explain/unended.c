@@ -208,7 +208,8 @@ static bool has_own_rate(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
-	return rule && g_str_has_prefix(rule->name, RULES_OWN_RATE) && row->reason == rule->reason && !row->loop && !is_asked(f, row);
+	return rule && g_str_has_prefix(rule->name, RULES_OWN_RATE) && row->reason == rule->reason && !row->loop &&
+	       !is_asked(f, row);
 }
 
 /* A helper thread of its own hands it what comes (ZeroMQ), and nothing that it does wakes that one: it has asked for nothing. */
@@ -261,7 +262,8 @@ void unended_find(struct findings *f)
 	EACH_ROW(i, struct finding, row, f->rows) {
 		const struct rule *rule = reasons_rule(f->reasons, row->wait);
 		const struct ending *ending = rule && rule->reason == row->reason ? ending_of(rule->name) : NULL;
-		const bool takes = keeps_up(f, row) || is_fed(f, row), asks = !takes && (is_for_work(f, row) || has_own_rate(f, row));
+		const bool takes = keeps_up(f, row) || is_fed(f, row);
+		const bool asks = !takes && (is_for_work(f, row) || has_own_rate(f, row));
 
 		if (takes || asks || is_long_poll(f, row, &ends[row->id])) {
 			row->unended = takes ? READER_ADVICE : asks ? rule->advice : LONG_POLL_ADVICE;

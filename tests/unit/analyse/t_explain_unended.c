@@ -410,7 +410,8 @@ static void test_paced(void)
 {
 	static const struct { const char *comm, *function, *little, *leads; } cases[] = {
 		{ "rsync", "main", "Little to find, if this is meant: rsync sleeps to keep to a limit of its own rate", NULL },
-		{ "fetch", "limit_bandwidth", "Little to find, if this is meant: fetch sleeps to keep to a limit of its own rate", NULL },
+		{ "fetch", "limit_bandwidth",
+		  "Little to find, if this is meant: fetch sleeps to keep to a limit of its own rate", NULL },
 		{ "backup", "ExclusiveLock.acquire", NULL, "looks again and again whether a lock is free" },
 		{ "import", "wait_for_lock_file", NULL, "looks again and again whether a lock is free" },
 		{ "pacer", "main", "Nothing was waited for", NULL },
@@ -482,16 +483,20 @@ static void test_unreceived(void)
 	}
 }
 
-/* A second read lock behind a writer; where the function that is come through takes none, and where some get on, nothing is said. */
+/*
+ * A second read lock behind a writer; where the function that is come through takes none, and where some get on, nothing is
+ * said.
+ */
 static void test_twice(void)
 {
-	static const struct task_frame asks[] = { { "sync.(*RWMutex).RLock", NULL, 0 }, { "main.(*Config).Feature", NULL, 0 },
-						  { "main.(*Config).Get", NULL, 0 } },
-				       first[] = { { "sync.(*RWMutex).RLock", NULL, 0 }, { "main.(*Config).Get", NULL, 0 }, { "main.serve", NULL, 0 } },
-				       other[] = { { "sync.(*RWMutex).RLock", NULL, 0 }, { "main.(*Config).Size", NULL, 0 }, { "main.serve", NULL, 0 } },
-				       limited[] = { { "golang.org/x/sync/semaphore.(*Weighted).Acquire", NULL, 0 }, { "main.fetch", NULL, 0 },
-						     { "main.crawl", NULL, 0 } },
-				       ticks[] = { { "time.Sleep", NULL, 0 }, { "main.beat", NULL, 0 }, { "main.main", NULL, 0 } };
+#define FRAMES(a, b, c) { { a, NULL, 0 }, { b, NULL, 0 }, { c, NULL, 0 } }
+	static const struct task_frame asks[] = FRAMES("sync.(*RWMutex).RLock", "main.(*Config).Feature", "main.(*Config).Get"),
+				       first[] = FRAMES("sync.(*RWMutex).RLock", "main.(*Config).Get", "main.serve"),
+				       other[] = FRAMES("sync.(*RWMutex).RLock", "main.(*Config).Size", "main.serve"),
+				       limited[] = FRAMES("golang.org/x/sync/semaphore.(*Weighted).Acquire", "main.fetch",
+							  "main.crawl"),
+				       ticks[] = FRAMES("time.Sleep", "main.beat", "main.main");
+#undef FRAMES
 	static const struct { const struct task_frame *second, *third; bool gets_on; const char *says, *advice; } cases[] = {
 		{ first, ticks, false, "wait for a read-write lock in main.(*Config).Feature", "a second RLock() waits for ever" },
 		{ first, ticks, true, "wait for a read-write lock in main.(*Config).Feature", NULL },
@@ -527,7 +532,9 @@ static void test_twice(void)
 		const struct headline *h = headline_with(e, cases[k].says);
 
 		g_test_message("%zu: %s", k, h->advice);
-		g_assert_cmpint(strstr(h->advice, cases[k].advice ?: "a second RLock() waits for ever") != NULL, ==, cases[k].advice != NULL);
+		const bool is_said = strstr(h->advice, cases[k].advice ?: "a second RLock() waits for ever");
+
+		g_assert_cmpint(is_said, ==, cases[k].advice != NULL);
 		explanation_free(e);
 		profile_free(p);
 	}
