@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <inttypes.h>
 
+#include "explain/findings_part.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 
@@ -8,6 +9,25 @@
 static uint64_t turn_ns(const struct finding *row)
 {
 	return row->count ? row->time_ns / row->count : 0;
+}
+
+/*
+ * ", and mostly wait for the process that serves a FUSE file system, /mnt/u4, for serveUpload": where that is most of what
+ * the pool's threads do, and the function in which they do so is not known.
+ */
+static void append_waits(GString *s, const struct findings *f, const struct finding *pool)
+{
+	EACH_ROW(i, const struct finding, row, f->rows) {
+		if (pool->frame >= 0 || row->busy || row->process != pool->process || row->reason == REASON_SLEEP ||
+		    sentence_is_for_cpu(row) || row->time_ns <= pool->time_ns / 2 ||
+		    reasons_pool(f->reasons, row->wait) != pool->busy_rule)
+			continue;
+		const struct finding plain = finding_plain(row);
+
+		g_string_append(s, ", and mostly wait for ");
+		sentence_wait(s, f, &plain);
+		return;
+	}
 }
 
 /* "redis-server's event loop (Redis): it runs, for 352 ms at a time, mostly in evalCommand" */
@@ -28,6 +48,7 @@ void sentence_busy(GString *s, const struct findings *f, const struct finding *r
 	}
 	if (row->busy == BUSY_POOL) {
 		g_string_append_printf(s, ": all %" PRIu32 " threads are busy", row->threads_cnt);
+		append_waits(s, f, row);
 	} else if (turn_ns(row)) {
 		g_string_append_printf(s, ": each turn takes %s", TEXT_NS(turn_ns(row)));
 	} else {

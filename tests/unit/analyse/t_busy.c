@@ -254,6 +254,30 @@ static void assert_told(struct profile *p, const char *where, const char *text)
 	findings_free(f);
 }
 
+/* None of its threads' functions is the program's, so what they wait for is told, if that is most of their time. */
+static void test_pool_that_waits(void)
+{
+	for (unsigned mostly = 0; mostly < 2; mostly++) {
+		struct profile *p = window_new();
+
+		for (uint32_t i = 0; i < 4; i++)
+			add_wait(p, runner(p, 11 + i, "node"), 'D', 1, WINDOW_MS / 10 * (mostly ? 9 : 4),
+				 WORKER " uv__fs_work@/usr/bin/node read@libc.so.6",
+				 "__x64_sys_read@[kernel] fuse_simple_request@[kernel] request_wait_answer@[kernel]");
+		struct findings *f = findings_new(p, NULL);
+		guint at = (guint)(busy_of(f) - &g_array_index(f->rows, struct finding, 0));
+		struct parts parts;
+
+		parts_of(f, at, &parts);
+		g_test_message("%s", parts.sentence);
+		g_assert_cmpint(strstr(parts.sentence, "threads are busy, and mostly wait for the process that serves") != NULL, ==,
+				mostly);
+		parts_clear(&parts);
+		findings_free(f);
+		profile_free(p);
+	}
+}
+
 static void assert_advice(struct profile *p, const char *text)
 {
 	struct findings *f = findings_new(p, NULL);
@@ -865,6 +889,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/busy/spin", test_spin);
 	g_test_add_func("/busy/no loop", test_no_loop);
 	g_test_add_func("/busy/pool", test_pool);
+	g_test_add_func("/busy/pool that waits", test_pool_that_waits);
 	g_test_add_func("/busy/limits", test_limits);
 	g_test_add_func("/busy/stopped peer", test_stopped_peer);
 	g_test_add_func("/busy/backlog", test_backlog);
