@@ -60,11 +60,12 @@ static bool is_for_answer(const struct findings *f, const struct finding *row, c
 	       row->by.blocked_ns > row->time_ns / 2 && finding_ends_far(f, cause);
 }
 
-/* What a script sleeps by is a program of its own: the script is what looks, or pauses. */
+/* What a script sleeps by is a program of its own: the script is what looks, or pauses.  The last may not have ended. */
 static bool is_shells_sleep(const struct finding *row, const struct finding *cause)
 {
 	return row->reason == REASON_CHILD_EXIT && cause->reason == REASON_SLEEP && cause->process != row->process &&
-	       strcmp(cause->process, "sleep") == 0 && row->by.does == REASON_SLEEP && row->by.does_ns > row->time_ns / 2;
+	       strcmp(cause->process, "sleep") == 0 && row->by.does == REASON_SLEEP &&
+	       row->by.does_ns > row->by.blocked_ns / 2 && cause->time_ns > row->time_ns / 2;
 }
 
 /* The same where that program is not in the recording: the name of the child is. */
