@@ -81,13 +81,12 @@ static uint32_t sleeper_of(const struct findings *f, const struct finding *lock)
 	static const char *const mains[] = { "main", "<module>", NULL };
 	const char *function = function_of(f, lock->wait);
 
-	EACH_ROW(i, const struct wait, w, f->profile->waits) {
-		const bool is_sleep = reasons_of(f->reasons, i) == REASON_SLEEP && f->programs[w->thread] == lock->process;
-
-		if (is_sleep && lock->pid == profile_thread(f->profile, w->thread)->pid && function &&
-		    !g_strv_contains(mains, function) && g_strcmp0(function_of(f, i), function) == 0)
+	if (!function || g_strv_contains(mains, function))
+		return 0;
+	EACH_ROW(i, const struct wait, w, f->profile->waits)
+		if (reasons_of(f->reasons, i) == REASON_SLEEP && g_strcmp0(function_of(f, i), function) == 0 &&
+		    lock->pid == profile_thread(f->profile, w->thread)->pid)
 			return i + 1;
-	}
 	return 0;
 }
 

@@ -500,9 +500,11 @@ static const char *advice_of_nobody(const struct finding *row)
 		       NULL;
 }
 
-/* It is told with another finding, or is one of a script's own pauses; NULL: it is none. */
-static const char *advice_of_told(const struct finding *row)
+/* It is told with another finding, or is one of a script's own pauses, or a supervisor's; NULL: it is none. */
+static const char *advice_of_told(const struct findings *f, const struct finding *row)
 {
+	if (restarts_advice(f, row))
+		return restarts_advice(f, row);
 	if (row->has_sleep)
 		return "The script starts `sleep` again and again: if it looks whether something has come, wait for that instead (wait, "
 		       "inotifywait, a pipe); a pause that is meant may stay.";
@@ -621,8 +623,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return full_advice(row);
 	if (row->busy)
 		return sentence_busy_advice(row);
-	if (advice_of_told(row))
-		return advice_of_told(row);
+	if (advice_of_told(f, row))
+		return advice_of_told(f, row);
 	if (advice_of_limit(f, row))
 		return advice_of_limit(f, row);
 	if (row->reason == REASON_CPU_QUEUE && !row->is_yield)
@@ -631,8 +633,6 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return reason_advice(row->reason);
 	if (row->loop && row->loop->advice && !knows_loop(f, row))
 		return row->loop->advice;
-	if (restarts_advice(f, row))
-		return restarts_advice(f, row);
 	if (advice_of_holder(f, row))
 		return advice_of_holder(f, row);
 	if (row->is_fork)

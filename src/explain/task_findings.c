@@ -762,8 +762,8 @@ static bool may_take_twice(const struct task_findings *f, const struct task_wait
 	EACH_ROW(i, const struct task_wait, o, f->rows) {
 		const char *within = strstr(w->path, " < ");
 
-		if (o != w && same_process(o, w) && kind_of(o) == kind_of(w) && strcmp(o->lock, w->lock) == 0 && *o->function &&
-		    within && strcmp(o->function, w->function) != 0 && passes(within, o->function))
+		if (o != w && same_process(o, w) && kind_of(o) == kind_of(w) && strcmp(o->lock, w->lock) == 0 &&
+		    *o->function && within && strcmp(o->function, w->function) != 0 && passes(within, o->function))
 			return true;
 	}
 	return false;
