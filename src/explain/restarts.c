@@ -5,9 +5,9 @@
 
 #define STARTS_MIN 3	/* in the window: each lives for a third of that at most */
 
-/* They start again what has ended; whose children end is what others are made for: shells, cron, inetd. */
+/* They start again what has ended.  Of others, as shells, cron and systemd with its timers, children are made to end. */
 static const char *const supervisors[] = {
-	"runsv*", "supervise", "s6-supervise", "supervisord", "monit",	 "circusd",   "god",	"systemd",  "PM2*",
+	"runsv*", "supervise", "s6-supervise", "supervisord", "monit",	 "circusd",   "god",	"PM2*",
 	"pm2*",	  "foreman",   "honcho",       "nodemon",     "forever", "gunicorn*", "uwsgi*", "unicorn*",
 };
 
