@@ -68,28 +68,6 @@ static void find_likely_holder(struct findings *f, struct finding *lock)
 	holder->leads_ns += lock->time_ns;
 }
 
-static const char *function_of(const struct findings *f, uint32_t wait)
-{
-	const int64_t frame = finding_frame(f, wait);
-
-	return frame < 0 ? NULL : profile_get_frame(f->profile, (uint32_t)frame)->name;
-}
-
-/* A sleep further on in the function that waits: who came past has the lock.  Of main() it tells nothing. */
-static uint32_t sleeper_of(const struct findings *f, const struct finding *lock)
-{
-	static const char *const mains[] = { "main", "<module>", NULL };
-	const char *function = function_of(f, lock->wait);
-
-	if (!function || g_strv_contains(mains, function))
-		return 0;
-	EACH_ROW(i, const struct wait, w, f->profile->waits)
-		if (reasons_of(f->reasons, i) == REASON_SLEEP && g_strcmp0(function_of(f, i), function) == 0 &&
-		    lock->pid == profile_thread(f->profile, w->thread)->pid)
-			return i + 1;
-	return 0;
-}
-
 void both_stuck_find(struct findings *f, const uint32_t *locks)
 {
 	EACH_ROW(i, struct finding, row, f->rows)
@@ -109,7 +87,6 @@ void both_stuck_find(struct findings *f, const uint32_t *locks)
 		row->leads_others = has_other && is_least;
 		if (row->stuck_lock && !has_other)
 			find_likely_holder(f, row);
-		row->sleeper = row->stuck_lock && !has_other && !row->is_behind ? sleeper_of(f, row) : 0;
 	}
 }
 
@@ -132,8 +109,4 @@ void both_stuck_append_evidence(GString *s, const struct findings *f, const stru
 		g_string_append_printf(s, "; meanwhile %u thread%s for another one%s", threads, threads == 1 ? " waits" : "s wait",
 				       places->str);
 	g_string_free(places, TRUE);
-	if (row->sleeper) {
-		g_string_append(s, "; meanwhile another thread sleeps");
-		sentence_function(s, f, finding_frame(f, row->sleeper - 1), " in ");
-	}
 }

@@ -153,7 +153,6 @@ struct finding {
 	bool never_let_go; /* waits for a lock that nobody let go of in the window, and whose holder nobody knows */
 	uint32_t stuck_lock; /* such a one, of lock_ids_new(); 0: it is none */
 	bool is_both_stuck, leads_others; /* others of its process wait so for another one; and no fewer do */
-	uint32_t sleeper; /* index + 1 of a sleep in the function that waits for a lock that nobody lets go of; 0: none */
 	bool is_cost; /* what page faults at a memory limit cost, which another finding is */
 	bool is_beside_cause; /* a sleep of a process of which another finding has a cause that is known */
 	bool may_hold; /* the same: they use what others wait for, of whom nobody knows who has it */

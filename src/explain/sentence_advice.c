@@ -266,9 +266,6 @@ static const char *advice_of_stuck(const struct findings *f, const struct findin
 	if (row->is_behind)
 		return "Nobody let go of it while this was recorded. That other thread is likely to have it: see what it waits for, and wait for "
 		       "that without the lock.";
-	if (row->sleeper)
-		return "Nobody let go of it while this was recorded. Who sleeps came past here, and likely has it: see what it tries "
-		       "again, or looks for (its log), and let it sleep without the lock.";
 	if (row->is_both_stuck)
 		return "Nobody let go of either while this was recorded: if each of these threads holds what the other waits for it is a "
 		       "deadlock: take the locks in one order everywhere. Else whoever holds one is stuck: `offcpu report --full`.";

@@ -312,35 +312,6 @@ static void test_ranks(void)
 	}
 }
 
-/* Who sleeps in the function that others wait in for a lock came past them; in another one it tells nothing. */
-static void test_sleeper(void)
-{
-	static const char *const functions[] = { "append", "beat" };
-	static const struct object lock = { .kind = LOCK_SEMAPHORE, .operation = "", .place = "", .name = "1" };
-
-	for (size_t k = 0; k < G_N_ELEMENTS(functions); k++) {
-		struct profile *p = window_new();
-		g_autofree char *sleeps = g_strdup_printf("main@app %s@app.py clock_nanosleep@libc.so.6", functions[k]);
-		uint32_t wait = add_wait(p, thread_of(p, 11, "app", 10), 'S', 1, WINDOW_MS,
-					 "main@app append@app.py Lock.acquire@python3 PyThread_acquire_lock_timed@python3 "
-					 "__new_sem_wait_slow64.constprop.0@libc.so.6", takes_in);
-
-		p->info.has_wakers = true;
-		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &lock) + 1;
-		goes_on(p, wait);
-		add_wait(p, thread_of(p, 12, "app", 10), 'S', 9, 1000, sleeps,
-			 "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]");
-		struct explanation *e = explanation_new(p, NULL);
-		const struct headline *h = headline_with(e, "waits for a lock of Python's");
-
-		g_test_message("%s; %s", h->evidence, h->advice);
-		g_assert_cmpint(strstr(h->evidence, "meanwhile another thread sleeps in append") != NULL, ==, !k);
-		g_assert_cmpint(strstr(h->advice, "likely has it") != NULL, ==, !k);
-		explanation_free(e);
-		profile_free(p);
-	}
-}
-
 /* The one thread that waits all the time for something else is likely to have the lock that nobody lets go of; of two nobody is. */
 static void test_likely_holder(void)
 {
@@ -578,7 +549,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/still", test_still);
 	g_test_add_func("/explain/both-stuck", test_both_stuck);
 	g_test_add_func("/explain/likely-holder", test_likely_holder);
-	g_test_add_func("/explain/sleeper", test_sleeper);
 	g_test_add_func("/explain/shares-cpus", test_shares_cpus);
 	g_test_add_func("/explain/ranks", test_ranks);
 	g_test_add_func("/explain/join-of-sleeper", test_join_of_sleeper);
