@@ -88,6 +88,7 @@ static const struct { const char *suffix, *place;
 	{ ".py", "/lib/python3" }, { ">", "<frozen " },           { ".rb", "/lib/ruby/" },
 	{ ".rb", "/gems/" },       { ".php", "/usr/share/php/" }, { ".php", "/vendor/" },
 	{ ".pm", "/perl5/" },      { ".pm", "/perl/5." },         { ".pm", "/perl-base/" },
+	{ "(eval)", "" },	/* made at run time: Perl's and Ruby's accessors and delegators */
 	{ "js", "/node_modules/" }, { "", "node:" },	/* .js, .cjs, .mjs */
 };
 
@@ -269,6 +270,12 @@ static bool has_suffix(const char *name, const char *const *suffixes)
 	return false;
 }
 
+/* What an interpreter runs stands in no other file than its source. */
+static bool is_of_script(const struct frame *f)
+{
+	return f->file && f->module && strcmp(f->file, f->module) == 0;
+}
+
 /*
  * A function that an extension written in C, or a library below it, has for a script is that script's library: the
  * innermost function of the script that called it; -1: the frame is no such, or no script has called it.
@@ -276,7 +283,6 @@ static bool has_suffix(const char *name, const char *const *suffixes)
 static int64_t script_of_extension(const struct plumbing *pl, uint32_t node)
 {
 	static const char *const extensions[] = { ".so", ".node", NULL };
-	static const char *const scripts[] = { ".php", ".rb", ".py", ".pl", ".pm", ".js", ".cjs", ".mjs", NULL };
 	const struct frame *f = profile_get_frame(pl->profile, profile_get_node(pl->profile, node)->frame);
 
 	if (!has_suffix(f->module, extensions) && !(f->module && strstr(f->module, ".so.")))	/* libzmq.so.5 */
@@ -286,7 +292,7 @@ static int64_t script_of_extension(const struct plumbing *pl, uint32_t node)
 		uint32_t frame = profile_get_node(pl->profile, n)->frame;
 
 		if (pl->classes[frame].named && pl->classes[frame].level == RUNTIME_NONE &&
-		    has_suffix(profile_get_frame(pl->profile, frame)->file, scripts))
+		    is_of_script(profile_get_frame(pl->profile, frame)))
 			return frame;
 	}
 	return -1;

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/plumbing.h"
 #include "explain/findings_part.h"
 #include "explain/sentence.h"
 
 #define TOLD_MAX 2
+#define STAYS_PERCENT 95 /* of the window */
 
 /*
  * Of locks of a process that nobody lets go of, and whose holders nobody knows: who waits for the one is likely to hold the
  * other.  Who is in the ring waits for a lock with few waiters, and who only queues behind it for the others'.
  */
-static bool is_candidate(const struct findings *f, const struct finding *row)
+static bool is_candidate(const struct finding *row)
+{
+	return row->never_let_go && row->reason == REASON_LOCK_MUTEX && !row->by.comm && !row->deadlock;
+}
+
+/* Each of Ruby's threads has a condition of its own, which tells nothing of the lock. */
+static bool knows_lock(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
 
-	/* each of Ruby's threads has a condition of its own, which tells nothing of the lock */
-	return row->never_let_go && row->reason == REASON_LOCK_MUTEX && o && o->kind != LOCK_CONDITION &&
-	       !row->by.comm && !row->deadlock;
+	return o && o->kind != LOCK_CONDITION;
 }
 
 static uint32_t waiters_of(const struct findings *f, const struct finding *row)
@@ -68,10 +74,53 @@ static void find_likely_holder(struct findings *f, struct finding *lock)
 	holder->leads_ns += lock->time_ns;
 }
 
+/* The function that takes the lock is on that stack, too. */
+static bool is_in_its_function(const struct findings *f, const struct finding *lock, uint32_t user)
+{
+	const char *name = profile_get_frame(f->profile, (uint32_t)lock->frame)->name;
+	uint32_t n = user;
+
+	while (n && g_strcmp0(profile_get_frame(f->profile, profile_get_node(f->profile, n)->frame)->name, name) != 0)
+		n = profile_get_node(f->profile, n)->parent;
+	return n && name;
+}
+
+/*
+ * Nor is there such a finding, as where that thread only sleeps between tries: who is in the function that takes the lock all
+ * through the window, and does not wait for it, is likely to have it, where there is one.
+ */
+static void find_who_stays(const struct findings *f, struct finding *lock)
+{
+	const struct profile *p = f->profile;
+	g_autofree uint64_t *in_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
+	g_autofree uint32_t *longest = g_new0(uint32_t, (gsize)p->threads->len + 1);	/* wait + 1 */
+	g_autofree bool *is_waiter = g_new0(bool, (gsize)p->threads->len + 1);
+	uint32_t cnt = 0;
+
+	if (lock->frame < 0 || plumbing_frame_is_runtime(reasons_plumbing(f->reasons), (uint32_t)lock->frame))
+		return;
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		is_waiter[w->thread] |= f->blocked_in[i] == lock->id;
+		if (profile_thread(p, w->thread)->pid != lock->pid || !is_in_its_function(f, lock, w->user))
+			continue;
+		in_ns[w->thread] += wait_off_cpu_ns(w) + w->on_cpu_ns;
+		if (!longest[w->thread] || w->blocked_ns > profile_wait(p, longest[w->thread] - 1)->blocked_ns)
+			longest[w->thread] = i + 1;
+	}
+	for (uint32_t t = 0; t < p->threads->len; t++) {
+		if (is_waiter[t] || in_ns[t] / STAYS_PERCENT < p->info.duration_ns / 100)
+			continue;
+		cnt++;
+		lock->stayer_wait = longest[t];
+	}
+	if (cnt != 1)
+		lock->stayer_wait = 0;
+}
+
 void both_stuck_find(struct findings *f, const uint32_t *locks)
 {
 	EACH_ROW(i, struct finding, row, f->rows)
-		row->stuck_lock = is_candidate(f, row) ? locks[row->object] : 0;
+		row->stuck_lock = is_candidate(row) && knows_lock(f, row) ? locks[row->object] : 0;
 	EACH_ROW(i, struct finding, row, f->rows) {
 		bool has_other = false, is_least = true;
 
@@ -87,6 +136,8 @@ void both_stuck_find(struct findings *f, const uint32_t *locks)
 		row->leads_others = has_other && is_least;
 		if (row->stuck_lock && !has_other)
 			find_likely_holder(f, row);
+		if (is_candidate(row) && !has_other && !row->is_behind)
+			find_who_stays(f, row);
 	}
 }
 
@@ -109,4 +160,7 @@ void both_stuck_append_evidence(GString *s, const struct findings *f, const stru
 		g_string_append_printf(s, "; meanwhile %u thread%s for another one%s", threads, threads == 1 ? " waits" : "s wait",
 				       places->str);
 	g_string_free(places, TRUE);
+	if (row->stayer_wait)
+		g_string_append_printf(s, "; another thread is in there all the time, and mostly %s",
+				       reasons_says(f->reasons, row->stayer_wait - 1));
 }

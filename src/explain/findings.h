@@ -151,6 +151,7 @@ struct finding {
 	bool is_shells_sleep; /* a process that only sleeps, told with the shell that waits for it */
 	struct finding_bursts bursts;
 	bool never_let_go; /* waits for a lock that nobody let go of in the window, and whose holder nobody knows */
+	uint32_t stayer_wait; /* index + 1 of one of the thread that likely has that lock; 0: none is known */
 	uint32_t stuck_lock; /* such a one, of lock_ids_new(); 0: it is none */
 	bool is_both_stuck, leads_others; /* others of its process wait so for another one; and no fewer do */
 	bool is_cost; /* what page faults at a memory limit cost, which another finding is */

@@ -27,6 +27,8 @@ bool pool_find(const struct findings *f, const struct finding *row, struct findi
 void pool_append(GString *s, const struct findings *f, const struct finding *row);
 /* "; pgbouncer has 20 connections from clients, of which 19.9 wait on average" */
 void pool_append_evidence(GString *s, const struct findings *f, const struct finding *row);
+/* "; it has 2 connections there, and each does one statement at a time: further ones wait in its pool" */
+void pool_append_connections(GString *s, const struct findings *f, const struct finding *row);
 const char *pool_advice(const struct finding *row);
 
 /*

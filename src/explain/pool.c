@@ -9,6 +9,7 @@
 #include "profile/profile.h"
 
 #define BUSY_PERCENT 90	/* of the window: less is no full pool */
+#define ASKS_PERCENT 80	/* of the window: less is a loop that rests in between */
 
 /* What the waits at both ends of the process's sockets tell. */
 struct ends {
@@ -146,6 +147,35 @@ void pool_append_evidence(GString *s, const struct findings *f, const struct fin
 		g_string_append_printf(s, ", of which %.1f wait on average", MIN(l->waiting, (double)l->pool.from_clients));
 	else if (l->pool.waiting)
 		g_string_append_printf(s, ", of which %" PRIu32 " waited for an answer as the recording ended", l->pool.waiting);
+}
+
+/* Of a database that does one statement of a connection at a time, its client's loop always having one under way. */
+void pool_append_connections(GString *s, const struct findings *f, const struct finding *row)
+{
+	static const char *const servers[] = { "(postgres)", "(mariadbd)", "(mysqld)" };
+	const char *there = object_upstream(finding_object(f, row));
+	bool does_one = false;
+	unsigned cnt = 0;
+
+	for (size_t i = 0; there && i < G_N_ELEMENTS(servers); i++)
+		does_one = does_one || strstr(there, servers[i]);
+	if (!does_one || row->threads_cnt > 1 || row->time_ns < f->profile->info.duration_ns / 100 * ASKS_PERCENT)
+		return;
+	EACH_ROW(i, const struct connection, c, f->profile->connections) {
+		size_t len = strlen(c->remote);
+
+		if (c->side != CONNECTION_CLIENT || c->pid != finding_pid(f, row) ||
+		    strncmp(there, c->remote, len) != 0 || there[len] != ' ')
+			continue;
+		if (!strchr(c->local, ':'))	/* nobody counted them */
+			return;
+		cnt++;
+	}
+	if (cnt == 1)
+		g_string_append(s, "; it has one connection there, which does one statement at a time: further ones wait for that");
+	else if (cnt)
+		g_string_append_printf(s, "; it has %u connections there, and each does one statement at a time: further ones wait "
+					  "in its pool", cnt);
 }
 
 const char *pool_advice(const struct finding *row)

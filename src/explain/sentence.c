@@ -521,7 +521,7 @@ void sentence_finding(GString *s, const struct findings *f, const struct finding
 	if (append_gil(s, f, row))
 		return;
 	if (row->loop)
-		g_string_append_printf(s, " holds up its event loop (%s): it", row->loop->name);
+		g_string_append_printf(s, " %s (%s): it", row->loop->says ?: "holds up its event loop", row->loop->name);
 	if (row->deadlock)
 		g_string_append(s, " is deadlocked and");
 	g_string_append_c(s, ' ');
@@ -741,6 +741,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 		sentence_by(s, f, r);
 	if (sentence_is_nameless(f, r) && !sentence_is_for_cpu(r))
 		g_string_append(s, "; functions that were compiled at run time have no names here");
+	pool_append_connections(s, f, r);
 	both_stuck_append_evidence(s, f, r);
 	missed_append_evidence(s, f, r);
 	pauses_append_evidence(s, f, r);

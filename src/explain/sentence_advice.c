@@ -191,12 +191,13 @@ static bool is_of_full_queue(const struct findings *f, const struct finding *row
 	return rule && g_str_has_suffix(rule->name, "queue-full");
 }
 
-/* The rule of what it waits for is about the very program whose loop it holds up. */
+/* The rule of what it waits for is about the very program whose loop it holds up, or a lock that no other call spares. */
 static bool knows_loop(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
-	return rule && rule->advice && rule->protocol && strcmp(rule->protocol, row->loop->name) == 0;
+	return rule && rule->advice && rule->protocol &&
+	       (rule->reason == REASON_LOCK_OTHER || strcmp(rule->protocol, row->loop->name) == 0);
 }
 
 /* Who is of another process than a lock and its waiters, and ends nearly all of their waits, does so by a signal. */
@@ -263,7 +264,7 @@ static const char *advice_of_stuck(const struct findings *f, const struct findin
 {
 	if (row->limit.limit && row->limit.limit->kind == LIMIT_GONE)
 		return advice_of_limit(f, row);
-	if (row->is_behind)
+	if (row->is_behind || row->stayer_wait)
 		return "Nobody let go of it while this was recorded. That other thread is likely to have it: see what it waits for, and wait for "
 		       "that without the lock.";
 	if (row->is_both_stuck)

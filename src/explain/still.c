@@ -47,10 +47,11 @@ struct still {
 	uint32_t pid;		/* whose threads are told; 0: there is none */
 };
 
-/* A runtime's own threads; Java's launcher waits for the end of the thread that runs main(). */
+/* A runtime's own threads, as Node's for a debugger; Java's launcher waits for the end of the thread that runs main(). */
 static bool is_helper(const struct findings *f, uint32_t i)
 {
-	static const char *const functions[] = { "java.lang.ref.*", "CallJavaMainInNewThread*", NULL };
+	static const char *const functions[] = { "java.lang.ref.*", "CallJavaMainInNewThread*", "node::inspector::*",
+						 NULL };
 	const struct rule *rule = reasons_rule(f->reasons, i);
 
 	return (g_strcmp0(rule->protocol, "JVM") == 0 && rule->idle == RULE_IDLE_YES) ||
@@ -67,6 +68,15 @@ static bool is_of_python(const struct findings *f, uint32_t i)
 	return g_str_has_prefix(reasons_protocol(f->reasons, i), "Python");
 }
 
+/*
+ * A loop of Node's into which nothing comes from outside: it watches only what threads of its own signal.  Timers end its
+ * waits, or messages of workers.
+ */
+static bool is_closed_loop(const struct object *o)
+{
+	return o && o->kind == OBJECT_EPOLL && *o->name && !strstr(o->name, "socket");
+}
+
 static enum stand stand_of(const struct findings *f, uint32_t i)
 {
 	const struct rule *rule = reasons_rule(f->reasons, i);
@@ -78,6 +88,8 @@ static enum stand stand_of(const struct findings *f, uint32_t i)
 		return STAND_HELPER;
 	const bool is_join = (o && o->kind == LOCK_JOIN) || (rule->reason == REASON_CHILD_EXIT && is_of_python(f, i));
 
+	if (rule->reason == REASON_EVENT_LOOP && strcmp(reasons_protocol(f->reasons, i), "libuv") == 0)
+		return is_closed_loop(o) ? STAND_CLOCK : o ? STAND_GOES_ON : STAND_UNKNOWN;
 	if (rule->reason == REASON_SLEEP)
 		return STAND_CLOCK;
 	const bool is_lock = reason_family((enum reason)rule->reason) == FAMILY_LOCK &&

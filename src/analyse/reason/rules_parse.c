@@ -248,7 +248,7 @@ static bool may_stand_in(enum key key, enum rule_kind kind)
 	case KEY_SOURCE: return true;
 	case KEY_LEVEL: return kind == RULE_REASON || kind == RULE_RUNTIME;
 	case KEY_ADVICE: return kind == RULE_REASON || kind >= RULE_LOOP;
-	case KEY_SAYS: return kind == RULE_REASON || kind == RULE_SPIN;
+	case KEY_SAYS: return kind == RULE_REASON || kind == RULE_LOOP || kind == RULE_SPIN;
 	case KEY_PROTOCOL: return kind == RULE_REASON || kind == RULE_POOL;
 	default: return kind == RULE_REASON;
 	}

@@ -83,6 +83,44 @@ static void test_own_conditions(void)
 	}
 }
 
+/* A loop that always waits for a database is told with its connections, where these are counted, and do one statement at a time. */
+static void test_connections(void)
+{
+	static const struct { const char *peer, *local; uint64_t each_ms; bool is_told; } cases[] = {
+		{ "postgres", "127.0.0.1:49104", 90, true }, { "redis-server", "127.0.0.1:49104", 90, false },
+		{ "postgres", "127.0.0.1", 90, false },	    { "postgres", "127.0.0.1:49104", 60, false },
+	};
+	static const struct waker server = { .pid = 99, .tid = 99, .comm = "postgres" };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		g_autofree char *name = g_strdup_printf("2 sockets (fd 13 of app) -> 127.0.0.1:5511 (%s)", cases[i].peer);
+		const struct object epoll = { .kind = OBJECT_EPOLL, .operation = "", .name = name, .place = "2 sockets", .pid = 99 };
+		const char *const locals[] = { cases[i].local, "127.0.0.1:49105" };
+		uint32_t wait = add_wait(p, thread_of(p, 11, "app", 10), 'S', 100, cases[i].each_ms,
+					 "main@app uv_run@libuv.so.1 uv__io_poll@libuv.so.1 epoll_pwait@libc.so.6",
+					 "__x64_sys_epoll_pwait@[kernel] ep_poll@[kernel]");
+
+		is_for(p, wait, &epoll);
+		ended_by(p, wait, &server, "PostgresMain@postgres send@libc.so.6", "tcp_sendmsg@[kernel] sock_def_readable@[kernel]");
+		for (gsize k = 0; k < G_N_ELEMENTS(locals); k++) {
+			const struct connection c = { .pid = profile_thread(p, 0)->pid, .local = locals[k], .remote = "127.0.0.1:5511" };
+
+			profile_add_connection(p, &c);
+		}
+		struct explanation *e = explanation_new(p, NULL);
+		g_assert_cmpuint(e->headlines->len, >, 0);
+		const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+
+		g_test_message("%zu: %s; %s", i, first->sentence, first->evidence);
+		g_assert_nonnull(strstr(first->sentence, "waits in its event loop for an answer from 127.0.0.1:5511"));
+		g_assert_cmpint(strstr(first->evidence, "; it has 2 connections there, and each does one statement at a time") != NULL, ==,
+				cases[i].is_told);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 static void add_task(struct tasks *t, uint64_t number, const char *reason, const struct task_frame *frames, unsigned cnt)
 {
 	bool is_new;
@@ -195,6 +233,7 @@ static void test_sole_waker(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/explain/connections", test_connections);
 	g_test_add_func("/explain/load", test_load);
 	g_test_add_func("/explain/own-conditions", test_own_conditions);
 	g_test_add_func("/explain/asyncio-deadlock", test_asyncio_deadlock);

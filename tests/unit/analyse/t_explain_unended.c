@@ -149,25 +149,31 @@ static void test_still(void)
 	static const char waits[] = "main@indexer flush@indexer pthread_cond_wait@libc.so.6",
 			  gc[] = "start_thread@libc.so.6 WatcherThread::run@libjvm.so pthread_cond_timedwait@libc.so.6",
 			  waits_java[] = "Boot.main@app java.lang.Object.wait@jvm JVM_MonitorWait@libjvm.so pthread_cond_wait@libc.so.6";
-	static const struct { const char *main, *worker, *other; bool has_join, is_woken; const char *says; } cases[] = {
+	static const char node[] = "node::SpinEventLoopInternal@node uv_run@node uv__io_poll@node epoll_pwait@libc.so.6",
+			  atomics[] = "waitForPage@app.js v8::internal::Builtin_AtomicsWait@node pthread_cond_wait@libc.so.6";
+	static const struct { const char *main, *worker, *other; bool has_join, is_woken; const char *says, *watches; } cases[] = {
 		{ "main@indexer stop@indexer pthread_join@libc.so.6", waits, NULL, true, false,
 		  "No thread of indexer is left to wake the others: one waits for a thread of its own to end in stop, one waits for a "
-		  "condition to be signalled in flush, all the time." },
+		  "condition to be signalled in flush, all the time.", NULL },
 		{ "main@indexer stop@indexer pthread_join@libc.so.6", waits, "main@indexer nanosleep@libc.so.6", true, false,
-		  " Only timers wake other threads of indexer, and one waits for a condition to be signalled in flush all the time:" },
-		{ "main@indexer stop@indexer pthread_join@libc.so.6", waits, "main@indexer nanosleep@libc.so.6", true, true, NULL },
-		{ waits, "main@indexer nanosleep@libc.so.6", NULL, false, false, NULL },
-		{ waits_java, gc, gc, false, false, "No thread of indexer is left to wake the others: one waits for a condition to be signalled in Boot.main" },
+		  " Only timers wake other threads of indexer, and one waits for a condition to be signalled in flush all the time:", NULL },
+		{ "main@indexer stop@indexer pthread_join@libc.so.6", waits, "main@indexer nanosleep@libc.so.6", true, true, NULL, NULL },
+		{ waits, "main@indexer nanosleep@libc.so.6", NULL, false, false, NULL, NULL },
+		{ node, atomics, "main@indexer nanosleep@libc.so.6", false, false, " and one waits in Atomics.wait() in waitForPage all the time:", "1 pipe" },
+		{ node, atomics, "main@indexer nanosleep@libc.so.6", false, false, NULL, "1 pipe, 1 socket" },
+		{ waits_java, gc, gc, false, false, "No thread of indexer is left to wake the others: one waits for a condition to be signalled in Boot.main", NULL },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		struct profile *p = window_new();
 		uint32_t main = thread_of(p, 10, "indexer", 10), merger = thread_of(p, 11, "indexer", 10);
 		const struct object join = { .kind = LOCK_JOIN, .operation = "", .name = "", .place = "" };
-		uint32_t wait = add_wait(p, main, 'S', 1, WINDOW_MS, cases[i].main, takes_in);
+		const struct object epoll = { .kind = OBJECT_EPOLL, .operation = "", .name = cases[i].watches, .place = "" };
+		uint32_t wait = add_wait(p, main, 'S', 1, WINDOW_MS, cases[i].main,
+					 cases[i].watches ? "__x64_sys_epoll_pwait@[kernel] ep_poll@[kernel]" : takes_in);
 
-		if (cases[i].has_join)
-			g_array_index(p->waits, struct wait, wait).object = profile_object(p, &join) + 1;
+		if (cases[i].has_join || cases[i].watches)
+			g_array_index(p->waits, struct wait, wait).object = profile_object(p, cases[i].watches ? &epoll : &join) + 1;
 		goes_on(p, wait);
 		goes_on(p, add_wait(p, merger, 'S', 1, WINDOW_MS, cases[i].worker,
 				    strstr(cases[i].worker, "nanosleep") ? sleeps_in : takes_in));
@@ -339,6 +345,44 @@ static void test_likely_holder(void)
 		g_test_message("%s; %s", first->sentence, behind->evidence);
 		g_assert_cmpint(first == behind, ==, senders == 2);
 		g_assert_cmpint(strstr(behind->advice, "That other thread is likely to have it") != NULL, ==, senders == 1);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* Who sleeps again and again in the function that takes the lock has it, likely; who does so in another one, or one of two, has not. */
+static void test_stayer(void)
+{
+	static const struct { const char *user; uint32_t threads; bool is_told; } cases[] = {
+		{ "main@app book@app.py time_sleep@python3 clock_nanosleep@libc.so.6", 1, true },
+		{ "main@app book@app.py time_sleep@python3 clock_nanosleep@libc.so.6", 2, false },
+		{ "main@app tick@app.py time_sleep@python3 clock_nanosleep@libc.so.6", 1, false },
+		{ "main@app bookkeeper@app.py time_sleep@python3 clock_nanosleep@libc.so.6", 1, false },
+	};
+	const struct object lock = { .kind = LOCK_SEMAPHORE, .operation = "", .place = "", .name = "1" };
+
+	for (gsize c = 0; c < G_N_ELEMENTS(cases); c++) {
+		struct profile *p = window_new();
+
+		p->info.has_wakers = true;
+		for (uint32_t i = 0; i < 2; i++) {
+			uint32_t wait = add_wait(p, thread_of(p, 11 + i, "app", 10), 'S', 1, WINDOW_MS,
+						 "main@app book@app.py Lock.acquire@python3 PyThread_acquire_lock_timed@python3 "
+						 "__new_sem_wait_slow64.constprop.0@libc.so.6", takes_in);
+
+			g_array_index(p->waits, struct wait, wait).object = profile_object(p, &lock) + 1;
+			goes_on(p, wait);
+		}
+		for (uint32_t i = 0; i < cases[c].threads; i++)
+			add_wait(p, thread_of(p, 20 + i, "app", 10), 'S', WINDOW_MS / 1000, 1000, cases[c].user,
+				 "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]");
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "threading.Lock");
+
+		g_test_message("%s; %s", h->sentence, h->evidence);
+		g_assert_cmpint(strstr(h->evidence, "another thread is in there all the time, and mostly sleeps until a timer") != NULL, ==,
+				cases[c].is_told);
+		g_assert_cmpint(strstr(h->advice, "That other thread is likely to have it") != NULL, ==, cases[c].is_told);
 		explanation_free(e);
 		profile_free(p);
 	}
@@ -548,6 +592,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/standby", test_standby);
 	g_test_add_func("/explain/still", test_still);
 	g_test_add_func("/explain/both-stuck", test_both_stuck);
+	g_test_add_func("/explain/stayer", test_stayer);
 	g_test_add_func("/explain/likely-holder", test_likely_holder);
 	g_test_add_func("/explain/shares-cpus", test_shares_cpus);
 	g_test_add_func("/explain/ranks", test_ranks);

@@ -70,6 +70,8 @@ static void test_loops(void)
 
 #define GLIB "main@app g_main_loop_run@libglib-2.0.so.0 g_main_context_dispatch@libglib-2.0.so.0 "
 #define GREENLET "bootstrap@_greenlet.cpython-311-x86_64-linux-gnu.so "
+#define PERL "Mojo::IOLoop::start@IOLoop.pm Mojo::Reactor::Poll::start@Poll.pm Mojo::Reactor::Poll::one_tick@Poll.pm "
+#define TIMER "java.lang.Thread.run@[jit] java.util.TimerThread.run@[jit] java.util.TimerThread.mainLoop@[jit] "
 #define EPOLL "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]"
 
 /* Of each library: a callback that waits, and the loop's own wait. */
@@ -106,6 +108,12 @@ static void test_loops_of_libraries(void)
 		  NAP, "io_context" },
 		{ "boost::asio::thread_pool::thread_function::operator()@app boost::asio::detail::scheduler::do_run_one@app "
 		  "boost::asio::detail::executor_op<F>::do_complete@app f@app usleep@libc.so.6", NAP, NULL },
+		{ PERL "Mojo::Reactor::Poll::_try@Poll.pm fetch@app.pl read@libc.so.6", NAP, "Mojo" },
+		{ PERL "poll@libc.so.6", POLL, NULL },
+		{ PERL "Mojo::Reactor::Poll::_try@Poll.pm fetch@app.pl " PERL "poll@libc.so.6", POLL, NULL },
+		{ TIMER "Lease$1.run@[jit] java.lang.Thread.sleep@[jit]", NAP, "java.util.Timer" },
+		{ TIMER "java.lang.Object.wait@[jit]", NAP, NULL },
+		{ "Lease$1.run@[jit] java.lang.Thread.sleep@[jit]", NAP, NULL },
 		{ "smol::spawn::f@app async_task::raw::RawTask<F,T,S>::run@app shop::f@app usleep@libc.so.6", NAP, "async-executor" },
 		{ "blocking::Executor::main_loop@app async_task::raw::RawTask<F,T,S>::run@app shop::f@app usleep@libc.so.6", NAP, NULL },
 	};

@@ -185,6 +185,32 @@ static void test_route(void)
 	profile_free(p);
 }
 
+/* What a module in C does for a script, with or without a suffix, and what was made at run time, say less than who called. */
+static void test_scripts(void)
+{
+	static const struct { const char *module, *file, *inner_module, *inner_file, *leaf; } cases[] = {
+		{ "/srv/notes-api", "/srv/notes-api", "/srv/lib/better_sqlite3.node", NULL, "nanosleep (inner <- outer)" },
+		{ "/srv/app.py", "/srv/app.py", "/usr/lib/libzmq.so.5", NULL, "nanosleep (inner <- outer)" },
+		{ "/srv/app", "/src/app.c", "/usr/lib/libzmq.so.5", NULL, "nanosleep (inner)" },
+		{ "/srv/wiki.pl", "/srv/wiki.pl", "(eval)", "(eval)", "nanosleep (inner <- outer)" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = profile_new();
+		const struct frame outer = { .name = "outer", .module = cases[i].module, .file = cases[i].file },
+				   inner = { .name = "inner", .module = cases[i].inner_module, .file = cases[i].inner_file };
+		struct wait w = { .thread = fixture_thread(p, 1, 1, "a", "a"), .state = 'S' };
+
+		w.user = profile_node(p, profile_node(p, 0, profile_frame(p, &outer)), profile_frame(p, &inner));
+		w.kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "__x64_sys_clock_nanosleep do_nanosleep");
+		struct plumbing *pl = plumbing_new(p);
+
+		g_assert_cmpstr(plumbing_leaf(pl, &w), ==, cases[i].leaf);
+		plumbing_free(pl);
+		profile_free(p);
+	}
+}
+
 static void test_runtime(void)
 {
 	g_assert_true(plumbing_is_runtime("/usr/lib/x86_64-linux-gnu/libc.so.6"));
@@ -208,6 +234,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/plumbing/new-thread-and-flag", test_new_thread_and_flag);
 	g_test_add_func("/plumbing/runnable-at-start", test_runnable_at_start);
 	g_test_add_func("/plumbing/route", test_route);
+	g_test_add_func("/plumbing/scripts", test_scripts);
 	g_test_add_func("/plumbing/runtime", test_runtime);
 	return g_test_run();
 }
