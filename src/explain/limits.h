@@ -141,7 +141,7 @@ struct tcp_shares {
 	uint64_t all_ns, ns[TCP_SHARE_COUNT];
 	uint64_t resent;	/* segments */
 	uint64_t rtt_us;	/* the least round trip, where it is one of the network alone; 0: not known */
-	uint64_t srtt_us;	/* as TCP smooths it, with what the peer takes to acknowledge */
+	uint64_t srtt_us, min_rtt_us;	/* as TCP smooths it, with what the peer takes to acknowledge; the least one */
 	enum tcp_share most;	/* what half of the time is, or more; TCP_SHARE_UNKNOWN: nothing is */
 };
 
@@ -149,6 +149,8 @@ struct tcp_shares {
 struct tcp_shares tcp_shares_of(const struct profile *p, const struct tcp_wait *t);
 /* Of what the finding's waits are mostly for; false: nothing is known of them. */
 bool tcp_shares_find(const struct findings *f, const struct finding *row, struct tcp_shares *ret);
+/* What it sends queues on the way to a peer that has room for more. */
+bool tcp_shares_is_way_full(const struct findings *f, const struct finding *row);
 /* "; RTT 0.3 ms, nothing was sent twice: the peer takes the time"; or nothing. */
 void tcp_shares_append(GString *s, const struct findings *f, const struct finding *row);
 

@@ -453,6 +453,8 @@ const char *sentence_says(const struct findings *f, const struct finding *row)
 		return "waits for fork() to copy its memory";
 	if (row->limit.limit && row->limit.limit->kind == LIMIT_FROZEN)
 		return "is frozen by its control group";
+	if (tcp_shares_is_way_full(f, row))
+		return "waits for room on the way to a peer";
 	if (is_in_others_space(f, row))
 		return "waits for the lock of another program's address space";
 	if (backlog_is_of_clients(f, row))

@@ -594,6 +594,9 @@ static const char *advice_of_ending(const struct findings *f, const struct findi
 		return "A timer of the server ends these waits, and sessions let their locks go as a statement has failed: deadlocks that it "
 		       "finds after deadlock_timeout, or lock_timeout. Its log tells (deadlock detected, with both statements): take rows in one "
 		       "order everywhere.";
+	if (tcp_shares_is_way_full(f, row))
+		return "The link, or a limit on the way there (tc, a machine's bandwidth), is slower than this sender: send less, "
+		       "or compress it.";
 	if (row->reason == REASON_NETWORK_SEND && row->by.does_ns && row->by.pid && row->by.pid != finding_pid(f, row))
 		return "Whoever reads at the other end is slower than this sender: look at what it does meanwhile.";
 	if (row->queue_tasks)

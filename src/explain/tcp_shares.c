@@ -9,6 +9,8 @@
 
 #define SHORT_WAY_US 1000	/* to a process of this machine: the kernel hands segments over at once */
 #define NETWORK_TOLD 5	/* of the time: that is told as a share of its own */
+#define QUEUED_US 10000	/* a round trip that is so long, and so many times the least one, passes a queue */
+#define QUEUED_TIMES 10
 #define RTT_PART 10	/* a round trip below this part of a wait is the network's alone, whoever acknowledged */
 
 const char *tcp_share_name(enum tcp_share share)
@@ -40,6 +42,7 @@ struct tcp_shares tcp_shares_of(const struct profile *p, const struct tcp_wait *
 	uint64_t left_ns = t->blocked_ns;
 	struct tcp_shares s = {
 		.direction = t->direction, .all_ns = t->blocked_ns, .resent = t->resent, .srtt_us = t->srtt_us,
+		.min_rtt_us = t->min_rtt_us,
 		.most = TCP_SHARE_UNKNOWN,
 		.ns = { [TCP_SHARE_PEER] = t->peer_ns, [TCP_SHARE_NETWORK] = t->network_ns,
 			[TCP_SHARE_SILENT] = t->silent_ns, [TCP_SHARE_UNCLEAR] = t->unclear_ns },
@@ -91,6 +94,19 @@ bool tcp_shares_find(const struct findings *f, const struct finding *row, struct
 	return false;
 }
 
+/*
+ * The peer's kernel acknowledges what comes, however slowly its program reads: while its window is open what is late lies
+ * on the way.
+ */
+bool tcp_shares_is_way_full(const struct findings *f, const struct finding *row)
+{
+	struct tcp_shares t;
+
+	return row->reason == REASON_NETWORK_SEND && !row->limit.limit && tcp_shares_find(f, row, &t) &&
+	       t.most == TCP_SHARE_UNCLEAR && !t.ns[TCP_SHARE_PEER] && t.min_rtt_us && t.srtt_us >= QUEUED_US &&
+	       t.srtt_us / QUEUED_TIMES >= t.min_rtt_us;
+}
+
 /* "; RTT 0.3 ms, nothing was sent twice: ": what is known for sure, before what follows from it. */
 static void append_facts(GString *s, const struct tcp_shares *t, bool is_range)
 {
@@ -130,6 +146,9 @@ void tcp_shares_append(GString *s, const struct findings *f, const struct findin
 
 	if (row->limit.limit || !tcp_shares_find(f, row, &t))
 		return;
+	if (tcp_shares_is_way_full(f, row))
+		g_string_append_printf(s, "; RTT %s, at least %s: what it sends queues on the way, as the peer's window is open",
+				       TEXT_NS(t.srtt_us * 1000ULL), TEXT_NS(t.min_rtt_us * 1000ULL));
 	if (t.most == TCP_SHARE_SILENT)
 		g_string_append(s, "; nothing was sent there since the last data came");
 	if (!says[t.direction][t.most] || (t.most == TCP_SHARE_UNCLEAR && !t.rtt_us))

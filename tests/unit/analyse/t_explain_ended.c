@@ -149,6 +149,38 @@ static void test_tcp(void)
 	}
 }
 
+/* A round trip of many times the least one passes a queue, on the way where the peer's window is open. */
+static void test_way_full(void)
+{
+	static const struct { uint64_t peer_ms, srtt_us, min_rtt_us; bool is_way; } cases[] = {
+		{ 0, 108000, 34, true }, { 3000, 108000, 34, false }, { 0, 900, 34, false }, { 0, 108000, 90000, false }, { 0, 0, 0, false },
+	};
+	const struct object peer = { .kind = OBJECT_SOCKET, .operation = "", .name = "10.0.0.5:9531", .place = "tcp" };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 11, "app", 10), 'S', 8, 1000, "main@app push@app send@libc.so.6",
+					 SYSCALL "__x64_sys_sendto@[kernel] tcp_sendmsg@[kernel] tcp_sendmsg_locked@[kernel]");
+		const struct tcp_wait row = {
+			.object = profile_object(p, &peer), .direction = TCP_WAIT_SEND, .count = 8, .blocked_ns = 8000 * MS,
+			.peer_ns = cases[i].peer_ms * MS, .unclear_ns = (8000 - cases[i].peer_ms) * MS,
+			.srtt_us = cases[i].srtt_us, .min_rtt_us = cases[i].min_rtt_us,
+		};
+
+		g_array_index(p->waits, struct wait, wait).object = row.object + 1;
+		profile_add_tcp_wait(p, &row);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+
+		g_test_message("%zu: %s", i, first->sentence);
+		g_assert_nonnull(strstr(first->sentence, cases[i].is_way ? "waits for room on the way to a peer, 10.0.0.5:9531, in push; RTT" :
+								       "waits for a peer that reads too slowly, 10.0.0.5:9531, in push"));
+		g_assert_cmpint(strstr(first->advice, "a limit on the way there") != NULL, ==, cases[i].is_way);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* Who asks each time it has slept pauses between questions; who asks seldom, or serves a client, does not. */
 static void test_pauses(void)
 {
@@ -925,6 +957,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/at-once/ruby", test_ruby_timeout);
 	g_test_add_func("/explain/number", test_number);
 	g_test_add_func("/explain/tcp", test_tcp);
+	g_test_add_func("/explain/way-full", test_way_full);
 	g_test_add_func("/explain/follow", test_follow);
 	g_test_add_func("/explain/follow/hosts", test_hosts);
 	g_test_add_func("/explain/services/hosts", test_service_graph);
