@@ -139,7 +139,7 @@ struct finding {
 	/* of locks of a database: a timer ends these waits, or a session whose statement has failed, as it does by that */
 	bool is_aborted;
 	bool is_fork; /* they wait while fork() copies the address space of their process */
-	bool is_broadcast; /* wakings of many threads at once end most of it */
+	bool tells_all, is_broadcast; /* wakings of many threads at once end most of it; and there are many of these */
 	bool is_told_elsewhere; /* a shell waits for another program, or a task for its pool, whose own time is in the recording */
 	/* a loop of the same process is held up meanwhile, whose finding names it as the cause; or a pipeline's next part is */
 	bool is_for_one_job; /* is_told_elsewhere, but for a child that computes for most of the window: nothing else tells of that */

@@ -62,7 +62,7 @@ static bool ended_by_abort(const struct profile *p, const struct waker *w)
 #define POLLS_PER_S_SIGNALLED 4 /* the same of what somebody could signal */
 #define ABORTS_MIN 2 /* waits that a timer's signal has ended */
 #define BROADCAST_THREADS 8
-#define BROADCASTS_A_THREAD 2
+#define BROADCASTS_PER_S 10	/* of a thread */
 #define CALL_PART 10 /* of its time may be in others than the system call that is told */
 #define CANDIDATES_MAX 256 /* and as many names of the others */
 
@@ -451,10 +451,10 @@ static void judge_wakings(const struct profile *p, struct finding *row, const st
 	row->is_aborted = row->signalled_cnt >= ABORTS_MIN && sum->aborts_ns > (sum->woken_ns - sum->signals_ns) / 2;
 	row->is_fork = sum->fork_ns > sum->woken_ns / 2;
 	row->by.is_peer = sum->peers_ns > sum->woken_ns / 2;
-	/* once each is how a program lets its threads end */
-	row->is_broadcast = row->threads_cnt >= BROADCAST_THREADS && !finding_has_own_locks(row) &&
-			    sum->broadcast_ns > sum->woken_ns / 2 &&
-			    sum->broadcast_cnt >= BROADCASTS_A_THREAD * row->threads_cnt;
+	row->tells_all = !finding_has_own_locks(row) && sum->broadcast_ns > sum->woken_ns / 2;
+	/* once each is how a program lets its threads end, and seldom how one tells all others of an answer */
+	row->is_broadcast = row->tells_all && row->threads_cnt >= BROADCAST_THREADS &&
+			    sum->broadcast_cnt >= BROADCASTS_PER_S * MAX(seconds, 1) * row->threads_cnt;
 }
 
 /* Is what they wait for somebody's, who keeps it from others and then lets it go?  No one holds RCU up like that. */

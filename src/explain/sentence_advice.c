@@ -470,6 +470,8 @@ static const char *advice_of_peers(const struct findings *f, const struct findin
 		       "tells how).";
 	if (!is_signalled || !row->by.are_peers || row->threads_cnt <= 2 || is_barrier(f, row))
 		return NULL;
+	if (row->tells_all && row->by.does_ns)
+		return "One of them tells all others at once that what they wait for is there: look at what that one waits for itself.";
 	return is_mostly_at_rest(f, row) ?
 		       "Most of these threads slept all the time: workers without work that others of their kind give some, or "
 		       "threads that are short of something. Look at what those do that end the waits." :

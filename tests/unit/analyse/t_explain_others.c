@@ -47,13 +47,14 @@ static void test_load(void)
 
 /*
  * Threads that a broadcast wakes: at one condition all of them wake, at conditions of their own one each, which is no herd.
- * There the answer leads that the one who wakes them waits for.
+ * There the answer leads that the one who wakes them waits for.  Nor is it one where they are woken seldom.
  */
 static void test_own_conditions(void)
 {
 	static const struct waker origin = { .pid = 99, .tid = 99, .comm = "origin" }, fetcher = { .pid = 10, .tid = 40, .comm = "cache" };
 
-	for (int is_own = 0; is_own < 2; is_own++) {
+	for (int i_case = 0; i_case < 3; i_case++) {
+		const bool is_own = i_case == 1, is_seldom = i_case > 0;
 		struct profile *p = window_new();
 		uint32_t loop = add_wait(p, thread_of(p, 40, "cache", 10), 'S', 45, 200, "run@cache fetch@cache ask@cache recv@libc.so.6",
 					 "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel] sk_wait_data@[kernel]");
@@ -65,7 +66,7 @@ static void test_own_conditions(void)
 				const struct object o = { .kind = LOCK_CONDITION, .name = "heap", .place = "[heap]", .is_private = true,
 							  .operation = "FUTEX_WAIT", .pid = 10, .addr = is_own ? 0x1000 + 64 * (2 * i + k) : 0x1000 };
 				uint32_t thread = k ? p->threads->len - 1 : thread_of(p, 20 + i, "cache", 10);
-				uint32_t wait = add_wait(p, thread, 'S', 20, 200, k ? "serve@cache answer@cache send_body@cache wait_object@cache pthread_cond_wait@libc.so.6" :
+				uint32_t wait = add_wait(p, thread, 'S', is_seldom ? 20 : 200, is_seldom ? 200 : 20, k ? "serve@cache answer@cache send_body@cache wait_object@cache pthread_cond_wait@libc.so.6" :
 							 "serve@cache answer@cache wait_object@cache pthread_cond_wait@libc.so.6", FUTEX);
 
 				is_for(p, wait, &o);
@@ -75,7 +76,10 @@ static void test_own_conditions(void)
 		const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
 
 		g_assert_nonnull(strstr(first->sentence, is_own ? "cache waits for data from the network, 127.0.0.1:7508 (origin)" :
+					  is_seldom ? "waits for a condition to be signalled" :
 							"is woken with many others by one broadcast"));
+		if (is_seldom && !is_own)
+			g_assert_null(strstr(first->advice, "Wake one thread for one event"));
 		if (is_own)
 			g_assert_nonnull(strstr(first->evidence, "first, as others queue behind it"));
 		explanation_free(e);
