@@ -191,7 +191,7 @@ static void test_scripts(void)
 	static const struct { const char *module, *file, *inner_module, *inner_file, *leaf; } cases[] = {
 		{ "/srv/notes-api", "/srv/notes-api", "/srv/lib/better_sqlite3.node", NULL, "nanosleep (inner <- outer)" },
 		{ "/srv/app.py", "/srv/app.py", "/usr/lib/libzmq.so.5", NULL, "nanosleep (inner <- outer)" },
-		{ "/srv/app", "/src/app.c", "/usr/lib/libzmq.so.5", NULL, "nanosleep (inner)" },
+		{ "/srv/app", "/src/app.c", "/usr/lib/libshop.so.5", NULL, "nanosleep (inner)" },
 		{ "/srv/wiki.pl", "/srv/wiki.pl", "(eval)", "(eval)", "nanosleep (inner <- outer)" },
 	};
 
