@@ -357,12 +357,13 @@ static void (*const look_at[RUNTIME_CNT])(GArray *findings, const struct recogni
 
 /* Of the others a perf map alone tells. */
 static const struct { const char *who, *how, *if_empty; } mapped[RUNTIME_CNT] = {
-	[RUNTIME_DOTNET] = { ".NET methods", "Start it with DOTNET_PerfMapEnabled=1 in its environment "
-					     "(COMPlus_PerfMapEnabled=1 before .NET 6)." },
-	[RUNTIME_MONO] = { "Mono methods", "Start it with `mono --jitmap`, or MONO_ENV_OPTIONS=--jitmap.",
-			   "It is written 4 KiB at a time, and a small program has less: "
-			   "gdb -p PID -batch -ex 'call (int)fflush(0)'" },
-	[RUNTIME_ERLANG] = { "Erlang functions", "Start it with `erl +JPperf true` (OTP 24 and later, with its JIT)." },
+	[RUNTIME_DOTNET] = { .who = ".NET methods", .how = "Start it with DOTNET_PerfMapEnabled=1 in its environment "
+							   "(COMPlus_PerfMapEnabled=1 before .NET 6)." },
+	[RUNTIME_MONO] = { .who = "Mono methods", .how = "Start it with `mono --jitmap`, or MONO_ENV_OPTIONS=--jitmap.",
+			   .if_empty = "It is written 4 KiB at a time, and a small program has less: "
+				       "gdb -p PID -batch -ex 'call (int)fflush(0)'" },
+	[RUNTIME_ERLANG] = { .who = "Erlang functions",
+			     .how = "Start it with `erl +JPperf true` (OTP 24 and later, with its JIT)." },
 };
 
 /* ---- what holds for every program */
@@ -593,12 +594,12 @@ GArray *doctor_findings(const struct recognised *r)
 	}
 	look_at_place(findings, r);
 	for (int i = 0; i < RUNTIME_CNT; i++) {
+		const char *if_empty = r->map.state == PERF_MAP_EMPTY ? mapped[i].if_empty : NULL;
+
 		if (recognised_is(r, i) && look_at[i])
 			look_at[i](findings, r);
 		else if (recognised_is(r, i))
-			add_map(findings, r, mapped[i].who,
-				g_strdup(r->map.state == PERF_MAP_EMPTY && mapped[i].if_empty ? mapped[i].if_empty :
-												mapped[i].how));
+			add_map(findings, r, mapped[i].who, g_strdup(if_empty ? if_empty : mapped[i].how));
 	}
 	look_at_hidden_python(findings, r);
 	if (r->has_tokio)
