@@ -358,7 +358,8 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	const bool is_owing = owed_append_most(s, f) || append_held(s, f, little);
 	const bool fails = !is_owing && connects_append_most(s, f, &failing);
 	const bool is_unsignalled = !is_owing && !fails && unsignalled_append_most(s, f, true);
-	const bool is_still = !s->len && !has_unseen && still_append(s, f, false);
+	struct still *still = has_unseen ? NULL : still_new(f);
+	const bool is_still = !s->len && still_append(s, still, false);
 
 	if (is_unsignalled)
 		g_string_append(s, "." UNSIGNALLED_ADVICE " Else little is found");
@@ -367,8 +368,10 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	if (!s->len && f->meant_ns) {
 		g_string_append_printf(s, "%s, if this is meant: ", little);
 		append_meant(s, f);
-		if (f->idle_sum_ns + rest.clocks_ns <= (observed_ns - f->meant_ns) / 2)	/* nothing that would be rest */
+		if (f->idle_sum_ns + rest.clocks_ns <= (observed_ns - f->meant_ns) / 2) {	/* nothing that would be rest */
+			still_free(still);
 			return g_string_free(s, FALSE);
+		}
 		g_string_append(s, " Else ");
 	} else {
 		g_string_append_printf(s, "%s: ", s->len ? "" : little);
@@ -392,21 +395,24 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	at_once_append_most(s, f);
 	sole_waker_append_most(s, f);
 	restarts_append_most(s, f);
-	if (!is_still && !has_unseen && !still_append(s, f, true))
+	if (!is_still && !has_unseen && !still_append(s, still, true))
 		still_append_join(s, f);
+	still_free(still);
 	return g_string_free(s, FALSE);
 }
 
 char *little_nothing_new(const struct findings *f)
 {
+	struct still *still = still_new(f);
 	GString *s = g_string_new(NULL);
 
-	if (still_append(s, f, false))
-		return g_string_free(s, FALSE);
-	g_string_append(s, "Nothing was waited for: all threads ran or were idle.");
-	restarts_append_most(s, f);
-	if (!still_append(s, f, true))
-		still_append_join(s, f);
+	if (!still_append(s, still, false)) {
+		g_string_append(s, "Nothing was waited for: all threads ran or were idle.");
+		restarts_append_most(s, f);
+		if (!still_append(s, still, true))
+			still_append_join(s, f);
+	}
+	still_free(still);
 	return g_string_free(s, FALSE);
 }
 

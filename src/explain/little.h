@@ -41,12 +41,17 @@ bool unsignalled_append_most(GString *s, const struct findings *f, bool are_some
 /* " wallet-api's event loop waits for ledger-core/4711 all the time, by a Unix socket, ..", if so */
 void sole_waker_append_most(GString *s, const struct findings *f);
 
+/* How the threads stand in the window, which is looked at once for both sentences below.  NULL: the whole machine's. */
+struct still;
+struct still *still_new(const struct findings *f);
+void still_free(struct still *s); /* NULL is fine */
+
 /*
  * All threads of a process sleep all through the window, each where another of them would wake it: it waits for the end of a
- * thread, a lock or a condition.  "No thread of indexer is left to wake the others: one waits .."; beside_clock: timers wake
- * some, " Only timers wake other threads of ..".  False: it is not so.
+ * thread, a lock or a condition. "No thread of indexer is left to wake the others: one waits .."; beside_clock: timers wake
+ * some, " Only timers wake other threads of ..".  False: it is not so.  s: NULL for the whole machine.
  */
-bool still_append(GString *text, const struct findings *f, bool beside_clock);
+bool still_append(GString *text, const struct still *s, bool beside_clock);
 /* " reconciler waits for a thread of its own to end in shutdown, and one sleeps in poll_bank all the time: .."; false: not so */
 bool still_append_join(GString *text, const struct findings *f);
 

@@ -44,7 +44,6 @@ enum stand {
 struct still {
 	const struct findings *f;
 	uint8_t *of_wait, *of_thread;
-	uint32_t pid;		/* whose threads are told; 0: there is none */
 };
 
 /* A runtime's own threads, as Node's for a debugger; Java's launcher waits for the end of the thread that runs main(). */
@@ -104,14 +103,14 @@ static enum stand stand_of(const struct findings *f, uint32_t i)
 }
 
 /* The same rule in the same function; *ret_is_first: no wait before it is. */
-static unsigned alike_cnt(const struct still *s, uint32_t wait, bool *ret_is_first, bool *ret_all_stuck)
+static unsigned alike_cnt(const struct still *s, uint32_t pid, uint32_t wait, bool *ret_is_first, bool *ret_all_stuck)
 {
 	const struct profile *p = s->f->profile;
 	unsigned cnt = 0;
 
 	*ret_is_first = *ret_all_stuck = true;
 	for (uint32_t i = 0; i < p->waits->len; i++) {
-		if (profile_thread(p, profile_wait(p, i)->thread)->pid != s->pid ||
+		if (profile_thread(p, profile_wait(p, i)->thread)->pid != pid ||
 		    reasons_rule(s->f->reasons, i) != reasons_rule(s->f->reasons, wait) ||
 		    finding_frame(s->f, i) != finding_frame(s->f, wait))
 			continue;
@@ -138,7 +137,7 @@ static bool is_left_beside_clock(const struct still *s, uint32_t wait, bool all_
 }
 
 /* ", one waits for .. in .., each of 5 .."; returns of how many places */
-static unsigned append_places(GString *text, const struct still *s, bool beside_clock)
+static unsigned append_places(GString *text, const struct still *s, uint32_t pid, bool beside_clock)
 {
 	const struct profile *p = s->f->profile;
 	unsigned told = 0;
@@ -147,9 +146,9 @@ static unsigned append_places(GString *text, const struct still *s, bool beside_
 		const struct rule *rule = reasons_rule(s->f->reasons, i);	/* which does not call it a worker without work */
 		bool is_first, all_stuck;
 
-		if (profile_thread(p, profile_wait(p, i)->thread)->pid != s->pid || s->of_wait[i] != STAND_STUCK)
+		if (profile_thread(p, profile_wait(p, i)->thread)->pid != pid || s->of_wait[i] != STAND_STUCK)
 			continue;
-		const unsigned cnt = alike_cnt(s, i, &is_first, &all_stuck);
+		const unsigned cnt = alike_cnt(s, pid, i, &is_first, &all_stuck);
 
 		if (!is_first || (beside_clock && !is_left_beside_clock(s, i, all_stuck)))
 			continue;
@@ -260,28 +259,38 @@ bool still_append_join(GString *text, const struct findings *f)
 	return true;
 }
 
-bool still_append(GString *text, const struct findings *f, bool beside_clock)
+struct still *still_new(const struct findings *f)
 {
 	const struct profile *p = f->profile;
-	g_autofree uint8_t *of_wait = g_new0(uint8_t, (gsize)p->waits->len + 1);
-	g_autofree uint8_t *of_thread = g_new0(uint8_t, (gsize)p->threads->len + 1);
-	struct still s = { .f = f, .of_wait = of_wait, .of_thread = of_thread };
-	g_autoptr(GString) places = g_string_new(NULL);
+	struct still *s;
 
 	if (!p->info.filters || !*p->info.filters)	/* on a whole machine some process always rests */
-		return false;
-	find_stands(&s);
-	s.pid = still_process(&s, beside_clock);
-	if (!s.pid || !append_places(places, &s, beside_clock))
+		return NULL;
+	s = g_new0(struct still, 1);
+	s->f = f;
+	s->of_wait = g_new0(uint8_t, (gsize)p->waits->len + 1);
+	s->of_thread = g_new0(uint8_t, (gsize)p->threads->len + 1);
+	find_stands(s);
+	return s;
+}
+
+FREES(still_free, struct still, s, g_free(s->of_wait); g_free(s->of_thread))
+
+bool still_append(GString *text, const struct still *s, bool beside_clock)
+{
+	g_autoptr(GString) places = g_string_new(NULL);
+	const uint32_t pid = s ? still_process(s, beside_clock) : 0;
+
+	if (!pid || !append_places(places, s, pid, beside_clock))
 		return false;
 	if (beside_clock) {
 		g_string_append_printf(text, " Only timers wake other threads of ");
-		text_safe_cut(text, finding_process_name(f, s.pid), FINDING_NAME_COLUMNS);
+		text_safe_cut(text, finding_process_name(s->f, pid), FINDING_NAME_COLUMNS);
 		g_string_append_printf(text, ", and %s all the time: if that is no worker without work, see who should have woken it.", places->str);
 		return true;
 	}
 	g_string_append(text, "No thread of ");
-	text_safe_cut(text, finding_process_name(f, s.pid), FINDING_NAME_COLUMNS);
+	text_safe_cut(text, finding_process_name(s->f, pid), FINDING_NAME_COLUMNS);
 	g_string_append_printf(text, " is left to wake the others: %s, all the time. If no signal and no other program is to end that, it stands "
 				     "still: see who should have woken them (gdb -p, thread apply all bt).", places->str);
 	return true;
