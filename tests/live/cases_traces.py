@@ -101,18 +101,27 @@ def trace_hostile(env):
     env.check.that(losses.get("trace_context", 0) >= 300, f"losses: {losses}")
 
 
-@case
-def trace_requests(env):
-    """Calls of one function, that two routes make and the others, too, are told apart by route, with the trace of the slowest."""
-    program = Program(env, "traces_own", REQUESTS)
-    out = env.temporary("routes.offcpu")
-    recorder = Recorder(env, "-p", program.pid, "-q", "--by", "route", "--attributes", "enduser.id", "-o", out, "nap_site", verb="request", out=env.temporary("text"))
+def record_run(env, program, out, *arguments, verb):
+    """What the command writes to `out` of the program's whole run."""
+    recorder = Recorder(env, "-p", program.pid, "-o", out, *arguments, verb=verb, out=env.temporary("text"))
     recorder.wait_attached()
     program.go()
     program.wait_done()
     recorder.stop()
     program.finish()
-    spans = json.loads(subprocess.check_output([env.offcpu, "report", "--json", out]))["spans"]
+
+
+def recorded_spans(env, program, out, *arguments):
+    record_run(env, program, out, "-q", *arguments, verb="request")
+    return json.loads(subprocess.check_output([env.offcpu, "report", "--json", out]))["spans"]
+
+
+@case
+def trace_requests(env):
+    """Calls of one function, that two routes make and the others, too, are told apart by route, with the trace of the slowest."""
+    program = Program(env, "traces_own", REQUESTS)
+    out = env.temporary("routes.offcpu")
+    spans = recorded_spans(env, program, out, "--by", "route", "--attributes", "enduser.id", "nap_site")
     routes = collections.defaultdict(list)
     for span in spans:
         routes[span.get("route")].append(span)
@@ -138,13 +147,7 @@ def trace_requests_by_connection(env):
     program = Program(env, "served_routes", "routes", 5 * REQUESTS)
     out = env.temporary("connections.offcpu")
     port = read_truth(program.truth_path)[0]["port"]
-    recorder = Recorder(env, "-p", program.pid, "-q", "-o", out, f"socket:{port}", verb="request", out=env.temporary("text"))
-    recorder.wait_attached()
-    program.go()
-    program.wait_done()
-    recorder.stop()
-    program.finish()
-    spans = json.loads(subprocess.check_output([env.offcpu, "report", "--json", out]))["spans"]
+    spans = recorded_spans(env, program, out, f"socket:{port}")
     routes = collections.Counter(span.get("route") for span in spans)
     env.check.equal(dict(routes), {"POST /order/create": 5 * REQUESTS, "GET /stock/{id}": 5 * REQUESTS}, "routes")
     numbers = [int.from_bytes(bytes.fromhex(span["trace_id"])[:8], "little") for span in spans if "trace_id" in span]
@@ -157,12 +160,7 @@ def trace_events(env):
     """Each wait that is told by itself says its route, its trace and its span."""
     program = Program(env, "traces_own", REQUESTS)
     out = env.temporary("events.json")
-    recorder = Recorder(env, "-p", program.pid, "-f", "json", "-o", out, verb="events", out=env.temporary("text"))
-    recorder.wait_attached()
-    program.go()
-    program.wait_done()
-    recorder.stop()
-    program.finish()
+    record_run(env, program, out, "-f", "json", verb="events")
     order = ["POST /order/create", "GET /stock/{id}", "GET /search"]
     seen = set()
     with open(out, encoding="utf-8") as file:
@@ -254,13 +252,7 @@ def label_requests(env):
     program = Program(env, "go_routes", REQUESTS)
     env.programs = programs
     out = env.temporary("labels.offcpu")
-    recorder = Recorder(env, "-p", program.pid, "-q", "-o", out, "main.serve", verb="request", out=env.temporary("text"))
-    recorder.wait_attached()
-    program.go()
-    program.wait_done()
-    recorder.stop()
-    program.finish()
-    spans = json.loads(subprocess.check_output([env.offcpu, "report", "--json", out]))["spans"]
+    spans = recorded_spans(env, program, out, "main.serve")
     routes = [route for route in CALLED_FOR.values() if route][:3]
     seen = collections.Counter(span.get("route") for span in spans)
     calls = {line["route"]: line["waits"] for line in program.truth() if line["route"]}

@@ -318,25 +318,32 @@ static void test_ranks(void)
 	}
 }
 
+/* So many threads wait for one of Python's locks all through the window, in book(). */
+static void wait_for_python_lock(struct profile *p, uint32_t threads)
+{
+	const struct object lock = { .kind = LOCK_SEMAPHORE, .operation = "", .place = "", .name = "1" };
+
+	for (uint32_t i = 0; i < threads; i++) {
+		uint32_t wait = add_wait(p, thread_of(p, 11 + i, "app", 10), 'S', 1, WINDOW_MS,
+					 "main@app book@app.py Lock.acquire@python3 PyThread_acquire_lock_timed@python3 "
+					 "__new_sem_wait_slow64.constprop.0@libc.so.6", takes_in);
+
+		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &lock) + 1;
+		goes_on(p, wait);
+	}
+}
+
 /* The one thread that waits all the time for something else is likely to have the lock that nobody lets go of; of two nobody is. */
 static void test_likely_holder(void)
 {
 	static const char sends[] = "main@app log@app.py send@libc.so.6",
 			  sends_in[] = "__x64_sys_sendto@[kernel] unix_dgram_sendmsg@[kernel] unix_wait_for_peer@[kernel]";
-	const struct object lock = { .kind = LOCK_SEMAPHORE, .operation = "", .place = "", .name = "1" };
 
 	for (uint32_t senders = 1; senders <= 2; senders++) {
 		struct profile *p = window_new();
 
 		p->info.has_wakers = true;
-		for (uint32_t i = 0; i < 3; i++) {
-			uint32_t wait = add_wait(p, thread_of(p, 11 + i, "app", 10), 'S', 1, WINDOW_MS,
-						 "main@app book@app.py Lock.acquire@python3 PyThread_acquire_lock_timed@python3 "
-						 "__new_sem_wait_slow64.constprop.0@libc.so.6", takes_in);
-
-			g_array_index(p->waits, struct wait, wait).object = profile_object(p, &lock) + 1;
-			goes_on(p, wait);
-		}
+		wait_for_python_lock(p, 3);
 		for (uint32_t i = 0; i < senders; i++)
 			goes_on(p, add_wait(p, thread_of(p, 20 + i, "app", 10), 'S', 1, WINDOW_MS, sends, sends_in));
 		struct explanation *e = explanation_new(p, NULL);
@@ -359,20 +366,12 @@ static void test_stayer(void)
 		{ "main@app tick@app.py time_sleep@python3 clock_nanosleep@libc.so.6", 1, false },
 		{ "main@app bookkeeper@app.py time_sleep@python3 clock_nanosleep@libc.so.6", 1, false },
 	};
-	const struct object lock = { .kind = LOCK_SEMAPHORE, .operation = "", .place = "", .name = "1" };
 
 	for (gsize c = 0; c < G_N_ELEMENTS(cases); c++) {
 		struct profile *p = window_new();
 
 		p->info.has_wakers = true;
-		for (uint32_t i = 0; i < 2; i++) {
-			uint32_t wait = add_wait(p, thread_of(p, 11 + i, "app", 10), 'S', 1, WINDOW_MS,
-						 "main@app book@app.py Lock.acquire@python3 PyThread_acquire_lock_timed@python3 "
-						 "__new_sem_wait_slow64.constprop.0@libc.so.6", takes_in);
-
-			g_array_index(p->waits, struct wait, wait).object = profile_object(p, &lock) + 1;
-			goes_on(p, wait);
-		}
+		wait_for_python_lock(p, 2);
 		for (uint32_t i = 0; i < cases[c].threads; i++)
 			add_wait(p, thread_of(p, 20 + i, "app", 10), 'S', WINDOW_MS / 1000, 1000, cases[c].user,
 				 "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]");
