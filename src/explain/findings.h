@@ -91,14 +91,12 @@ struct finding {
 	enum reason reason;
 	uint32_t id; /* from 1, and not by rank; 0: of busy threads, which no wait is of */
 	uint32_t wait; /* index of the longest of its rows: its words, protocol and stacks */
-	const char *process; /* as in programs; of several processes of that name */
 	uint32_t pid; /* 0: several */
+	const char *process; /* as in programs; of several processes of that name */
 	uint64_t time_ns; /* blocked; of REASON_CPU_QUEUE: runnable and preempted */
 	uint64_t count;
 	double time_se_ns; /* standard error of time_ns; 0: exact */
-	/* of a recording by looks: how many it stands for, and that it is no larger than its error, as what one look saw */
-	uint64_t looks;
-	bool is_doubtful;
+	uint64_t looks; /* of a recording by looks: how many it stands for */
 	uint64_t max_ns; /* 0: not known */
 	uint32_t longest; /* index + 1 of the row with that wait; 0: not known */
 	uint32_t threads_cnt;
@@ -119,6 +117,8 @@ struct finding {
 	 */
 	uint32_t deadlock, deadlock_next;
 	uint32_t meanwhile; /* of those that wait for tasks: the id of what other threads of the program mostly wait for; 0 */
+	uint32_t stuck_lock; /* of lock_ids_new(), where nobody let go of it, and nobody knows its holder; 0: it is none */
+	uint32_t stayer_wait; /* index + 1 of one of the thread that likely has that lock; 0: none is known */
 	enum nobody_works nobody_works;
 	struct finding_by by;
 	struct finding_limit limit;
@@ -138,6 +138,7 @@ struct finding {
 	uint32_t one_by_one; /* index + 1 of the wait of another thread for each of its threads: one_by_one.c; 0: none */
 	/* of locks of a database: a timer ends these waits, or a session whose statement has failed, as it does by that */
 	bool is_aborted;
+	bool is_doubtful; /* of a recording by looks: it is no larger than its error, as what one look saw */
 	bool is_fork; /* they wait while fork() copies the address space of their process */
 	bool tells_all, is_broadcast; /* wakings of many threads at once end most of it; and there are many of these */
 	bool is_told_elsewhere; /* a shell waits for another program, or a task for its pool, whose own time is in the recording */
@@ -151,8 +152,6 @@ struct finding {
 	bool is_shells_sleep; /* a process that only sleeps, told with the shell that waits for it */
 	struct finding_bursts bursts;
 	bool never_let_go; /* waits for a lock that nobody let go of in the window, and whose holder nobody knows */
-	uint32_t stayer_wait; /* index + 1 of one of the thread that likely has that lock; 0: none is known */
-	uint32_t stuck_lock; /* such a one, of lock_ids_new(); 0: it is none */
 	bool is_both_stuck, leads_others; /* others of its process wait so for another one; and no fewer do */
 	bool is_cost; /* what page faults at a memory limit cost, which another finding is */
 	bool is_beside_cause; /* a sleep of a process of which another finding has a cause that is known */
