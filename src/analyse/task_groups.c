@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/find.h"
 #include "base/hash.h"
 #include "base/order.h"
 
@@ -146,13 +147,8 @@ static bool is_go_library(const char *name)
 	static const char *const beside[] = { "golang.org/x/sync/", "golang.org/x/time/", "golang.org/x/net/" };
 	size_t len = strcspn(name, "/.");
 
-	for (size_t i = 0; i < G_N_ELEMENTS(beside); i++)
-		if (g_str_has_prefix(name, beside[i]))
-			return true;
-	for (size_t i = 0; i < G_N_ELEMENTS(go_packages); i++)
-		if (strlen(go_packages[i]) == len && !strncmp(go_packages[i], name, len))
-			return true;
-	return false;
+	return ANY(x, beside, g_str_has_prefix(name, *x)) ||
+	       ANY(x, go_packages, strlen(*x) == len && !strncmp(*x, name, len));
 }
 
 static bool is_library(enum tasks_kind kind, const struct task_frame *f)

@@ -94,13 +94,12 @@ static void find_who_stays(const struct findings *f, struct finding *lock)
 	const struct profile *p = f->profile;
 	g_autofree uint64_t *in_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
 	g_autofree uint32_t *longest = g_new0(uint32_t, (gsize)p->threads->len + 1);	/* wait + 1 */
-	g_autofree bool *is_waiter = g_new0(bool, (gsize)p->threads->len + 1);
+	g_autofree bool *is_waiter = finding_waiters_new(f, lock);
 	uint32_t cnt = 0;
 
 	if (lock->frame < 0 || plumbing_frame_is_runtime(reasons_plumbing(f->reasons), (uint32_t)lock->frame))
 		return;
 	EACH_ROW(i, const struct wait, w, p->waits) {
-		is_waiter[w->thread] |= f->blocked_in[i] == lock->id;
 		if (profile_thread(p, w->thread)->pid != lock->pid || !is_in_its_function(f, lock, w->user))
 			continue;
 		in_ns[w->thread] += wait_off_cpu_ns(w) + w->on_cpu_ns;

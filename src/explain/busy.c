@@ -195,12 +195,6 @@ static void drop_pools(struct busy_finder *b)
 	}
 }
 
-/* Does the row look at what the finding's threads did on CPU?  Samples do; without any, where they were preempted. */
-static uint64_t looks_of(const struct wait *w, bool has_samples)
-{
-	return has_samples ? (w->state == ON_CPU_STATE ? w->on_cpu_ns : 0) : w->state == 'R' ? w->count : 0;
-}
-
 /*
  * The innermost function that nearly all looks pass through, and that is the program's own.  Where a program computes
  * its innermost functions are many; what they were called for is one.
@@ -216,7 +210,7 @@ static void name_function(const struct busy_finder *b, struct finding *row, cons
 	for (uint32_t i = 0; i < p->waits->len && !has_samples; i++)
 		has_samples = is_member[profile_wait(p, i)->thread] && profile_wait(p, i)->state == ON_CPU_STATE;
 	EACH_ROW(i, const struct wait, w, p->waits) {
-		uint64_t weight = is_member[w->thread] && w->user ? looks_of(w, has_samples) : 0;
+		uint64_t weight = is_member[w->thread] && w->user ? finding_looks(w, has_samples) : 0;
 
 		row->looks_cnt += weight;
 		for (uint32_t n = w->user; n && weight; n = profile_get_node(p, n)->parent)

@@ -13,6 +13,15 @@ int64_t finding_frame(const struct findings *f, uint32_t wait);
 /* What it waits for, and in which function, alone. */
 struct finding finding_plain(const struct finding *row);
 
+/* On average: no command of a server that has all in memory takes so long again and again, but one that waits for work. */
+#define FINDING_WORK_NS 1000000000ULL
+
+/* Does the wait's row look at what its thread did on CPU?  Samples do; without any, where it was preempted. */
+static inline uint64_t finding_looks(const struct wait *w, bool has_samples)
+{
+	return has_samples ? (w->state == ON_CPU_STATE ? w->on_cpu_ns : 0) : w->state == 'R' ? w->count : 0;
+}
+
 /* For each thread: does it wait in this finding?  Free with g_free(). */
 bool *finding_waiters_new(const struct findings *f, const struct finding *row);
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 #include "profile/profile.h"
@@ -154,12 +155,11 @@ void pool_append_connections(GString *s, const struct findings *f, const struct 
 {
 	static const char *const servers[] = { "(postgres)", "(mariadbd)", "(mysqld)" };
 	const char *there = object_upstream(finding_object(f, row));
-	bool does_one = false;
 	unsigned cnt = 0;
 
-	for (size_t i = 0; there && i < G_N_ELEMENTS(servers); i++)
-		does_one = does_one || strstr(there, servers[i]);
-	if (!does_one || row->threads_cnt > 1 || row->time_ns < f->profile->info.duration_ns / 100 * ASKS_PERCENT)
+	if (!there || !ANY(x, servers, strstr(there, *x)))
+		return;
+	if (row->threads_cnt > 1 || row->time_ns < f->profile->info.duration_ns / 100 * ASKS_PERCENT)
 		return;
 	EACH_ROW(i, const struct connection, c, f->profile->connections) {
 		size_t len = strlen(c->remote);

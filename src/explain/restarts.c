@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/find.h"
 #include "explain/findings_part.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
@@ -20,10 +21,7 @@ struct restarts {
 
 static bool is_supervisor(const char *process)
 {
-	for (size_t i = 0; process && i < G_N_ELEMENTS(supervisors); i++)
-		if (g_pattern_match_simple(supervisors[i], process))
-			return true;
-	return false;
+	return process && ANY(x, supervisors, g_pattern_match_simple(*x, process));
 }
 
 /* Its end wakes who has it as a child, or reads its output, unless that is awake. */

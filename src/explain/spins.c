@@ -25,11 +25,9 @@ static uint64_t looks_of(const struct findings *f, uint32_t i, bool has_samples)
 	const struct wait *w = profile_wait(f->profile, i);
 	const struct rule *rule = reasons_rule(f->reasons, i);
 
-	if (f->selection && !f->selection->threads[w->thread])
+	if ((f->selection && !f->selection->threads[w->thread]) || (!has_samples && (!rule || rule_is_yield(rule))))
 		return 0;
-	if (has_samples)
-		return w->state == ON_CPU_STATE ? w->on_cpu_ns : 0;
-	return w->state == 'R' && rule && !rule_is_yield(rule) ? w->count : 0;
+	return finding_looks(w, has_samples);
 }
 
 static bool has_samples(const struct profile *p)

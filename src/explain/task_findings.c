@@ -5,7 +5,7 @@
 
 #include "analyse/reason/idle.h"
 #include "base/order.h"
-#include "explain/findings.h"
+#include "explain/findings_part.h"
 #include "explain/sentence.h"
 #include "analyse/task_groups.h"
 
@@ -490,15 +490,13 @@ static bool is_answered_at_once(const struct profile *p, const struct task_findi
 	return at_once_is(&a.at_once) && !a.at_once.serves && !serves(f, w);
 }
 
-#define WORK_NS 1000000000ULL	/* on average, as unended.c has it of threads */
-
 /* What a server has in memory it tells at once: it waits for a command that waits for work (BRPOP, SUBSCRIBE). */
 static bool is_for_work(const struct profile *p, const struct task_wait *w)
 {
 	const struct answers a = answers_of(p, w->pid);
 
 	return a.epoll && idle_is_memory_server(object_upstream(a.epoll)) && a.most_cnt == a.all_cnt &&
-	       a.most_ns / MAX(a.most_cnt, 1) >= WORK_NS && !profile_find_limit(p, LIMIT_OWED, w->pid, 0);
+	       a.most_ns / MAX(a.most_cnt, 1) >= FINDING_WORK_NS && !profile_find_limit(p, LIMIT_OWED, w->pid, 0);
 }
 
 /* 0: it has nothing to do, or is told by the findings of threads. */

@@ -5,7 +5,6 @@
 
 #define POLLS_MIN 3
 #define POLL_NS 2000000000ULL	/* answers that come sooner are slow, however even */
-#define WORK_NS 1000000000ULL	/* on average: no command that computes takes so long again and again */
 #define HALF_NS 500000000ULL
 #define SAME_PART 50		/* of the longest: so much they differ at most */
 #define LONG_POLL_ADVICE \
@@ -168,7 +167,7 @@ static bool is_for_work(const struct findings *f, const struct finding *row)
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
 	return rule && g_str_has_prefix(rule->name, RULES_MEMORY_SERVER) && row->reason == rule->reason && row->count &&
-	       row->time_ns / row->count >= WORK_NS && !row->limit.limit && !is_asked(f, row) && !row->loop;
+	       row->time_ns / row->count >= FINDING_WORK_NS && !row->limit.limit && !is_asked(f, row) && !row->loop;
 }
 
 /*
@@ -264,19 +263,19 @@ void unended_find(struct findings *f)
 		const struct ending *ending = rule && rule->reason == row->reason ? ending_of(rule->name) : NULL;
 		const bool takes = keeps_up(f, row) || is_fed(f, row);
 		const bool asks = !takes && (is_for_work(f, row) || has_own_rate(f, row));
+		const bool is_unended = !ends[row->id].has_ended &&
+					row->max_ns >= f->profile->info.duration_ns / 10 * 9;
 
 		if (takes || asks || is_long_poll(f, row, &ends[row->id])) {
 			row->unended = takes ? READER_ADVICE : asks ? rule->advice : LONG_POLL_ADVICE;
 			row->may_be_meant = true;
 		}
-		if (ending && !ends[row->id].has_ended && !row->busy &&
-		    row->max_ns >= f->profile->info.duration_ns / 10 * 9) {
+		if (ending && is_unended && !row->busy) {
 			row->may_be_meant = may_be_meant(f, row, ending);
 			row->unended = row->may_be_meant || row->reason != REASON_CHILD_EXIT ? ending->advice : NULL;
 		}
 		/* one statement that waits for another's locks looks the same, and is more frequent */
-		if (!ends[row->id].has_ended && row->max_ns >= f->profile->info.duration_ns / 10 * 9 &&
-		    may_be_led_by_lock(f, row))
+		if (is_unended && may_be_led_by_lock(f, row))
 			row->unended = LEADER_ADVICE;
 		row->may_be_meant = row->may_be_meant && !is_waited_for(f, row);
 		f->meant_ns += row->may_be_meant ? row->time_ns : 0;

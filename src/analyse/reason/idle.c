@@ -8,6 +8,7 @@
 #include "analyse/reason/timeouts.h"
 #include "analyse/wakers.h"
 #include "base/each.h"
+#include "base/find.h"
 #include "profile/limits.h"
 
 /*
@@ -503,10 +504,7 @@ bool idle_is_memory_server(const char *who)
 {
 	static const char *const servers[] = { "(redis-server)", "(valkey-server)", "(keydb-server)", "(beanstalkd)" };
 
-	for (size_t k = 0; who && k < G_N_ELEMENTS(servers); k++)
-		if (g_str_has_suffix(who, servers[k]))
-			return true;
-	return false;
+	return who && ANY(x, servers, g_str_has_suffix(who, *x));
 }
 
 /* An answer that takes long is of a command that waits for work (BRPOP). */
