@@ -11,7 +11,8 @@ BEGIN, END = "<!-- measured by bench/run --write: begin -->\n", "<!-- measured: 
 PARTS = ("pipe", "messaging", "redis", "forks", "mariadb", "filter", "start")
 ALTERNATIONS = 4
 # What costs on the path of a switch, at the start, or while a recording runs.
-COSTS = ("src/bpf", "src/session", "src/supply", "src/agent")
+COSTS = re.compile(r"src/(bpf|session|supply|agent)/|src/(features|runtimes)/\w+/(probe|agent|\w+\.bpf\.)")
+COSTS_SAID = "BPF programs, src/session, src/supply, src/agent"
 LINES_MAX = 300
 
 
@@ -50,9 +51,12 @@ def what_is_stale():
     commit = found.group(1)
     if git("merge-base", "--is-ancestor", commit, "HEAD").returncode != 0:
         return f"commit {commit}, of which the table is, is none of this history"
-    changed = git("diff", "--numstat", commit, "--", *COSTS).stdout.split("\n")
-    lines = sum(int(n) for line in changed for n in line.split("\t")[:2] if n.isdigit())
+    lines = 0
+    for line in git("diff", "--numstat", "-M", commit, "--", "src").stdout.splitlines():
+        added, removed, name = line.split("\t")
+        if COSTS.match(re.sub(r"\{.* => (.*)\}|.* => ", r"\1", name).replace("//", "/")):
+            lines += sum(int(n) for n in (added, removed) if n.isdigit())
     if lines > LINES_MAX:
-        return (f"{lines} lines of {', '.join(COSTS)} changed since commit {commit}, of which the table is "
+        return (f"{lines} lines of {COSTS_SAID} changed since commit {commit}, of which the table is "
                 f"(at most {LINES_MAX}): measure again, on a quiet machine: bench/run --write")
     return ""

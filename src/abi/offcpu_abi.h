@@ -198,10 +198,10 @@ enum offcpu_rec_type {
 	OFFCPU_REC_SLEEP = 8,
 	OFFCPU_REC_EARLIER = 9,
 	OFFCPU_REC_OBJECT = 10,
-	OFFCPU_REC_BLAME = 11,	/* see abi/blame_abi.h */
+	OFFCPU_REC_BLAME = 11,	/* see features/blame/abi.h */
 	OFFCPU_REC_STILL = 12,
 	OFFCPU_REC_SWITCH = 13,	/* see abi/sched_abi.h */
-	OFFCPU_REC_REQUEST_SITE = 20,	/* see abi/request_abi.h */
+	OFFCPU_REC_REQUEST_SITE = 20,	/* see features/requests/abi.h */
 	OFFCPU_REC_REQUEST_SPAN = 21,
 };
 
@@ -475,14 +475,14 @@ struct offcpu_config {
 	__u8 want_storms;		/* wakings of many threads at once */
 	__u8 only_storms;		/* wakers of those and of no others */
 	__u8 want_blame;		/* who held the CPU while a thread queued */
-	__u8 want_requests;		/* only waits inside of them are listed: see bpf/request.bpf.h */
+	__u8 want_requests;		/* only waits inside of them are listed: see features/requests/request.bpf.h */
 	__u8 requests_beside;		/* windows with requests in them are cut: all other waits are listed, too */
-	__u8 want_spans;		/* requests one by one: see bpf/request_span.bpf.h */
-	__u8 want_calls;		/* of several functions, each call is summed: see bpf/request_calls.bpf.h */
+	__u8 want_spans;		/* requests one by one: see features/requests/span.bpf.h */
+	__u8 want_calls;		/* of several functions, each call is summed: see features/requests/calls.bpf.h */
 	__u8 named_routes;		/* requests have names by their routes */
 	__u8 by_connection;		/* they are those of sockets */
-	__u8 want_routes;		/* of requests: see bpf/request_route.bpf.h */
-	__u8 by_goroutine;		/* requests are goroutines', not threads': see bpf/request_go.bpf.h */
+	__u8 want_routes;		/* of requests: see features/requests/route.bpf.h */
+	__u8 by_goroutine;		/* requests are goroutines', not threads': see runtimes/go/request.bpf.h */
 	__u8 page_shift;		/* of the kernel's pages */
 	__u8 has_quota;			/* some cgroup has a CPU quota: woken threads' queues are looked at, too */
 };

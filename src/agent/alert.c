@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "agent/config.h"
-#include "agent/request_rule.h"
-#include "analyse/requests.h"
+#include "features/requests/agent_rule.h"
+#include "features/requests/analysis.h"
 #include "analyse/reason/reasons.h"
-#include "analyse/wakers.h"
+#include "features/wakers/analysis.h"
 #include "base/parse.h"
 #include "base/text.h"
 

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "features/requests/rows.h"
 #include "profile/profile.h"
-#include "profile/requests.h"
 
 /*
  * A condition on windows, [alert NAME] of offcpu-agent.conf(5):

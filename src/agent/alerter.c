@@ -10,7 +10,7 @@
 
 #include "agent/alert.h"
 #include "agent/aside.h"
-#include "base/confine.h"
+#include "base/opener/confine.h"
 #include "analyse/reason/reasons.h"
 #include "base/clock.h"
 #include "push/metrics.h"

@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/confine.h"
-#include "store/incident.h"
+#include "base/opener/confine.h"
+#include "features/incidents/history.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define LONGEST_NS (3600 * SECOND_NS)	/* of an alert that holds on and on the first hour is kept */

@@ -8,7 +8,7 @@
 #include "agent/recorder.h"
 
 /*
- * Windows around an alert, put aside as an incident (store/incident.h): as it begins those that there are, and again
+ * Windows around an alert, put aside as an incident (features/incidents/history.h): as it begins those that there are, and again
  * once it is over and what is to be kept behind it is recorded.  `offcpu agent --keep` does that, a process of its own
  * without any privilege: copying minutes of windows takes seconds, in which recording goes on.
  */

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "base/mount_point.h"
+#include "base/proc/mount_point.h"
 #include "session/session.h"
 
 GArray *chosen_groups(char **names, char **ret_missing, char **ret_why)

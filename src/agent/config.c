@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "agent/alert.h"
-#include "agent/request_rule.h"
 #include "base/parse.h"
+#include "features/requests/agent_rule.h"
 #include "push/http.h"
 
 #define SECOND_NS UINT64_C(1000000000)

@@ -49,7 +49,7 @@ struct agent_config {
 	char *comm;			/* a pattern; NULL: all */
 	char **cgroups, **exclude;	/* NULL: none */
 	/* [request NAME] */
-	GPtrArray *requests;		/* struct request_rule: agent/request_rule.h */
+	GPtrArray *requests;		/* struct request_rule: features/requests/agent_rule.h */
 	/* [alert NAME] */
 	GPtrArray *alerts;		/* struct alert_rule: agent/alert.h */
 	char hash[AGENT_HASH_CHARS + 1];	/* of the files' texts; "": there was none */

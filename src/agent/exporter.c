@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "agent/exporter_server.h"
-#include "base/opener.h"
-#include "base/parser.h"
+#include "base/opener/opener.h"
+#include "base/opener/parser.h"
 #include "base/version.h"
 #include "push/metrics.h"
 #include "server/listen.h"

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/confine.h"
-#include "base/parser.h"
+#include "base/opener/confine.h"
+#include "base/opener/parser.h"
 #include "server/connections.h"
 
 #define LISTENING_FD 3

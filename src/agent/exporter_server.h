@@ -15,7 +15,7 @@ struct exporter_text {
 /*
  * The process that answers GET /metrics on a socket that listens, by libmicrohttpd, with the last text that it was
  * sent (parser_send(): struct exporter_text and a file), and GET /healthz with how old that is: 200, or 503 where it
- * stands still.  It has given up everything else (base/confine.h), and ends as the other
+ * stands still.  It has given up everything else (base/opener/confine.h), and ends as the other
  * end of `texts` is closed. is_loopback: other names than this machine's in Host are refused, so that no page of the
  * browser's reads it by a name of its own.
  */

@@ -2,14 +2,14 @@
 #include "agent/processes.h"
 
 #include "attach/error.h"
-#include "base/opener.h"
-#include "base/parser.h"
-#include "base/confine.h"
+#include "base/opener/opener.h"
+#include "base/opener/parser.h"
+#include "base/opener/confine.h"
 #include "fold/services.h"
 #include "symbolize/process/process_context.h"
 #include "symbolize/elf/table.h"
 #include "symbolize/jit/perf_map.h"
-#include "symbolize/runtime/go_answers.h"
+#include "runtimes/go/answers.h"
 #include "symbolize/runtime/variables.h"
 #include "unwind/table.h"
 

@@ -3,10 +3,10 @@
 
 #include <math.h>
 
-#include "analyse/blame.h"
 #include "base/each.h"
 #include "base/hash.h"
 #include "base/order.h"
+#include "features/blame/analysis.h"
 
 /* A pid used again by another program, or an exec, is another row. */
 struct process_key {

@@ -6,9 +6,9 @@
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/routes.h"
-#include "analyse/wakers.h"
 #include "base/each.h"
 #include "base/hash.h"
+#include "features/wakers/analysis.h"
 
 /* A row while it is summed. */
 struct reason_sums {

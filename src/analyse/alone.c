@@ -6,7 +6,7 @@
 #include "analyse/actors.h"
 #include "base/hash.h"
 #include "base/order.h"
-#include "profile/slices.h"
+#include "features/slices/rows.h"
 
 #define CELLS_MAX (4u << 20)	/* of processes in slices: 32 MiB */
 #define BESIDE_PART 4		/* of a slice: what others do in it while one is alone */

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "analyse/task_groups.h"
-#include "profile/slices_build.h"
+#include "features/slices/rows_build.h"
+#include "features/tasks/analysis.h"
 
 #define IDLE_FRAME "[idle]"
 

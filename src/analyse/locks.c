@@ -6,9 +6,9 @@
 
 #include "analyse/plumbing.h"
 #include "analyse/rows.h"
-#include "analyse/wakers.h"
 #include "base/hash.h"
 #include "base/order.h"
+#include "features/wakers/analysis.h"
 
 /* While it is added up. */
 struct building {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 
 #include "analyse/locks.h"
-#include "profile/requests.h"
+#include "features/requests/rows.h"
 
 void object_append_label(GString *s, const struct object *o)
 {

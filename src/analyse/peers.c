@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/peers.h"
 
-#include "base/net_table.h"
+#include "base/proc/net_table.h"
 
 static const char *const hows[PEER_HOW_COUNT] = {
 	[PEER_NONE] = "none",	    [PEER_CONNECTION] = "connection", [PEER_REWRITTEN] = "rewritten",

@@ -7,9 +7,9 @@
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/reasons.h"
-#include "analyse/wakers.h"
 #include "base/hash.h"
 #include "base/order.h"
+#include "features/wakers/analysis.h"
 
 static const char *const by_names[TOP_BY_COUNT] = {
 	[TOP_BY_LEAF] = "leaf",	     [TOP_BY_STACK] = "stack", [TOP_BY_THREAD] = "thread",

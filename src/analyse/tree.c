@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "analyse/actors.h"
-#include "analyse/chains.h"
 #include "analyse/label.h"
-#include "analyse/wakers.h"
+#include "features/wakers/analysis.h"
+#include "features/wakers/analysis_chains.h"
 
 /*
  * Building costs one table look-up per frame of each wait: (parent, label) -> child, in an

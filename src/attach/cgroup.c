@@ -7,7 +7,7 @@
 #include <sys/vfs.h>
 
 #include "base/find.h"
-#include "base/mount_point.h"
+#include "base/proc/mount_point.h"
 #include "base/refuse.h"
 
 #define CGROUP2_MAGIC 0x63677270	/* CGROUP2_SUPER_MAGIC, linux/magic.h */

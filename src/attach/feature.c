@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "attach/kernel_btf.h"
-#include "base/opener.h"
+#include "base/opener/opener.h"
 
 /* Each returns 0 or a negative errno.  What is kept is the kernel's, of which there is one; any thread may ask. */
 

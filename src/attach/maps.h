@@ -25,7 +25,7 @@ bool map_read_out(const struct bpf_map *map, map_read_fn take, void *data);
 struct bpf_program;
 
 /*
- * Can the memory of a thread that is off CPU be read through its page tables (bpf/page_view.bpf.h)?  The loaded
+ * Can the memory of a thread that is off CPU be read through its page tables (bpf/walk/page_view.bpf.h)?  The loaded
  * program, find_direct_map(), looks for a random number of ours.  Nothing where the kernel cannot run it.
  */
 void direct_map_find(const struct bpf_program *find, __u64 *sought_at, __u64 *sought);

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/each.h"
-#include "base/opener.h"
-#include "base/proc_status.h"
+#include "base/opener/opener.h"
+#include "base/proc/status.h"
 
 /* Newer than the headers that this may be built with: include/uapi/linux/bpf.h of Linux 6.6. */
 #define TRACE_UPROBE_MULTI 48

@@ -56,7 +56,7 @@ size_t insn_return_place(const uint8_t *code, size_t len);
  * The kernel sets a uprobe, and takes it away, in every process that maps the file, and waits for each one's memory
  * without an end: a process that faults in a page of a file system that never answers holds whoever probes, and no
  * signal ends that.  So a process of its own makes the links and keeps them.  It is left behind where it does not come
- * back, as openers are (base/opener.h).
+ * back, as openers are (base/opener/opener.h).
  */
 struct probe_holder;
 

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "attach/probe.h"
-#include "base/confine.h"
 #include "base/hurry.h"
-#include "base/parser.h"
+#include "base/opener/confine.h"
+#include "base/opener/parser.h"
 
 #define SOCKET_FD 3
 #define LOOK_MS 20	/* whether somebody asks for the end */

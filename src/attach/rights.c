@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/opener.h"
+#include "base/opener/opener.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/proc_status.h"
+#include "base/proc/status.h"
 #include "base/quiet_thread.h"
 
 #define THREADS_MAX 8

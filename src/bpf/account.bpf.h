@@ -3,7 +3,7 @@
 #define BPF_ACCOUNT_BPF_H
 
 #include "bpf/maps.bpf.h"
-#include "bpf/pages.bpf.h"
+#include "bpf/walk/pages.bpf.h"
 #include "bpf/parked.bpf.h"
 #include "bpf/select.bpf.h"
 #include "bpf/sums.bpf.h"

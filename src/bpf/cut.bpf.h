@@ -3,7 +3,7 @@
 #define BPF_CUT_BPF_H
 
 #include "bpf/account.bpf.h"
-#include "bpf/blame.bpf.h"
+#include "features/blame/blame.bpf.h"
 #include "bpf/maps.bpf.h"
 #include "bpf/parked.bpf.h"
 #include "bpf/snapshot.bpf.h"

@@ -12,8 +12,8 @@
 
 #include "abi/look_abi.h"
 #include "bpf/cgroups.bpf.h"
-#include "bpf/io_stack.bpf.h"
-#include "bpf/regs.bpf.h"
+#include "features/io/stack.bpf.h"
+#include "bpf/walk/regs.bpf.h"
 #include "bpf/running.bpf.h"
 
 static __always_inline __u64 word_at(__u64 addr)
@@ -25,7 +25,7 @@ static __always_inline __u64 word_at(__u64 addr)
 
 const volatile __u32 page_shift;	/* of the kernel's pages */
 #define PAGE_SHIFT page_shift
-#include "bpf/page_view.bpf.h"
+#include "bpf/walk/page_view.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -2,11 +2,11 @@
 #ifndef BPF_OBJECT_BPF_H
 #define BPF_OBJECT_BPF_H
 
-#include "bpf/gil.bpf.h"
+#include "bpf/walk/gil.bpf.h"
 #include "bpf/maps.bpf.h"
-#include "bpf/pages.bpf.h"
-#include "bpf/regs.bpf.h"
-#include "bpf/unwind.bpf.h"
+#include "bpf/walk/pages.bpf.h"
+#include "bpf/walk/regs.bpf.h"
+#include "bpf/walk/unwind.bpf.h"
 
 /*
  * The lock a thread waits for (--locks): a sleep inside of the futex system calls has their arguments

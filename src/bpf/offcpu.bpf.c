@@ -5,12 +5,12 @@
  *
  * A thread's stacks are walked when it is switched in again: they have not changed, the wait's
  * length is known, and the thread still stands in its own __schedule().  The user stack is walked when the thread is
- * switched out where user memory cannot be read later (bpf/pages.bpf.h), or where the wait will be listed anyway.
+ * switched out where user memory cannot be read later (bpf/walk/pages.bpf.h), or where the wait will be listed anyway.
  */
-#include "bpf/visit.bpf.h"	/* first */
+#include "bpf/visit_cpu.bpf.h"	/* first */
 #include "bpf/maps.bpf.h"
 #include "bpf/threads.bpf.h"
-#include "bpf/stack.bpf.h"
+#include "bpf/walk/stack.bpf.h"
 #include "bpf/select.bpf.h"
 #include "bpf/running.bpf.h"
 #include "bpf/account.bpf.h"
@@ -18,13 +18,13 @@
 #include "bpf/target.bpf.h"
 #include "bpf/snapshot.bpf.h"
 #include "bpf/cut.bpf.h"
-#include "bpf/chain.bpf.h"
-#include "bpf/waker.bpf.h"
-#include "bpf/blame.bpf.h"
-#include "bpf/storm.bpf.h"
-#include "bpf/request_wait.bpf.h"
-#include "bpf/request_socket.bpf.h"
-#include "bpf/oncpu.bpf.h"
+#include "features/wakers/chain.bpf.h"
+#include "features/wakers/waker.bpf.h"
+#include "features/blame/blame.bpf.h"
+#include "features/storms/storm.bpf.h"
+#include "features/requests/wait.bpf.h"
+#include "features/requests/socket.bpf.h"
+#include "features/oncpu/oncpu.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -334,5 +334,5 @@ int handle_switch(unsigned long long *ctx)
 }
 
 #include "bpf/waking.bpf.h"
-#include "bpf/connect.bpf.h"
+#include "features/network/connect.bpf.h"
 #include "bpf/lives.bpf.h"

@@ -3,7 +3,7 @@
 #define BPF_SELECT_BPF_H
 
 #include "bpf/cgroups.bpf.h"
-#include "bpf/pages.bpf.h"
+#include "bpf/walk/pages.bpf.h"
 #include "bpf/threads.bpf.h"
 
 /*

@@ -4,13 +4,13 @@
 
 #include "bpf/maps.bpf.h"
 #include "bpf/threads.bpf.h"
-#include "bpf/stack.bpf.h"
+#include "bpf/walk/stack.bpf.h"
 #include "bpf/select.bpf.h"
 #include "bpf/running.bpf.h"
 #include "bpf/account.bpf.h"
 #include "bpf/object.bpf.h"
-#include "bpf/blame.bpf.h"
-#include "bpf/request_wait.bpf.h"
+#include "features/blame/blame.bpf.h"
+#include "features/requests/wait.bpf.h"
 
 /*
  * The threads at the edges of the window.  Before it, every thread gets its slot (so

@@ -12,8 +12,8 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "abi/context_abi.h"
-#include "abi/kernel_lock_abi.h"
+#include "features/traces/abi.h"
+#include "features/klocks/abi.h"
 #include "abi/language_abi.h"
 #include "abi/object_abi.h"
 #include "abi/offcpu_abi.h"
@@ -21,7 +21,7 @@
 #include "abi/sched_abi.h"
 #include "abi/space_abi.h"
 #include "abi/target_abi.h"
-#include "abi/tcp_abi.h"
+#include "features/network/tcp_abi.h"
 #include "bpf/map.bpf.h"
 #ifdef __TARGET_ARCH_x86
 #include "bpf/x86/walk_types.h"
@@ -56,7 +56,7 @@ enum ustack_from {
 #define IRQ_WALKS 16
 #define SHARED_WALKS 16
 
-/* A walk by tables that need not be done again: see bpf/remember.bpf.h. */
+/* A walk by tables that need not be done again: see bpf/walk/remember.bpf.h. */
 struct walk_memory {
 	__u64 id;		/* of the stack; 0: nothing remembered */
 	__u64 ip, sp, bp;	/* where it began */
@@ -85,7 +85,7 @@ struct kernel_memory {
 	__u16 at[KERNEL_WORDS];	/* bytes above thread.sp */
 };
 
-/* The same of a user walk that holds for any thread of a program: see bpf/remember.bpf.h. */
+/* The same of a user walk that holds for any thread of a program: see bpf/walk/remember.bpf.h. */
 struct shared_walk {
 	__u64 seed;
 	struct walk_memory walk;
@@ -134,7 +134,7 @@ struct futex_wait {
 	__u32 holder;
 	__u64 sp;
 	__u64 addr[OFFCPU_FUTEXES_MAX];
-	/* of an interpreter's lock: see bpf/gil.bpf.h */
+	/* of an interpreter's lock: see bpf/walk/gil.bpf.h */
 	__u64 gil;		/* id of it and who held it; 0: it is none */
 	__u64 gil_before;	/* stack pointer of the wait before, if that was for one, too; else 0 */
 	__u64 gil_switches;	/* how often it had changed hands as the wait began */
@@ -145,7 +145,7 @@ struct futex_wait {
 	__u32 pad;
 };
 
-/* The lock of the kernel's that a thread is about to sleep for: see bpf/kernel_lock.bpf.h. */
+/* The lock of the kernel's that a thread is about to sleep for: see features/klocks/kernel_lock.bpf.h. */
 struct kernel_lock_wait {
 	__u64 addr;		/* 0: none */
 	__u32 holder;		/* who has it; 0: not known */
@@ -165,7 +165,7 @@ struct seen_target {
 
 #define WATCHES_SOCKETS 1	/* no socket but a set of descriptors: who is ready is asked each time */
 
-/* What a socket said as the wait began, if it is the one that the thread's last wait was for: see bpf/tcp.bpf.h. */
+/* What a socket said as the wait began, if it is the one that the thread's last wait was for: see features/network/tcp.bpf.h. */
 struct tcp_begun {
 	__u64 sock;		/* 0: none, nothing is noted */
 	__u64 since_ns;		/* of the wait */
@@ -198,7 +198,7 @@ struct wait_target {
 	struct offcpu_rec_target rec;
 };
 
-/* The last row of wakings by one thread or interrupt: see bpf/storm.bpf.h. */
+/* The last row of wakings by one thread or interrupt: see features/storms/storm.bpf.h. */
 struct burst {
 	__u64 id;
 	__u64 who, place;
@@ -326,7 +326,7 @@ struct chained_thread {
 	struct chain_state chain;
 };
 
-/* What a thread remembers of its walks: see bpf/remember.bpf.h. */
+/* What a thread remembers of its walks: see bpf/walk/remember.bpf.h. */
 struct memory {
 	__u32 is_taken;
 	__u32 pad;
@@ -343,7 +343,7 @@ struct waker_memory {
 #define BP_FROM_REGISTER 0
 #define BP_NOTED 1	/* no address of a saved frame pointer: those are multiples of 8 */
 
-/* The page that another thread's memory is being read from: see bpf/page_view.bpf.h. */
+/* The page that another thread's memory is being read from: see bpf/walk/page_view.bpf.h. */
 struct page_view {
 	__u64 pgd;		/* its program's top page table; 0: no view, the memory is read otherwise */
 	__u64 user, page;	/* where the program sees the page, and where the kernel does; 0: none yet */
@@ -371,7 +371,7 @@ struct walk_state {
 	__u8 no_file;		/* the last such: in no file, so a compiler may have made it */
 	__u64 thread_pointer;	/* of a thread whose interpreter is looked at */
 	__u64 seed;		/* of the stack's id, unless it met a gap; known once a walk was not remembered */
-	__u64 task;		/* whose stack it is; the next two are bpf/uretprobe.bpf.h's */
+	__u64 task;		/* whose stack it is; the next two are bpf/walk/uretprobe.bpf.h's */
 	__u64 returns, instance;
 	__u64 method, bytecode;	/* of a frame of HotSpot's interpreter, or of V8 */
 	__u64 words[2];		/* of the stack, as they were read: see read_words() */
@@ -398,7 +398,7 @@ struct label_place {
 	__u64 seed;		/* of each label's hash */
 };
 
-/* The record of a trace context that was read last: see bpf/context.bpf.h. */
+/* The record of a trace context that was read last: see features/traces/context.bpf.h. */
 struct context_scratch {
 	__u64 word[CONTEXT_BUFFER / 8 + 1];
 	__u64 keys[4];		/* as in struct offcpu_context_place */
@@ -410,7 +410,7 @@ struct context_scratch {
 	__u32 tno;		/* of the thread; 0: none was read */
 	bool is_bad, is_cut;	/* it cannot be believed; it is longer than what is read of it */
 	bool is_longest;	/* the wait listed last, of its row so far: `trace` has its key */
-	bool is_labels;		/* it is made of labels: see bpf/labels.bpf.h */
+	bool is_labels;		/* it is made of labels: see runtimes/go/labels.bpf.h */
 	struct label_place labels;
 	struct offcpu_rec_context rec;
 	struct offcpu_rec_trace trace;
@@ -448,7 +448,7 @@ struct scratch {
 	struct offcpu_rec_thread cut_rec;
 	struct thread_state cut;	/* as it was at a cut */
 	struct kernel_memory irq_walks[IRQ_WALKS];	/* where interrupts woke someone */
-	struct shared_kernel_walk shared_kernel_walks[SHARED_WALKS + 1];	/* see bpf/remember.bpf.h */
+	struct shared_kernel_walk shared_kernel_walks[SHARED_WALKS + 1];	/* see bpf/walk/remember.bpf.h */
 	struct kernel_memory shared_waker_walks[SHARED_WALKS];
 	struct shared_pair shared_walks[SHARED_WALKS];
 	__u64 ctx_addr;

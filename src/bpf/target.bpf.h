@@ -3,11 +3,11 @@
 #define BPF_TARGET_BPF_H
 
 #include "bpf/calls.bpf.h"
-#include "bpf/kernel_lock.bpf.h"
+#include "features/klocks/kernel_lock.bpf.h"
 #include "bpf/kernel_word.bpf.h"
 #include "bpf/maps.bpf.h"
 #include "bpf/object.bpf.h"
-#include "bpf/tcp.bpf.h"
+#include "features/network/tcp.bpf.h"
 #include "bpf/target_types.h"
 
 /*

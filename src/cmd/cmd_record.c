@@ -14,12 +14,12 @@
 #include "cmd/run.h"
 #include "cmd/target.h"
 #include "explain/text.h"
-#include "fold/limits.h"
+#include "features/slices/rows.h"
+#include "features/tasks/look.h"
+#include "fold/limits/limits.h"
 #include "profile/profile.h"
 #include "profile/profile_file.h"
-#include "profile/slices.h"
 #include "render/text/text.h"
-#include "tasks/sampler.h"
 
 /*
  * record --estimate: what recording this would cost, by a recording of ESTIMATE_NS that is thrown away.  An empty

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/opener.h"
+#include "base/opener/opener.h"
 #include "base/parse.h"
 #include "cmd/cmd.h"
 #include "cmd/input.h"

@@ -6,18 +6,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/confine.h"
+#include "base/opener/confine.h"
 #include "cmd/cmd.h"
 #include "cmd/filters.h"
 #include "cmd/serving.h"
 #include "explain/text.h"
+#include "features/incidents/history.h"
 #include "mcp/server.h"
 #include "server/fleet_pages.h"
 #include "server/history.h"
 #include "server/listen.h"
 #include "server/readers.h"
 #include "server/server.h"
-#include "store/incident.h"
 #include "store/store.h"
 
 #define COMMAND "serve"

@@ -3,7 +3,7 @@
 
 #include "analyse/range.h"
 #include "base/parse.h"
-#include "store/incident.h"
+#include "features/incidents/history.h"
 #include "store/store.h"
 
 static struct {

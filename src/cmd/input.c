@@ -9,10 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analyse/task_groups.h"
 #include "base/refuse.h"
 #include "cmd/range.h"
 #include "exchange/format.h"
+#include "features/tasks/analysis.h"
 #include "profile/profile_file.h"
 
 #define MAGIC_BYTES 16

@@ -7,7 +7,7 @@
 #include "base/parse.h"
 #include "base/quiet_thread.h"
 #include "cmd/input.h"
-#include "profile/slices.h"
+#include "features/slices/rows.h"
 
 void range_args_clear(struct range_args *a)
 {

@@ -20,9 +20,9 @@
 #include "attach/feature.h"
 #include "base/clock.h"
 #include "base/hurry.h"
-#include "base/opener.h"
+#include "base/opener/opener.h"
 #include "base/parse.h"
-#include "base/proc_status.h"
+#include "base/proc/status.h"
 #include "base/urgency.h"
 #include "cmd/cmd.h"
 

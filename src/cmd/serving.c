@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/confine.h"
+#include "base/opener/confine.h"
 #include "cmd/target.h"
 #include "cmd/cmd.h"
 #include "explain/text.h"

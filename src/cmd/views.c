@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "analyse/critical.h"
-#include "analyse/waitgraph.h"
 #include "base/find.h"
-#include "render/text/request.h"
-#include "render/text/wakers.h"
+#include "features/critical/analysis.h"
+#include "features/requests/text.h"
+#include "features/waitgraph/analysis.h"
+#include "features/wakers/text.h"
 
 /*
  * Kernel threads nobody waited for are of no interest unless the query asks for them.  NULL: the input's own

@@ -4,12 +4,12 @@
  * part of a row of waits, weighted by its time; its category is the reason's family, or what else the thread did with
  * it.  A marker is a row of waits, with what is known of it. A sum of waits has no place in time: the time axis of each
  * thread is its sum so far, not the clock, and the profile says so.  Single waits (plan->single_waits) have one, and
- * stand there; so have requests (profile/requests.h): tracks of their own hold them as markers.
+ * stand there; so have requests (features/requests/rows.h): tracks of their own hold them as markers.
  */
 #include "exchange/firefox.h"
 
 #include "base/module.h"
-#include "profile/requests.h"
+#include "features/requests/rows.h"
 
 #define PROCESSED_VERSION 48
 #define GECKO_VERSION 29

@@ -4,7 +4,7 @@
 
 #include "analyse/reason/reasons.h"
 #include "analyse/strset.h"
-#include "analyse/wakers.h"
+#include "features/wakers/analysis.h"
 #include "exchange/parts.h"
 #include "exchange/format.h"
 #include "render/json/write.h"

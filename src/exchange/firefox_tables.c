@@ -4,8 +4,8 @@
 #include <inttypes.h>
 
 #include "base/hash.h"
+#include "features/requests/rows.h"
 #include "profile/profile.h"
-#include "profile/requests.h"
 
 #define NONE UINT32_MAX
 

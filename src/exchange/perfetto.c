@@ -2,22 +2,22 @@
 /*
  * A Perfetto trace: the processes and threads, and a stack sample for each row of waits (TracePacket.stack_sample,
  * trace processor v58 and later), weighted by its off-CPU time.  A sum of waits has no place in time but the slices of
- * the window (profile/slices.h): a row has a sample in each slice that it has time in, at the slice's start.  Without
- * slices all samples stand at the window's start.  Requests (profile/requests.h) do have one: each is a slice on its
+ * the window (features/slices/rows.h): a row has a sample in each slice that it has time in, at the slice's start.  Without
+ * slices all samples stand at the window's start.  Requests (features/requests/rows.h) do have one: each is a slice on its
  * thread's track, or, where a thread serves several at a time, on one beside it.  So does each row's longest wait: a
  * slice on a track below its thread's, and an arrow to its end from who ended it.
  */
 #include <string.h>
 
-#include "analyse/wakers.h"
 #include "analyse/weight.h"
 #include "base/hash.h"
 #include "base/parse.h"
 #include "base/wire.h"
 #include "exchange/parts.h"
 #include "exchange/perfetto.h"
-#include "profile/requests.h"
-#include "profile/slices.h"
+#include "features/requests/rows.h"
+#include "features/slices/rows.h"
+#include "features/wakers/analysis.h"
 
 /* Samples, about: so many rows times parts of the window.  Where there are more rows, its parts are longer. */
 #define CELLS_MAX (1 << 17)

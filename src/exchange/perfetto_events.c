@@ -12,10 +12,10 @@
 
 #include <string.h>
 
-#include "analyse/wakers.h"
 #include "base/wire.h"
 #include "exchange/parts.h"
 #include "exchange/perfetto.h"
+#include "features/wakers/analysis.h"
 
 #define CPU_FLUSH_BYTES (64 * 1024)
 #define CPUS_MAX 1024	/* the trace processor takes no more */

@@ -5,8 +5,8 @@
 #include "analyse/actors.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
-#include "analyse/wakers.h"
 #include "explain/findings_part.h"
+#include "features/wakers/analysis.h"
 
 #define SLEEP_PART 5 /* of a holder's sleep: shorter waits are not behind it */
 

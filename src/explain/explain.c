@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyse/storms.h"
-#include "analyse/wakers.h"
 #include "explain/findings_part.h"
 #include "explain/little.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
+#include "features/storms/analysis.h"
+#include "features/wakers/analysis.h"
 
 #define HEADLINE_PERCENT 5	/* of its whole: below that only the first one is worth telling */
 #define NAME_COLUMNS 20

@@ -3,7 +3,7 @@
 #define EXPLAIN_EXPLAIN_H
 
 #include "explain/findings.h"
-#include "explain/task_findings.h"
+#include "features/tasks/findings.h"
 
 /*
  * What people are told of a profile: one list, the most important first, in words.  Text, JSON, pages and `top` lay it

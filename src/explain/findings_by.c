@@ -8,9 +8,9 @@
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/timeouts.h"
-#include "analyse/wakers.h"
 #include "base/module.h"
 #include "explain/sentence.h"
+#include "features/wakers/analysis.h"
 #include "profile/limits.h"
 
 /*

@@ -2,8 +2,8 @@
 #ifndef EXPLAIN_FINDINGS_PART_H
 #define EXPLAIN_FINDINGS_PART_H
 
-#include "analyse/waitgraph.h"
 #include "explain/findings.h"
+#include "features/waitgraph/analysis.h"
 #include "profile/profile.h"
 
 /* The parts of findings.c: each fills in members of the rows, and says in words what it has found. */

@@ -4,13 +4,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyse/wakers.h"
-#include "explain/at_once.h"
 #include "explain/findings_part.h"
+#include "explain/kinds/at_once.h"
 #include "explain/limits.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
-#include "profile/requests.h"
+#include "features/requests/rows.h"
+#include "features/wakers/analysis.h"
 
 #define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
 #define WAITING_PART 10		/* of the window: less is what a tenth of a thread waits on average */

@@ -4,7 +4,7 @@
 
 #include "analyse/query.h"
 #include "explain/findings.h"
-#include "explain/task_findings.h"
+#include "features/tasks/findings.h"
 #include "profile/profile.h"
 
 /*

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/net_table.h"
+#include "base/proc/net_table.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 

@@ -6,19 +6,19 @@
 #include <string.h>
 
 #include "analyse/actors.h"
-#include "analyse/blame.h"
+#include "features/blame/analysis.h"
 #include "analyse/label.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
-#include "analyse/wakers.h"
+#include "features/wakers/analysis.h"
 #include "base/module.h"
 #include "explain/limits.h"
 #include "explain/findings_part.h"
 #include "explain/text.h"
 #include "profile/profile.h"
-#include "profile/tasks.h"
+#include "features/tasks/rows.h"
 
-#define PINNED "pinned to its carrier: "	/* as tasks/java_source.c has it */
+#define PINNED "pinned to its carrier: "	/* as runtimes/java/look.c has it */
 
 static bool has_function(const struct task_row *row, const char *function)
 {

@@ -4,7 +4,7 @@
 
 #include "analyse/reason/reasons.h"
 #include "explain/findings.h"
-#include "explain/task_findings.h"
+#include "features/tasks/findings.h"
 
 /* A finding in words, inside explain: each appends a part of it.  No share and no number stand in front. */
 

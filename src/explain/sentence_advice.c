@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "analyse/actors.h"
-#include "analyse/wakers.h"
-#include "base/net_table.h"
-#include "explain/at_once.h"
+#include "features/wakers/analysis.h"
+#include "base/proc/net_table.h"
+#include "explain/kinds/at_once.h"
 #include "explain/limits.h"
 #include "explain/sentence.h"
 #include "explain/findings_part.h"

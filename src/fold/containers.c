@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/json_read.h"
-#include "base/parser.h"
+#include "base/opener/parser.h"
 #include "symbolize/process/fileopen.h"
 
 #define FILE_MAX_BYTES (16u << 20)	/* Podman's list of all */

@@ -5,12 +5,12 @@
 #include "base/each.h"
 #include "base/find.h"
 #include "fold/parts.h"
-#include "fold/spans.h"
+#include "features/requests/fold.h"
 #include "fold/stacks.h"
 #include "fold/sums.h"
-#include "fold/contexts.h"
-#include "fold/wakers.h"
-#include "profile/slices.h"
+#include "features/traces/fold.h"
+#include "features/wakers/fold.h"
+#include "features/slices/rows.h"
 
 static uint8_t wait_flags(uint16_t key_flags)
 {

@@ -4,15 +4,15 @@
 #include <inttypes.h>
 
 #include "base/find.h"
-#include "base/opener.h"
+#include "base/opener/opener.h"
 #include "fold/objects.h"
-#include "fold/targets.h"
+#include "fold/targets/targets.h"
 #include "fold/parts.h"
 #include "fold/services.h"
 #include "fold/stacks.h"
 #include "fold/sums.h"
-#include "fold/contexts.h"
-#include "fold/wakers.h"
+#include "features/traces/fold.h"
+#include "features/wakers/fold.h"
 
 #define COMM_MAX_BYTES 64
 

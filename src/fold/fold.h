@@ -3,14 +3,14 @@
 #define FOLD_FOLD_H
 
 #include "abi/object_abi.h"
-#include "abi/oncpu_abi.h"
+#include "features/oncpu/abi.h"
 #include "abi/target_abi.h"
-#include "abi/tcp_abi.h"
+#include "features/network/tcp_abi.h"
 #include "abi/language_abi.h"
 #include "abi/offcpu_abi.h"
-#include "abi/request_abi.h"
+#include "features/requests/abi.h"
 #include "profile/profile.h"
-#include "profile/requests.h"
+#include "features/requests/rows.h"
 #include "symbolize/symbolize.h"
 
 /*

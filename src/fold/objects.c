@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/opener.h"
+#include "base/opener/opener.h"
 #include "fold/crossed.h"
-#include "fold/limits.h"
+#include "fold/limits/limits.h"
 #include "fold/parts.h"
 #include "symbolize/elf/data_symbols.h"
 

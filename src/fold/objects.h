@@ -2,9 +2,9 @@
 #ifndef FOLD_OBJECTS_H
 #define FOLD_OBJECTS_H
 
-#include "abi/kernel_lock_abi.h"
 #include "abi/language_abi.h"
 #include "abi/object_abi.h"
+#include "features/klocks/abi.h"
 #include "profile/profile.h"
 #include "symbolize/symbolize.h"
 

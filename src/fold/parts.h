@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "abi/offcpu_abi.h"
-#include "abi/oncpu_abi.h"
+#include "features/oncpu/abi.h"
 #include "fold/fold.h"
 #include "fold/stacks.h"
 #include "profile/profile.h"

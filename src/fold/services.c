@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/mount_point.h"
+#include "base/proc/mount_point.h"
 #include "base/hash.h"
-#include "base/opener.h"
+#include "base/opener/opener.h"
 #include "symbolize/process/process_context.h"
 
 #define ENVIRON_MAX_BYTES (64 << 10)

@@ -70,7 +70,7 @@ GPtrArray *service_groups_find(const char *proc_dir, const char *mount, const ch
  * What a container is called, out of the files that its runtime keeps of it: Docker's, containerd's (Kubernetes, k3s,
  * nerdctl), CRI-O's and Podman's, and those of users' own Docker and Podman.  No runtime is asked.  Files are root's or
  * the user's, names in them are whoever began the container's, so they are parsed by a process without rights where
- * there is one (base/parser.h).
+ * there is one (base/opener/parser.h).
  */
 
 #define CONTAINER_ID_DIGITS 64

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/parse.h"
 #include "base/module.h"
-#include "fold/contexts.h"
+#include "features/traces/fold.h"
 #include "fold/crossed.h"
 #include "fold/languages.h"
 #include "fold/stacks_part.h"

@@ -2,9 +2,9 @@
 #ifndef FOLD_STACKS_H
 #define FOLD_STACKS_H
 
-#include "abi/context_abi.h"
 #include "abi/language_abi.h"
 #include "abi/offcpu_abi.h"
+#include "features/traces/abi.h"
 #include "profile/profile.h"
 #include "profile/profile_map.h"
 #include "symbolize/symbolize.h"

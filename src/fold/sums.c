@@ -242,7 +242,7 @@ void sums_get(const struct sums *s, size_t i, struct sums_total *ret_total)
 	ret_total->count = whole_hist(hist->slot_q8, OFFCPU_HIST_SLOTS, ret_total->hist);
 	if (e->key.waker)
 		whole_hist(hist->wake_q8, OFFCPU_WAKE_SLOTS, ret_total->wake_hist);
-	/* the bar of a piece of a wait for the GIL may be in another sum (bpf/gil.bpf.h) */
+	/* the bar of a piece of a wait for the GIL may be in another sum (bpf/walk/gil.bpf.h) */
 	if (ret_total->count > MAX(whole(e->count_q8), 1))
 		sums_recount(s, i, MAX(whole(e->count_q8), 1), ret_total);
 }

@@ -12,7 +12,7 @@
 #include "render/answer/report.h"
 #include "render/json/json.h"
 #include "render/text/diff.h"
-#include "store/incident.h"
+#include "features/incidents/history.h"
 
 #define bad(error, ...) refuse(error, SERVER_ERROR, SERVER_BAD_REQUEST, __VA_ARGS__)
 

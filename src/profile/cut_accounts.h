@@ -2,7 +2,7 @@
 #ifndef PROFILE_CUT_ACCOUNTS_H
 #define PROFILE_CUT_ACCOUNTS_H
 
-#include "profile/slices_build.h"
+#include "features/slices/rows_build.h"
 
 /*
  * The accounts of threads in a range of the window.  What waits list is known slice by slice.  All else of a thread

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/net_table.h"
+#include "base/proc/net_table.h"
 
 #define LIMIT_BACKLOG_SCAN "%" SCNu32 " connections wait at %n"
 #define TEXT_MAX_BYTES 16000	/* of all: readers take no longer text */

@@ -5,12 +5,12 @@
 
 #include "base/each.h"
 #include "base/order.h"
+#include "features/requests/rows.h"
+#include "features/slices/rows_build.h"
+#include "features/tasks/rows.h"
 #include "profile/id_index.h"
 #include "profile/limits.h"
 #include "profile/profile_schema.h"
-#include "profile/requests.h"
-#include "profile/slices_build.h"
-#include "profile/tasks.h"
 
 /* The modules are few: strings of the profile, compared by pointer. */
 void profile_set_build_id(struct profile *p, const char *module, const char *hex)

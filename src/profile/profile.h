@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "abi/blame_abi.h"
 #include "base/each.h"
 #include "base/frame.h"
+#include "features/blame/abi.h"
 
 /*
  * The model of a recording: threads with their accounts, interned frames, stacks as a
@@ -325,7 +325,7 @@ struct blame {
 	uint64_t runnable_ns, preempted_ns;
 };
 
-/* All bursts of wakings by one waker: see abi/storm_abi.h. */
+/* All bursts of wakings by one waker: see features/storms/abi.h. */
 struct storm {
 	uint32_t waker;		/* index */
 	uint64_t event_cnt, call_cnt, woken_cnt, most_cnt;

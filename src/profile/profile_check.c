@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "profile/profile.h"
 
+#include "features/requests/rows.h"
+#include "features/slices/rows_build.h"
+#include "features/tasks/rows.h"
 #include "profile/profile_file.h"
 #include "profile/profile_rows.h"
-#include "profile/requests.h"
-#include "profile/slices_build.h"
-#include "profile/tasks.h"
 
 G_DEFINE_QUARK(profile-file-error, profile_file_error)
 

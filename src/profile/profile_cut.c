@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "base/refuse.h"
+#include "features/requests/rows.h"
+#include "features/slices/rows.h"
+#include "features/slices/rows_build.h"
+#include "features/tasks/rows.h"
 #include "profile/cut_accounts.h"
 #include "profile/profile.h"
-#include "profile/requests.h"
-#include "profile/slices.h"
-#include "profile/slices_build.h"
-#include "profile/tasks.h"
 
 /*
  * A profile is reduced to a range by telling its waits again, each as far as it lies there, as if only the range had

@@ -6,7 +6,7 @@
 
 #include "profile/profile_rows.h"
 #include "profile/profile.h"
-#include "profile/slices.h"
+#include "features/slices/rows.h"
 
 #define RATE_MAX_MILLI_HZ 1000000
 #define WEIGHT_MAX_MILLI (UINT64_C(1) << 48)

@@ -4,8 +4,8 @@
 
 #include <sqlite3.h>
 
-#include "profile/requests.h"
-#include "profile/tasks.h"
+#include "features/requests/rows.h"
+#include "features/tasks/rows.h"
 
 /*
  * One description of the tables of a recording, which docs/file-format.md explains.  Out of it come the SQL of each

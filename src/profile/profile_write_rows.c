@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "features/slices/rows.h"
 #include "profile/limits.h"
 #include "profile/profile_insert.h"
-#include "profile/slices.h"
 
 #define BUILD_IDS_MAX_BYTES 16000	/* readers take no longer text; some 160 files */
 

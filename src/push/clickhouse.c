@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "analyse/task_groups.h"
 #include "base/refuse.h"
-#include "profile/tasks.h"
+#include "features/tasks/analysis.h"
+#include "features/tasks/rows.h"
 #include "push/clickhouse_rows.h"
 #include "push/http.h"
 #include "push/rowbinary.h"

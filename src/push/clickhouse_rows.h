@@ -3,7 +3,7 @@
 #define PUSH_CLICKHOUSE_ROWS_H
 
 #include "analyse/reason/reasons.h"
-#include "profile/tasks.h"
+#include "features/tasks/rows.h"
 #include "push/identity.h"
 #include "push/clickhouse.h"
 #include "push/unit.h"

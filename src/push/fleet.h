@@ -3,7 +3,7 @@
 #define PUSH_FLEET_H
 
 #include "analyse/peers.h"
-#include "explain/follow.h"
+#include "features/follow/findings.h"
 #include "push/target.h"
 
 /*

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analyse/request_cells.h"
+#include "features/requests/analysis_cells.h"
 #include "push/services.h"
 
 #define NS_A_SECOND 1000000000

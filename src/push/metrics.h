@@ -3,8 +3,8 @@
 #define PUSH_METRICS_H
 
 #include "analyse/reason/reasons.h"
+#include "features/requests/rows.h"
 #include "profile/profile.h"
-#include "profile/requests.h"
 #include "push/services.h"
 #include "push/unit.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 
-#include "analyse/request_cells.h"
 #include "base/version.h"
 #include "exchange/otlp_attribute.h"
+#include "features/requests/analysis_cells.h"
 #include "push/identity.h"
 #include "push/metrics.h"
 #include "push/series.h"

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-#include "analyse/task_groups.h"
 #include "base/hash.h"
 #include "base/order.h"
 #include "base/refuse.h"
 #include "base/wire.h"
 #include "exchange/format.h"
+#include "features/tasks/analysis.h"
 #include "profile/profile_map.h"
 #include "push/http.h"
 #include "push/identity.h"

@@ -8,8 +8,8 @@
 
 #include "attach/cgroup.h"
 #include "base/clock.h"
-#include "base/opener.h"
-#include "base/proc_status.h"
+#include "base/opener/opener.h"
+#include "base/proc/status.h"
 #include "base/quiet_thread.h"
 #include "sample/parts.h"
 

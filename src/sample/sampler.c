@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/mount_point.h"
+#include "base/proc/mount_point.h"
 #include "base/clock.h"
-#include "base/proc_status.h"
+#include "base/proc/status.h"
 #include "base/refuse.h"
 #include "base/version.h"
 #include "sample/parts.h"

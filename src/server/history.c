@@ -6,14 +6,14 @@
 #include "analyse/diff/diff.h"
 #include "base/refuse.h"
 #include "exchange/format.h"
-#include "explain/follow.h"
+#include "features/follow/findings.h"
+#include "features/incidents/history.h"
 #include "profile/profile.h"
 #include "render/html/html.h"
 #include "render/json/json.h"
 #include "render/json/write.h"
 #include "render/text/diff.h"
 #include "store/blob.h"
-#include "store/incident.h"
 #include "store/line.h"
 
 #define KEPT_MAX_BYTES (192 << 20)	/* of profiles that are kept */

@@ -12,7 +12,7 @@
 #include "attach/feature.h"
 #include "base/each.h"
 #include "base/hurry.h"
-#include "base/proc_status.h"
+#include "base/proc/status.h"
 #include "base/version.h"
 #include "fold/fold.h"
 #include "session/parts.h"

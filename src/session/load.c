@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "abi/context_abi.h"
+#include "features/traces/abi.h"
 #include "abi/sample.h"
 #include "attach/apart.h"
 #include "attach/kernel_btf.h"
@@ -15,7 +15,7 @@
 #include "attach/feature.h"
 #include "attach/maps.h"
 #include "attach/cgroup.h"
-#include "base/proc_status.h"
+#include "base/proc/status.h"
 #include "base/trace_attributes.h"
 #include "session/parts.h"
 #include "supply/tables.h"

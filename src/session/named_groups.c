@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "attach/cgroup.h"
-#include "base/mount_point.h"
+#include "base/proc/mount_point.h"
 #include "fold/services.h"
 
 static bool add_path(const char *path, GArray *ids, GError **error)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What waits are for: bpf/object.bpf.h, bpf/target.bpf.h and bpf/kernel_lock.bpf.h are the kernel's half. */
+/* What waits are for: bpf/object.bpf.h, bpf/target.bpf.h and features/klocks/kernel_lock.bpf.h are the kernel's half. */
 #include <bpf/libbpf.h>
 
-#include "abi/kernel_lock_abi.h"
+#include "features/klocks/abi.h"
 #include "attach/feature.h"
 #include "fold/fold.h"
 #include "session/parts.h"

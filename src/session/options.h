@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "abi/blame_abi.h"
 #include "abi/offcpu_abi.h"
 #include "abi/sched_abi.h"
+#include "features/blame/abi.h"
 
 /* What is summed. */
 enum collect_mode {

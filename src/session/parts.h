@@ -8,7 +8,7 @@
 
 #include "abi/offcpu_abi.h"
 #include "base/clock.h"
-#include "base/opener.h"
+#include "base/opener/opener.h"
 #include "session/governor.h"
 #include "session/probe.h"
 #include "session/session.h"

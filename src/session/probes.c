@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "session/probe.h"
 
-#include "abi/context_abi.h"
+#include "features/traces/abi.h"
 #include "fold/fold.h"
 #include "session/parts.h"
 
@@ -39,8 +39,8 @@ const struct session_probe probe_switches = {
 };
 
 /*
- * Interpreters' own stacks and who held their locks, and threads' trace contexts: bpf/language.bpf.h and
- * bpf/context.bpf.h are the kernel's half, which supply/ tells where these are.
+ * Interpreters' own stacks and who held their locks, and threads' trace contexts: bpf/walk/language.bpf.h and
+ * features/traces/context.bpf.h are the kernel's half, which supply/ tells where these are.
  */
 static const struct session_record languages_records[] = {
 	{ OFFCPU_REC_LANGUAGE, .fold = fold_language },

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/proc_status.h"
+#include "base/proc/status.h"
 #include "fold/fold.h"
 #include "fold/windows.h"
 #include "session/parts.h"

@@ -15,7 +15,7 @@
 #include "attach/maps.h"
 #include "attach/sched_ext.h"
 #include "attach/wait_table.h"
-#include "base/proc_status.h"
+#include "base/proc/status.h"
 #include "base/refuse.h"
 #include "base/urgency.h"
 #include "fold/fold.h"
@@ -226,7 +226,7 @@ static void govern(struct session *s)
 	s->profile->info.sampling.max_ns = MAX(s->profile->info.sampling.max_ns, scale_ns);
 }
 
-/* Once the kernel's symbols are there, which kernel walks are remembered by (bpf/remember.bpf.h). */
+/* Once the kernel's symbols are there, which kernel walks are remembered by (bpf/walk/remember.bpf.h). */
 static void tell_sched_text(struct session *s)
 {
 	uint64_t start, end;

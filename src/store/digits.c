@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "store/pack.h"
 
+#include "features/wakers/history.h"
 #include "store/blob.h"
-#include "store/chains.h"
 #include "store/pack_part.h"
 
 enum dim { COUNT, BLOCKED, RUNNABLE, PREEMPTED, DIM_CNT };

@@ -4,7 +4,7 @@
 
 #include "analyse/query.h"
 #include "analyse/reason/reasons.h"
-#include "analyse/request_cells.h"
+#include "features/requests/analysis_cells.h"
 #include "profile/profile.h"
 #include "store/store.h"
 

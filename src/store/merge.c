@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "features/requests/rows.h"
 #include "profile/profile_schema.h"
-#include "profile/requests.h"
 #include "store/blob.h"
 #include "store/merge_part.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Waits that a cut has split are one again. */
-#include "store/chains.h"
+#include "features/wakers/history.h"
 #include "store/merge_part.h"
 
 #include <string.h>

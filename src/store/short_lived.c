@@ -6,8 +6,8 @@
 #include "base/each.h"
 #include "base/hash.h"
 #include "base/order.h"
-#include "profile/requests.h"
-#include "store/chains.h"
+#include "features/requests/rows.h"
+#include "features/wakers/history.h"
 
 #define NOT_YET UINT32_MAX
 

@@ -13,8 +13,8 @@
 
 #include "base/each.h"
 #include "base/order.h"
+#include "features/wakers/history.h"
 #include "store/blob.h"
-#include "store/chains.h"
 #include "store/file.h"
 #include "store/pack.h"
 #include "store/short_lived.h"

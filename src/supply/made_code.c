@@ -4,7 +4,7 @@
 #include "supply/tables_part.h"
 
 #include "base/clock.h"
-#include "symbolize/runtime/hotspot_code.h"
+#include "runtimes/java/code.h"
 #include "symbolize/runtime/memory.h"
 
 #define MAPS_TEXT_MAX (64 << 20)

@@ -13,7 +13,7 @@
 #include "base/each.h"
 #include "base/order.h"
 #include "base/parse.h"
-#include "base/opener.h"
+#include "base/opener/opener.h"
 
 /* About 1000 to 4000 records; a build job makes some thousand a second on one CPU. */
 /* of a storm of execs half a second, while the programs are loaded on a busy machine */

@@ -4,11 +4,11 @@
 
 #include "abi/unwind_abi.h"
 #include "symbolize/runtime/language.h"
-#include "symbolize/runtime/python_find.h"
+#include "runtimes/python/find.h"
 #include "symbolize/process/process_context.h"
 #include "symbolize/runtime/variables.h"
 #include "symbolize/runtime/recognise.h"
-#include "symbolize/runtime/v8_names.h"
+#include "runtimes/node/names.h"
 
 #define FIRST_PAUSE_US 10000
 #define CONTEXT_FIRST_US 1000000	/* after a program was first met without a context */

@@ -9,7 +9,7 @@
 #include "abi/space_abi.h"
 #include "base/each.h"
 #include "base/find.h"
-#include "base/proc_status.h"
+#include "base/proc/status.h"
 #include "base/urgency.h"
 #include "supply/tables_part.h"
 

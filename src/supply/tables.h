@@ -13,7 +13,7 @@
  * Keeps the BPF unwinder supplied: the executable mappings of every program it asks about,
  * and one unwind table for each file among them.  A program's mappings are handed over when all
  * its files are done.  Until then the unwinder goes by the kernel's list of them, and by the tables of those files that
- * are done (bpf/mapped.bpf.h).
+ * are done (bpf/walk/mapped.bpf.h).
  *
  * All work is done by threads of its own; whoever calls this only leaves word.  So tables do not
  * wait for stacks to be named.

@@ -7,12 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "abi/context_abi.h"
 #include "abi/language_abi.h"
 #include "abi/space_abi.h"
 #include "base/elf_file.h"
+#include "features/traces/abi.h"
+#include "runtimes/go/answers.h"
 #include "symbolize/process/maps.h"
-#include "symbolize/runtime/go_answers.h"
 #include "unwind/table.h"
 
 /*

@@ -9,16 +9,16 @@
 #include "base/hurry.h"
 #include "base/module.h"
 #include "base/order.h"
+#include "runtimes/java/frames.h"
+#include "runtimes/node/names.h"
+#include "runtimes/tokio/program.h"
 #include "symbolize/dwarf/find.h"
 #include "symbolize/jit/perf_map.h"
 #include "symbolize/names/demangle.h"
 #include "symbolize/names/kernel.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/process/spaces.h"
-#include "symbolize/runtime/hotspot_frames.h"
 #include "symbolize/runtime/memory.h"
-#include "symbolize/runtime/tokio_program.h"
-#include "symbolize/runtime/v8_names.h"
 
 #define JIT_MAX_BYTES ((size_t)256 << 20)	/* all perf maps together */
 #define JIT_PAUSE_MAX_US 5000000

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/label.h"
 #include "analyse/locks.h"
-#include "analyse/wakers.h"
 #include "base/each.h"
 #include "base/find.h"
 #include "base/order.h"
 #include "explain/text.h"
+#include "features/wakers/analysis.h"
 #include "tui/view.h"
 
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "unwind/cfi.h"
 
 /*
- * What the rules of unwind tables mean, in plain C, in step_NAME.c for each architecture: bpf/unwind.bpf.h follows
+ * What the rules of unwind tables mean, in plain C, in step_NAME.c for each architecture: bpf/walk/unwind.bpf.h follows
  * them the same way, within the kernel.
  */
 

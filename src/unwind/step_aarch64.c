@@ -2,7 +2,7 @@
 #include "abi/unwind_abi.h"
 #include "unwind/arch.h"
 
-#define FRAME_RANGE (8u << 20)	/* as bpf/unwind.bpf.h has it */
+#define FRAME_RANGE (8u << 20)	/* as bpf/walk/unwind.bpf.h has it */
 #define UCONTEXT_REGS 184	/* x0 to x30, sp, pc */
 #define SIGNAL_RETURN 0xd4000001d2801168ULL	/* mov x8, #139 (rt_sigreturn); svc #0 */
 

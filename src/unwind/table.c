@@ -2,8 +2,8 @@
 #include "unwind/table.h"
 
 #include "base/each.h"
+#include "base/opener/parser.h"
 #include "base/order.h"
-#include "base/parser.h"
 #include "base/refuse.h"
 #include "unwind/cfi.h"
 #include "unwind/frames.h"

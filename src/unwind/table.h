@@ -56,7 +56,7 @@ uint32_t unwind_table_find(const struct unwind_table *t, uint64_t vaddr);
 /* The row that holds there, NULL outside the table. */
 const struct unwind_row *unwind_table_row(const struct unwind_table *t, uint64_t vaddr);
 
-/* A table on its way from the process that compiled it (base/parser.h). */
+/* A table on its way from the process that compiled it (base/opener/parser.h). */
 
 /* For parser_start(): what that process answers. */
 bool unwind_table_parse(int fd, const void *question, size_t question_bytes, GByteArray *into);

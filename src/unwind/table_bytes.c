@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "base/parser.h"
+#include "base/opener/parser.h"
 #include "unwind/frames.h"
 
 #define SEGMENTS_MAX 65536

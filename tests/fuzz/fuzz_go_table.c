@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "../unit/unwind/go_image.h"
+#include "runtimes/go/answers.h"
 #include "symbolize/elf/functions.h"
 #include "symbolize/elf/table.h"
-#include "symbolize/runtime/go_answers.h"
 #include "unwind/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

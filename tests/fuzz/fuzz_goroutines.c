@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "../unit/unwind/go_image.h"
-#include "symbolize/runtime/go_program.h"
+#include "runtimes/go/program.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../unit/symbolize/hotspot_image.h"
-#include "symbolize/runtime/hotspot_frames.h"
+#include "runtimes/java/frames.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/net_table.h"
-#include "base/proc_status.h"
+#include "base/proc/net_table.h"
+#include "base/proc/status.h"
 #include "sample/proc_thread.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

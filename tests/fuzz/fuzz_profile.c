@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/critical.h"
+#include "features/critical/analysis.h"
+#include "features/wakers/text.h"
 #include "profile/profile_file.h"
 #include "render/json/parts.h"
 #include "render/text/text.h"
-#include "render/text/wakers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

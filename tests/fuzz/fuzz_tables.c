@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtimes/go/answers.h"
 #include "symbolize/elf/table.h"
-#include "symbolize/runtime/go_answers.h"
 #include "unwind/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

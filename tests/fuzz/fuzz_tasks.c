@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "pointers.h"
-#include "symbolize/runtime/python_greenlets.h"
+#include "runtimes/python/greenlets.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

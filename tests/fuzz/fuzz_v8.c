@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../unit/symbolize/v8_image.h"
-#include "symbolize/runtime/v8_names.h"
+#include "runtimes/node/names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "features/slices/rows_build.h"
 #include "fixture.h"
-#include "profile/slices_build.h"
 
 /*
  * Four workers of a server, and a kernel worker, for 30 s.  Of each worker:

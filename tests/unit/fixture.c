@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "fixture.h"
 
-#include "profile/tasks.h"
+#include "features/tasks/rows.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "profile/requests.h"
-#include "profile/slices_build.h"
+#include "features/requests/rows.h"
+#include "features/slices/rows_build.h"
 
 #define MS UINT64_C(1000000)
 #define WINDOW_NS (5000 * MS)

@@ -7,7 +7,7 @@ const HEAT_HEIGHT = 132,
 	HEAT_HEIGHT_SIDE = 84, // of each side of a difference
 	LANES_SHOWN_SIDE = 3;
 
-// Rows of (wait, slice, slot): see src/render/html/slices.c.
+// Rows of (wait, slice, slot): see src/features/slices/page.c.
 // Of a difference those of both sides.
 async function readSlices(data) {
 	if (data.sideSlices || !document.getElementById('slices')) return data.sideSlices;

@@ -46,7 +46,7 @@ function addUpHist(detail, waits) {
 		for (let k = detail.first[i]; k < detail.first[i + 1]; k++) hist[detail.slots[k]] += detail.bars[k];
 	return hist;
 }
-// The duration that this share does not exceed: wait_percentile_ns() of src/analyse/wakers.c, where the why is told.
+// The duration that this share does not exceed: wait_percentile_ns() of src/features/wakers/analysis.c, where the why is told.
 // sum, max: 0 where they are not known.
 function quantile(hist, share, sum, max) {
 	let left = share * hist.reduce((a, b) => a + b, 0);

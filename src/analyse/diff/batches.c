@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/diff/merge.h"
 
+#include "features/slices/rows.h"
 #include "profile/profile.h"
-#include "profile/slices.h"
 
 /* A key is tested from ten times this share on: what is less does not decide. */
 #define ROW_SHARE (DIFF_TESTED_SHARE / 10)

@@ -4,8 +4,8 @@
 
 #include "analyse/query.h"
 #include "analyse/tree.h"
+#include "features/tasks/rows.h"
 #include "profile/profile.h"
-#include "profile/tasks.h"
 
 /*
  * What two recordings, or two parts of one, differ in: waits summed by what they have in common on both sides, each

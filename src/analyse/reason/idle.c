@@ -6,9 +6,9 @@
 #include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
 #include "analyse/reason/timeouts.h"
-#include "analyse/wakers.h"
 #include "base/each.h"
 #include "base/find.h"
+#include "features/wakers/analysis.h"
 #include "profile/limits.h"
 
 /*

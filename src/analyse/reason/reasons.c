@@ -9,8 +9,8 @@
 #include "analyse/plumbing.h"
 #include "analyse/reason/idle.h"
 #include "analyse/reason/match.h"
-#include "analyse/wakers.h"
 #include "base/hash.h"
+#include "features/wakers/analysis.h"
 #include "profile/limits.h"
 
 static const struct {

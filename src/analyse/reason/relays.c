@@ -2,7 +2,7 @@
 #include "analyse/reason/idle.h"
 
 #include "analyse/reason/reasons.h"
-#include "analyse/wakers.h"
+#include "features/wakers/analysis.h"
 
 /* Who connects to a program: the names of these programs, and their pids. */
 struct clients {

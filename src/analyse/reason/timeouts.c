@@ -3,7 +3,7 @@
 
 #include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
-#include "analyse/wakers.h"
+#include "features/wakers/analysis.h"
 
 #define TIMEOUTS_MIN 3	/* fewer tell nothing */
 #define ENDED_SHARE 10	/* of its waits' time: less ends otherwise */

@@ -5,7 +5,7 @@
 
 #include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
-#include "profile/slices.h"
+#include "features/slices/rows.h"
 
 #define IDLE_PART 10	/* of the window: so much may be missing, or too much */
 #define BUSY_PART 4	/* at most, of the window: what all of them do else */

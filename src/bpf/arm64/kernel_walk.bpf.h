@@ -2,7 +2,7 @@
 #ifndef BPF_ARM64_KERNEL_WALK_BPF_H
 #define BPF_ARM64_KERNEL_WALK_BPF_H
 
-#include "bpf/remember.bpf.h"
+#include "bpf/walk/remember.bpf.h"
 
 /* On arm64 the kernel's own walk, a chain of frame records, is done each time: nothing of it is remembered. */
 static __always_inline __u64 known_kernel_stack(struct thread_state *st, struct scratch *scratch, __u64 fp)
@@ -18,7 +18,7 @@ static __always_inline void fetch_stack_early(const struct task_struct *task)
 {
 }
 
-/* The scheduler's frames, for bpf/sleep_path.bpf.h. */
+/* The scheduler's frames, for bpf/walk/sleep_path.bpf.h. */
 
 #define SLEEP_PATH_STEPS OFFCPU_SLEEP_PATH_MAX
 

@@ -3,7 +3,7 @@
 #define BPF_ARM64_PAGES_BPF_H
 
 /*
- * Of bpf/page_view.bpf.h: how arm64 lays out page tables (arch/arm64/include/asm/pgtable-hwdef.h).  A page has 4, 16 or 64
+ * Of bpf/walk/page_view.bpf.h: how arm64 lays out page tables (arch/arm64/include/asm/pgtable-hwdef.h).  A page has 4, 16 or 64
  * KiB, a table is one page, and programs have 36 to 52 bits of address, so there are two to five levels; the first may
  * be shorter than a page.
  */

@@ -2,7 +2,7 @@
 #ifndef BPF_ARM64_UNWIND_STEP_BPF_H
 #define BPF_ARM64_UNWIND_STEP_BPF_H
 
-/* Of bpf/unwind.bpf.h: from a frame to its caller, by the rules of arm64 (abi/unwind_abi.h). */
+/* Of bpf/walk/unwind.bpf.h: from a frame to its caller, by the rules of arm64 (abi/unwind_abi.h). */
 
 /* A signal's frame: the registers of what it interrupted lie in a ucontext, which lies at sp + offset. */
 static __always_inline bool step_out_of_context(struct user_walk *w, __u64 at, bool may_sleep)

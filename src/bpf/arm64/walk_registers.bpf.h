@@ -2,10 +2,10 @@
 #ifndef BPF_ARM64_WALK_REGISTERS_BPF_H
 #define BPF_ARM64_WALK_REGISTERS_BPF_H
 
-#include "bpf/pages.bpf.h"
+#include "bpf/walk/pages.bpf.h"
 #include "bpf/state.bpf.h"
 
-/* Of bpf/unwind.bpf.h: what a walk on arm64 goes by besides instruction, stack and frame pointer. */
+/* Of bpf/walk/unwind.bpf.h: what a walk on arm64 goes by besides instruction, stack and frame pointer. */
 
 /* Of a word that is an address of code: without what pointer authentication signed it with. */
 static __always_inline __u64 code_address(const struct walk_state *at, __u64 word)

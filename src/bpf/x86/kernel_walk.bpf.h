@@ -2,7 +2,7 @@
 #ifndef BPF_X86_KERNEL_WALK_BPF_H
 #define BPF_X86_KERNEL_WALK_BPF_H
 
-#include "bpf/remember.bpf.h"
+#include "bpf/walk/remember.bpf.h"
 
 /*
  * Kernel stack.  It begins at thread.sp in __schedule(), and the unwinder (ORC) finds each
@@ -273,7 +273,7 @@ static __always_inline void fetch_stack_early(const struct task_struct *task)
 	}
 }
 
-/* The scheduler's frames, for bpf/sleep_path.bpf.h. */
+/* The scheduler's frames, for bpf/walk/sleep_path.bpf.h. */
 
 #define SLEEP_PATH_STEPS 128	/* words, 1 KiB of stack; the scheduler's frames take a few hundred bytes */
 

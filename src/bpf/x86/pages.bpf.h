@@ -2,7 +2,7 @@
 #ifndef BPF_X86_PAGES_BPF_H
 #define BPF_X86_PAGES_BPF_H
 
-/* Of bpf/page_view.bpf.h: how x86-64 lays out page tables. */
+/* Of bpf/walk/page_view.bpf.h: how x86-64 lays out page tables. */
 
 /* arch/x86/include/asm/pgtable_types.h */
 #define ENTRY_PRESENT (1ULL << 0)

@@ -2,7 +2,7 @@
 #ifndef BPF_X86_UNWIND_STEP_BPF_H
 #define BPF_X86_UNWIND_STEP_BPF_H
 
-/* Of bpf/unwind.bpf.h: from a frame to its caller, by the rules of x86-64 (abi/unwind_abi.h). */
+/* Of bpf/walk/unwind.bpf.h: from a frame to its caller, by the rules of x86-64 (abi/unwind_abi.h). */
 
 #define CODE_BYTES 5	/* that are read of a frame without a rule */
 

@@ -4,7 +4,7 @@
 
 #include "bpf/state.bpf.h"
 
-/* Of bpf/unwind.bpf.h: what a walk on x86-64 goes by besides instruction, stack and frame pointer. */
+/* Of bpf/walk/unwind.bpf.h: what a walk on x86-64 goes by besides instruction, stack and frame pointer. */
 
 /* What a walk begins with besides; entry: thread_state.entry. */
 static __always_inline void begin_registers(struct walk_state *at, const struct pt_regs *regs, struct task_struct *task)

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "analyse/plumbing.h"
-#include "analyse/wakers.h"
+#include "features/slices/rows.h"
+#include "features/wakers/analysis.h"
 #include "profile/profile.h"
-#include "profile/slices.h"
 #include "render/html/html.h"
 #include "render/html/part.h"
 

@@ -7,7 +7,7 @@
 #include "analyse/diff/merge.h"
 #include "analyse/query.h"
 #include "analyse/tree.h"
-#include "explain/service_map.h"
+#include "features/servicemap/findings.h"
 #include "render/json/write.h"
 
 /*

@@ -7,8 +7,8 @@
 
 #include "analyse/diff/merge.h"
 #include "explain/explain.h"
+#include "features/requests/rows.h"
 #include "profile/profile.h"
-#include "profile/requests.h"
 #include "render/json/write.h"
 
 /* Numbers and texts as the page's script reads them back (web/page/data.js). */

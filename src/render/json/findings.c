@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "explain/sentence.h"
-#include "analyse/wakers.h"
+#include "features/wakers/analysis.h"
 #include "render/json/parts.h"
 #include "render/json/write.h"
 

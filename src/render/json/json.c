@@ -2,10 +2,10 @@
 #include "render/json/json.h"
 
 #include "analyse/accounts.h"
-#include "analyse/blame.h"
-#include "analyse/chains.h"
-#include "analyse/wakers.h"
-#include "profile/slices.h"
+#include "features/blame/analysis.h"
+#include "features/slices/rows.h"
+#include "features/wakers/analysis.h"
+#include "features/wakers/analysis_chains.h"
 #include "render/json/parts.h"
 
 static gint heaviest_first(gconstpointer a, gconstpointer b, gpointer profile)

@@ -3,10 +3,10 @@
 #define RENDER_JSON_PARTS_H
 
 #include "analyse/query.h"
-#include "analyse/request_causes.h"
 #include "analyse/top.h"
 #include "analyse/wait_groups.h"
 #include "explain/explain.h"
+#include "features/requests/analysis_causes.h"
 #include "profile/profile.h"
 #include "render/drain.h"
 #include "render/json/write.h"

@@ -7,7 +7,7 @@
 #include "analyse/query.h"
 #include "analyse/tree.h"
 #include "analyse/weight.h"
-#include "explain/service_map.h"
+#include "features/servicemap/findings.h"
 
 /*
  * Colours of flame graphs.  A colour depends on the label alone (for PALETTE_STATE on the

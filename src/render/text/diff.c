@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyse/task_groups.h"
 #include "explain/text.h"
+#include "features/tasks/analysis.h"
 
 #define ROWS_MAX 4
 

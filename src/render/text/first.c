@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/order.h"
 #include "explain/text.h"
-#include "render/text/request.h"
+#include "features/requests/text.h"
 
 #define INDENT "   "
 #define CLASSES_MAX 4

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyse/wakers.h"
+#include "features/wakers/analysis.h"
 #include "render/json/write.h"
 #include "explain/text.h"
 

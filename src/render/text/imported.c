@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What a report says of a profile that another tool wrote, in place of header, coverage and accounts. */
-#include "analyse/wakers.h"
+#include "features/wakers/analysis.h"
 #include "render/text/text.h"
 #include "explain/text.h"
 

@@ -4,9 +4,9 @@
 #include "analyse/label.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/reasons.h"
-#include "analyse/wakers.h"
 #include "base/order.h"
 #include "explain/text.h"
+#include "features/wakers/analysis.h"
 
 #define WAKERS_SHOWN 3
 

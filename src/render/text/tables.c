@@ -6,11 +6,11 @@
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/reason.h"
-#include "analyse/wakers.h"
 #include "base/each.h"
 #include "base/module.h"
 #include "base/order.h"
 #include "explain/text.h"
+#include "features/wakers/analysis.h"
 #include "render/text/text.h"
 
 #define ACCOUNT_WIDE 105	/* columns that all of the table takes */

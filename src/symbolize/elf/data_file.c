@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/parser.h"
+#include "base/opener/parser.h"
 #include "symbolize/elf/functions.h"
 #include "symbolize/elf/reader.h"
 #include "symbolize/elf/table.h"

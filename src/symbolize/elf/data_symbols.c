@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 #include "base/module.h"
-#include "base/opener.h"
+#include "base/opener/opener.h"
 #include "symbolize/elf/table.h"
 #include "symbolize/names/demangle.h"
 #include "symbolize/process/fileopen.h"

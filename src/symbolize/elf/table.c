@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/parser.h"
+#include "base/opener/parser.h"
 #include "symbolize/elf/reader.h"
 
 /* Far above any real file (a debug build of a browser has 2 million functions), far below what hurts. */

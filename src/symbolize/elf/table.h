@@ -20,7 +20,7 @@ struct data_file {
 
 /*
  * The file behind fd, which stays open; false: no ELF program or library.  In any case clear it.  It is parsed by a
- * process without rights where there is one (base/parser.h).
+ * process without rights where there is one (base/opener/parser.h).
  */
 bool data_file_read(int fd, struct data_file *ret);
 /* For parser_start(): what that process answers. */
@@ -79,7 +79,7 @@ bool elf_table_vaddr(const struct elf_table *t, uint64_t off, uint64_t *ret_vadd
 
 size_t elf_table_memory_bytes(const struct elf_table *t);
 
-/* A table on its way from the process that parsed the file (base/parser.h). */
+/* A table on its way from the process that parsed the file (base/opener/parser.h). */
 
 /* For parser_start(): what that process answers. */
 bool elf_table_parse(int fd, const void *question, size_t question_bytes, GByteArray *into);

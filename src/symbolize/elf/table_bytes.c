@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "base/parser.h"
+#include "base/opener/parser.h"
 
 #define SEGMENTS_MAX 65536
 #define DEBUGLINK_MAX_BYTES 4096

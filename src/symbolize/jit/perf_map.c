@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/cursor.h"
+#include "base/opener/parser.h"
 #include "base/order.h"
-#include "base/parser.h"
-#include "base/proc_status.h"
+#include "base/proc/status.h"
 #include "symbolize/process/fileopen.h"
 
 #define LINES_MAX (2u << 20)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/opener.h"
+#include "base/opener/opener.h"
 #include "base/order.h"
 
 /* A function reaches to the next one; before a gap (the end of a module, unlisted memory) at most this far. */

@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/opener.h"
+#include "base/opener/opener.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/runtime/memory.h"
 

@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/opener.h"
+#include "base/opener/opener.h"
 
 static int held_if_regular(int fd, struct stat *ret_stat)
 {

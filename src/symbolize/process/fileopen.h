@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "base/opener_wire.h"
+#include "base/opener/wire.h"
 #include "symbolize/process/maps.h"
 
 /*

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "base/opener.h"
+#include "base/opener/opener.h"
 #include "symbolize/process/fileopen.h"
 
 #define THREADS_TRIED 64	/* a thread other than the first leaves as it exits, unless a debugger holds it */

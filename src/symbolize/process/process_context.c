@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/each.h"
-#include "base/parser.h"
+#include "base/opener/parser.h"
 #include "base/wire.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/runtime/memory.h"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/each.h"
-#include "base/opener.h"
+#include "base/opener/opener.h"
 #include "symbolize/process/maps.h"
 
 #define EXITED_MAX 4096		/* exited processes remembered */

@@ -2,8 +2,8 @@
 #ifndef SYMBOLIZE_HOTSPOT_VTHREADS_H
 #define SYMBOLIZE_HOTSPOT_VTHREADS_H
 
-#include "symbolize/runtime/hotspot_frames.h"
-#include "symbolize/runtime/hotspot_objects.h"
+#include "runtimes/java/frames.h"
+#include "runtimes/java/objects.h"
 
 /*
  * The virtual threads of a JVM (JDK 21 and later) that runs on meanwhile.  They are found in the sets that the JDK

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "runtimes/python/find.h"
 #include "symbolize/process/maps.h"
-#include "symbolize/runtime/python_find.h"
 #include "symbolize/runtime/variables.h"
 
 #define MAPS_TEXT_MAX (64 << 20)

@@ -5,7 +5,7 @@
 #include <sys/uio.h>
 
 #include "base/hash.h"
-#include "base/opener.h"
+#include "base/opener/opener.h"
 
 #define PAGE_BYTES 4096
 #define PIECES_AT_ONCE 256

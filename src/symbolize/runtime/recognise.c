@@ -10,17 +10,17 @@
 #include "base/each.h"
 #include "base/find.h"
 #include "base/module.h"
-#include "base/opener.h"
+#include "base/opener/opener.h"
 #include "base/refuse.h"
+#include "runtimes/go/program.h"
+#include "runtimes/java/objects.h"
+#include "runtimes/node/names.h"
+#include "runtimes/python/greenlets.h"
+#include "runtimes/tokio/program.h"
 #include "symbolize/jit/perf_map.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
-#include "symbolize/runtime/go_program.h"
-#include "symbolize/runtime/hotspot_objects.h"
 #include "symbolize/runtime/memory.h"
-#include "symbolize/runtime/python_greenlets.h"
-#include "symbolize/runtime/tokio_program.h"
-#include "symbolize/runtime/v8_names.h"
 
 #define MAPS_TEXT_MAX (64u << 20)
 #define STATUS_MAX_BYTES 16384

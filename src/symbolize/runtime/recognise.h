@@ -7,12 +7,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "abi/context_abi.h"
+#include "features/traces/abi.h"
+#include "runtimes/go/answers.h"
+#include "runtimes/python/find.h"
 #include "symbolize/process/process_context.h"
 #include "symbolize/runtime/file_facts.h"
-#include "symbolize/runtime/go_answers.h"
 #include "symbolize/runtime/language.h"
-#include "symbolize/runtime/python_find.h"
 #include "symbolize/runtime/variables.h"
 
 /*

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/module.h"
-#include "symbolize/runtime/python_find.h"
+#include "runtimes/python/find.h"
 
 #define VERSION_MAX 24
 

@@ -7,7 +7,7 @@
 
 #include "base/cursor.h"
 #include "base/elf_file.h"
-#include "base/parser.h"
+#include "base/opener/parser.h"
 #include "symbolize/elf/table.h"
 #include "symbolize/process/fileopen.h"
 

@@ -18,7 +18,7 @@ struct variable {
 /*
  * Finds variables of the file of a mapping (64 bits, x86-64 or arm64) in its symbol tables.  False where the file
  * cannot be read; true does not say that each was found.  The file is not trusted: an address may lie anywhere.  It is
- * parsed by a process without rights where there is one (base/parser.h).
+ * parsed by a process without rights where there is one (base/opener/parser.h).
  */
 bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables,
 		    size_t cnt);

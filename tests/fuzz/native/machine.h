@@ -22,8 +22,8 @@
 #include "bpf/ktypes.h"
 #include "bpf/maps.bpf.h"
 #include "bpf/threads.bpf.h"
-#include "bpf/stack.bpf.h"
-#include "bpf/gil.bpf.h"
+#include "bpf/walk/stack.bpf.h"
+#include "bpf/walk/gil.bpf.h"
 #undef __bpf__
 
 #include <stdint.h>
@@ -341,7 +341,7 @@ UNTRACED static void machine_fill(const uint8_t *data, size_t size)
 	}
 }
 
-/* What requests add to a context (bpf/request_route.bpf.h): no thread here has one. */
+/* What requests add to a context (features/requests/route.bpf.h): no thread here has one. */
 int saw_route(struct thread_state *st, struct context_scratch *s, __u64 now)
 {
 	(void)st;

@@ -9,7 +9,7 @@
  * How many of the woken took more CPU time than sleeping again "at once" allows (slow) they measure by their own
  * clocks: on a virtual machine whose host is busy an accept4() in vain can take that long.
  */
-#include "abi/storm_abi.h"
+#include "features/storms/abi.h"
 #include "truth.h"
 
 #include <arpa/inet.h>

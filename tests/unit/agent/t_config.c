@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "agent/alert.h"
-#include "agent/request_rule.h"
+#include "features/requests/agent_rule.h"
 #include "agent/config.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/blame.h"
+#include "features/blame/analysis.h"
 
 #include "../crowd.h"
 

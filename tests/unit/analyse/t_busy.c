@@ -5,7 +5,7 @@
 #include "explain/findings.h"
 #include "explain/sentence.h"
 #include "profile/limits.h"
-#include "profile/slices_build.h"
+#include "features/slices/rows_build.h"
 #include "../parts.h"
 #include "render/text/text.h"
 

@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <math.h>
 
-#include "analyse/closed.h"
+#include "features/whatif/analysis.h"
 
 #define CYCLES 200000
 

@@ -4,7 +4,7 @@
 #include "explain/findings.h"
 #include "analyse/locks.h"
 #include "profile/limits.h"
-#include "profile/slices_build.h"
+#include "features/slices/rows_build.h"
 #include "../parts.h"
 
 #include "../fixture.h"

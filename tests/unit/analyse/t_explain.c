@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "window.h"
 
+#include "features/slices/rows_build.h"
 #include "profile/limits.h"
-#include "profile/slices_build.h"
 
 #define READ "__x64_sys_pread64@[kernel] filemap_read@[kernel] folio_wait_bit_common@[kernel] io_schedule@[kernel]"
 #define NAP "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What is told by what ended the waits, of names of processes, and of Java's virtual threads. */
-#include "explain/follow.h"
 #include "explain/sentence.h"
-#include "explain/service_map.h"
+#include "features/follow/findings.h"
+#include "features/servicemap/findings.h"
 #include "window.h"
 
-#include "profile/tasks.h"
+#include "features/tasks/rows.h"
 
 #define FAULT "asm_exc_page_fault@[kernel] exc_page_fault@[kernel] lock_mm_and_find_vma@[kernel] down_read_killable@[kernel]"
 #define SYSCALL "entry_SYSCALL_64_after_hwframe@[kernel] do_syscall_64@[kernel] "

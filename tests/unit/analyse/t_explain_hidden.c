@@ -2,8 +2,8 @@
 /* What no single wait tells: a limit that is reached, room in a pipe, a signal for others, a full pool. */
 #include "window.h"
 
+#include "features/tasks/rows.h"
 #include "profile/limits.h"
-#include "profile/tasks.h"
 
 #define EPOLL "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]"
 #define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"

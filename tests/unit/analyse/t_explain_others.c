@@ -2,7 +2,7 @@
 /* What others do: load on the CPUs, answers that other threads bring, who is at the other side of a relay. */
 #include "window.h"
 
-#include "profile/tasks.h"
+#include "features/tasks/rows.h"
 
 #define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
 #define POLL "__x64_sys_poll@[kernel] do_sys_poll@[kernel]"

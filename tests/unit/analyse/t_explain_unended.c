@@ -2,7 +2,7 @@
 /* What is told of waits that nobody ended in the whole window. */
 #include "window.h"
 
-#include "profile/tasks.h"
+#include "features/tasks/rows.h"
 
 static void goes_on(struct profile *p, uint32_t wait)
 {

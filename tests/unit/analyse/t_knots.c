@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/knots.h"
+#include "features/waitgraph/analysis_components.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #include <glib.h>
 #include <string.h>
 
-#include "analyse/request_routes.h"
-#include "analyse/requests.h"
+#include "features/requests/analysis.h"
+#include "features/requests/analysis_routes.h"
 
 /* As the BPF programs do it, with the highest bit sought in another way. */
 static unsigned slot_of(uint64_t ns)

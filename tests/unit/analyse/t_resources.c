@@ -4,7 +4,7 @@
 #include "maker.h"
 #include "explain/explain.h"
 #include "profile/limits.h"
-#include "profile/slices_build.h"
+#include "features/slices/rows_build.h"
 
 /* What holds threads up is a limit or their own number, and not what that shows as first. */
 

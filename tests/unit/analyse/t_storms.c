@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/storms.h"
+#include "features/storms/analysis.h"
 
 #include "../crowd.h"
 #include "../fixture.h"

@@ -4,11 +4,11 @@
 
 #include "../fixture.h"
 #include "analyse/idle_part.h"
-#include "analyse/task_groups.h"
 #include "explain/findings.h"
 #include "explain/sentence.h"
-#include "explain/task_findings.h"
-#include "profile/tasks.h"
+#include "features/tasks/analysis.h"
+#include "features/tasks/findings.h"
+#include "features/tasks/rows.h"
 #include "render/json/json.h"
 #include "render/text/text.h"
 

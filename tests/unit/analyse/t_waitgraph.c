@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "analyse/waitgraph.h"
+#include "features/waitgraph/analysis.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "../fixture.h"
-#include "analyse/critical.h"
+#include "features/critical/analysis.h"
 #include "analyse/label.h"
-#include "analyse/knots.h"
+#include "features/waitgraph/analysis_components.h"
 #include "analyse/roles.h"
-#include "analyse/wakers.h"
+#include "features/wakers/analysis.h"
 
 #define MS UINT64_C(1000000)
 

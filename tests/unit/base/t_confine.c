@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* A confined process tries what a fault in it would be used for. */
-#include "base/confine.h"
+#include "base/opener/confine.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

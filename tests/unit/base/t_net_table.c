@@ -7,7 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/net_table.h"
+#include "base/proc/net_table.h"
 
 #define PID 42
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What the process that opens gives, and what it refuses to a client that was taken over. */
-#include "base/opener_wire.h"
+#include "base/opener/wire.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/hurry.h"
-#include "base/parser.h"
-#include "base/confine.h"
+#include "base/opener/parser.h"
+#include "base/opener/confine.h"
 
 static int server = -1;
 static pid_t server_pid;

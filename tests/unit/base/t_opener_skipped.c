@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What did not answer is skipped, and after four processes of one user all of his: whom, and for how long. */
-#include "base/opener_wire.h"
+#include "base/opener/wire.h"
 
 #include <signal.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* A parser that falls over what it reads, is killed, or is damaged: whoever asked goes on. */
-#include "base/parser.h"
+#include "base/opener/parser.h"
 
 #include <fcntl.h>
 #include <signal.h>

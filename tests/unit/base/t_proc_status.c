@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "base/proc_status.h"
+#include "base/proc/status.h"
 
 #include <unistd.h>
 

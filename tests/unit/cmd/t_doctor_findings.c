@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "cmd/doctor.h"
+#include "cmd/doctor/doctor.h"
 
 static struct recognised *process(void)
 {

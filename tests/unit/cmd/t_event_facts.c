@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/events.h"
+#include "cmd/events/events.h"
 
 #define FUTEX 11
 #define EXIT_LOOP 12

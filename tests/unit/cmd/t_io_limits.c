@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "cmd/cmd_io.h"
+#include "features/io/cmd.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 #include "base/trace_attributes.h"
 #include "base/wire.h"
-#include "fold/contexts.h"
+#include "features/traces/fold.h"
 #include "profile/profile.h"
 
 static void put_list(GString *to, const char *key, const char *const *items)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What wakers did before their last sleeps, out of the sleeps that are kept. */
-#include "fold/earlier.h"
+#include "features/wakers/fold_earlier.h"
 
 #include "abi/sample.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/limits.h"
+#include "fold/limits/limits.h"
 
 #include <fcntl.h>
 #include <signal.h>

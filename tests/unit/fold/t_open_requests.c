@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/spans.h"
+#include "features/requests/fold.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "../fixture.h"
 #include "base/clock.h"
-#include "fold/limits.h"
+#include "fold/limits/limits.h"
 #include "profile/limits.h"
 
 #define MS UINT64_C(1000000)

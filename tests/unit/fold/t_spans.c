@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Which requests are kept: the slowest of all, and a sample of the others in which each has the same chance. */
-#include "fold/spans.h"
+#include "features/requests/fold.h"
 
 #include <string.h>
 
-#include "profile/requests.h"
+#include "features/requests/rows.h"
 
 #define REQUESTS 40000
 #define SLOWEST 200

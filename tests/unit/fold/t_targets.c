@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/targets.h"
+#include "fold/targets/targets.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include <glib/gstdio.h>
 
 #include "analyse/locks.h"
-#include "fold/targets_part.h"
+#include "fold/targets/part.h"
 
 /* A /proc of our own: process 70 waits, process 80 is at the other ends. */
 struct fixture {

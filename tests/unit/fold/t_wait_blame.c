@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "fold/wait_blame.h"
+#include "features/blame/fold.h"
 
 #include <string.h>
 

@@ -6,9 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/mount_point.h"
-#include "io/counts.h"
-#include "io/file_part.h"
+#include "base/proc/mount_point.h"
+#include "features/io/record_counts.h"
+#include "features/io/record_part.h"
 #include "profile/profile_file.h"
 #include "render/text/text.h"
 

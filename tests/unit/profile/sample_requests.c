@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "sample.h"
 
-#include "profile/requests.h"
+#include "features/requests/rows.h"
 
 static struct offcpu_request_times sample_times(uint64_t count)
 {

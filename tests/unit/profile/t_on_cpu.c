@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "profile/slices.h"
+#include "features/slices/rows.h"
 #include "sample.h"
 
 static uint32_t stack(struct profile *p, const char *name)

@@ -2,7 +2,7 @@
 /* The bytes of a cell. */
 #include <string.h>
 
-#include "profile/slices_build.h"
+#include "features/slices/rows_build.h"
 
 #define MS UINT64_C(1000000)
 

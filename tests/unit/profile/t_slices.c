@@ -3,9 +3,9 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "features/slices/rows.h"
+#include "features/slices/rows_build.h"
 #include "profile/profile_file.h"
-#include "profile/slices.h"
-#include "profile/slices_build.h"
 
 #define MS UINT64_C(1000000)
 #define THREADS 7

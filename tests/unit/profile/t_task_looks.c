@@ -2,7 +2,7 @@
 /* When tasks were seen, and what a part of the window is told to hold. */
 #include <math.h>
 
-#include "profile/tasks.h"
+#include "features/tasks/rows.h"
 
 #define S UINT64_C(1000000000)
 #define PERIOD_NS (S / 5)

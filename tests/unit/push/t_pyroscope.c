@@ -4,7 +4,7 @@
 #include "exchange/pprof.h"
 #include "exchange/source.h"
 #include "base/wire.h"
-#include "profile/tasks.h"
+#include "features/tasks/rows.h"
 #include "push/series.h"
 
 #define STACKS 40000

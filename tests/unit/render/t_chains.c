@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "../fixture.h"
-#include "analyse/chains.h"
+#include "features/wakers/analysis_chains.h"
 #include "render/text/text.h"
 #include "render/text/folded.h"
 

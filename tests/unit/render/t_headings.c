@@ -4,9 +4,9 @@
 
 #include "../crowd.h"
 #include "../fixture.h"
-#include "analyse/critical.h"
+#include "features/critical/analysis.h"
+#include "features/wakers/text.h"
 #include "render/text/text.h"
-#include "render/text/wakers.h"
 
 #define BOLD "\033[1m"
 

@@ -3,7 +3,7 @@
 #include <zlib.h>
 
 #include "../../web/fixture.h"
-#include "profile/slices.h"
+#include "features/slices/rows.h"
 #include "render/html/part.h"
 #include "render/html/html.h"
 

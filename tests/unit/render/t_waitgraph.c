@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "../fixture.h"
-#include "analyse/critical.h"
 #include "explain/text.h"
+#include "features/critical/analysis.h"
+#include "features/wakers/text.h"
 #include "render/text/text.h"
-#include "render/text/wakers.h"
 
 /*
  * The end of the quoted string that begins at s, or NULL: as graphviz reads it, where a

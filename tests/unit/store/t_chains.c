@@ -2,8 +2,8 @@
 /* Chains of wakers in a history: of windows, of their sums, of waits that cuts split, beside windows without any. */
 #include <glib.h>
 
+#include "features/wakers/history.h"
 #include "history.h"
-#include "store/chains.h"
 #include "store/pack.h"
 #include "store/store.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "store/incident.h"
+#include "features/incidents/history.h"
 
 #include <glib/gstdio.h>
 #include <string.h>

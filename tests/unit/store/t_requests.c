@@ -2,8 +2,8 @@
 /* Requests in a history: cells of windows, their sums of minutes and hours, and what is told of them over time. */
 #include <string.h>
 
-#include "analyse/requests.h"
-#include "explain/latency.h"
+#include "features/requests/analysis.h"
+#include "features/requests/findings_latency.h"
 #include "history.h"
 #include "store/line.h"
 

@@ -3,8 +3,8 @@
 #include <glib/gstdio.h>
 #include <math.h>
 
+#include "features/tasks/rows.h"
 #include "history.h"
-#include "profile/tasks.h"
 #include "store/merge.h"
 
 #define LOOKS 50

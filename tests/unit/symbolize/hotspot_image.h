@@ -2,7 +2,7 @@
 #ifndef TEST_HOTSPOT_IMAGE_H
 #define TEST_HOTSPOT_IMAGE_H
 
-#include "symbolize/runtime/hotspot_code.h"
+#include "runtimes/java/code.h"
 
 /*
  * A JVM's tables, a code cache of one heap with one method in it, and that method's name, in this process's own memory; all of

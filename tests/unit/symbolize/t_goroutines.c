@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "../unwind/go_image.h"
-#include "symbolize/runtime/go_program.h"
+#include "runtimes/go/program.h"
 
 #define G_BYTES 320
 #define COUNT 4

@@ -3,9 +3,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/opener.h"
+#include "base/opener/opener.h"
 #include "hotspot_image.h"
-#include "symbolize/runtime/hotspot_frames.h"
+#include "runtimes/java/frames.h"
 #include "symbolize/runtime/memory.h"
 
 static struct hotspot_image image;

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtimes/python/find.h"
 #include "symbolize/runtime/language.h"
-#include "symbolize/runtime/python_find.h"
 #include "symbolize/runtime/thread_layout.h"
 
 struct expected {

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize/runtime/python_greenlets.h"
+#include "runtimes/python/greenlets.h"
 
 #define WORDS 1024
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize/runtime/python_tasks.h"
+#include "runtimes/python/tasks.h"
 
 #define WORDS 1024
 

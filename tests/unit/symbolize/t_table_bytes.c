@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/parser.h"
+#include "base/opener/parser.h"
 #include "unwind/table.h"
 
 #define DAMAGES 3000

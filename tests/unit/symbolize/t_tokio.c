@@ -6,7 +6,7 @@
 #include <link.h>
 #include <unistd.h>
 
-#include "symbolize/runtime/tokio_program.h"
+#include "runtimes/tokio/program.h"
 #include "tokio_image.h"
 
 static struct tokio_program program;

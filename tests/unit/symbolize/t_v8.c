@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "symbolize/runtime/v8_names.h"
+#include "runtimes/node/names.h"
 #include "v8_image.h"
 
 #define NUMBER 7

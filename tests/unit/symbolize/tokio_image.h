@@ -2,7 +2,7 @@
 #ifndef TEST_TOKIO_IMAGE_H
 #define TEST_TOKIO_IMAGE_H
 
-#include "symbolize/runtime/tokio_program.h"
+#include "runtimes/tokio/program.h"
 
 /* A runtime of Tokio's with two lists of tasks, in this process's own memory. */
 enum {

@@ -2,7 +2,7 @@
 #ifndef TEST_V8_IMAGE_H
 #define TEST_V8_IMAGE_H
 
-#include "symbolize/runtime/v8_names.h"
+#include "runtimes/node/names.h"
 
 /* A function of JavaScript's with its scope, its script and their texts, in this process's own memory, laid out as by V8 11.3. */
 enum {

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Of an opener: which files a client may read by itself, and copies of the others. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "base/find.h"
+#include "base/opener/wire.h"
+
+#define COPY_MAX_BYTES ((uint64_t)256 << 20)
+#define CHUNK_BYTES (1 << 20)
+#define GO_ON_BYTES (16 << 20)
+
+/* linux/magic.h does not have these. */
+#define EROFS_MAGIC 0xe0f5e1e2
+#define EXFAT_MAGIC 0x2011bab0
+#define ZFS_MAGIC 0x2fc12fc1
+#define BCACHEFS_MAGIC 0xca451a4e
+
+/*
+ * That no other process and no other machine serves.  Of overlayfs, where all that a container runs lies, the mapping of
+ * a file tells: any user may make one over FUSE.
+ */
+bool opener_is_local(int fd)
+{
+	static const uint32_t local[] = {
+		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC,   SQUASHFS_MAGIC,
+		F2FS_SUPER_MAGIC, RAMFS_MAGIC,	   EROFS_MAGIC,	      EXFAT_MAGIC,   ZFS_MAGIC,	      BCACHEFS_MAGIC,
+		HUGETLBFS_MAGIC,  ISOFS_SUPER_MAGIC, MSDOS_SUPER_MAGIC, PROC_SUPER_MAGIC, REISERFS_SUPER_MAGIC,
+	};
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return false;
+	if ((uint32_t)fs.f_type == OVERLAYFS_SUPER_MAGIC)
+		return opener_maps_local(fd);
+	return ANY(x, local, (uint32_t)fs.f_type == *x);
+}
+
+static bool put(int fd, const char *bytes, size_t cnt)
+{
+	for (size_t at = 0; at < cnt;) {
+		ssize_t n = write(fd, bytes + at, cnt - at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += (size_t)n;
+	}
+	return true;
+}
+
+/* From where fd stands. */
+static bool copy_all(int fd, int to, uint64_t max_bytes, void (*go_on)(void))
+{
+	static char chunk[CHUNK_BYTES];
+	uint64_t done = 0, told = 0;
+	ssize_t n = 1;
+
+	while (n && done < max_bytes) {
+		n = read(fd, chunk, (size_t)MIN(sizeof(chunk), max_bytes - done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || !put(to, chunk, (size_t)n))
+			return false;
+		done += (uint64_t)n;
+		if (go_on && done - told >= GO_ON_BYTES) {
+			told = done;
+			go_on();
+		}
+	}
+	return lseek(to, 0, SEEK_SET) == 0;
+}
+
+static int kept_if(int to, bool is_well)
+{
+	if (is_well || to < 0)
+		return to;
+	int error = errno;
+
+	close(to);
+	errno = error;
+	return -1;
+}
+
+int opener_copy(int fd, void (*go_on)(void))
+{
+	struct stat st;
+	int to;
+
+	if (fstat(fd, &st))
+		return -1;
+	if ((uint64_t)st.st_size > COPY_MAX_BYTES) {
+		errno = EFBIG;
+		return -1;
+	}
+	to = memfd_create("opened", MFD_CLOEXEC);
+	return kept_if(to, to >= 0 && copy_all(fd, to, (uint64_t)st.st_size, go_on));
+}
+
+int opener_copy_text(int fd, const char *first, long first_bytes, uint64_t max_bytes)
+{
+	int to = memfd_create("text", MFD_CLOEXEC);
+
+	return kept_if(to, to >= 0 && put(to, first, (size_t)first_bytes) &&
+				   copy_all(fd, to, max_bytes - (uint64_t)first_bytes, NULL));
+}

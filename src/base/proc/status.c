@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/proc/status.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool loadavg_threads(unsigned *ret_runnable, unsigned *ret_all)
+{
+	char text[96] = { 0 };
+	int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	/* proc(5): three averages, runnable/all, the last pid */
+	ok = read(fd, text, sizeof(text) - 1) > 0 && sscanf(text, "%*s %*s %*s %u/%u", ret_runnable, ret_all) == 2;
+	close(fd);
+	return ok;
+}
+
+const char *proc_status_field(const char *status, const char *name)
+{
+	g_autofree char *begin = g_strdup_printf("\n%s:", name);
+	const char *line;
+
+	if (g_str_has_prefix(status, begin + 1))
+		return status + strlen(begin) - 1;
+	line = strstr(status, begin);
+	return line ? line + strlen(begin) : NULL;
+}
+
+uint64_t proc_status_number(const char *status, const char *name)
+{
+	const char *field = proc_status_field(status, name);
+
+	return field ? g_ascii_strtoull(field, NULL, 10) : 0;
+}
+
+/* The last of the numbers in "NSpid:	123	7". */
+uint32_t proc_status_innermost_id(const char *status)
+{
+	const char *field = proc_status_field(status, "NSpid"), *last = NULL;
+
+	for (const char *p = field; p && *p && *p != '\n'; p++)
+		if (g_ascii_isdigit(*p) && !g_ascii_isdigit(p[-1]))
+			last = p;
+	return last ? (uint32_t)strtoul(last, NULL, 10) : 0;
+}
+
+bool proc_is_ours(const char *proc_dir)
+{
+	g_autofree char *path = g_build_filename(proc_dir, "self", NULL), *self = g_file_read_link(path, NULL);
+	guint64 number;
+
+	return !self || !g_ascii_string_to_unsigned(self, 10, 0, G_MAXINT, &number, NULL) ||
+	       number == (guint64)getpid();
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef CMD_DOCTOR_SELFTEST_H
+#define CMD_DOCTOR_SELFTEST_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Waits of known length, run through the whole pipeline.  The workload (selftest_work.c) is
+ * a child process whose threads wait in functions of their own and measure each wait by
+ * clock_gettime(); selftest.c compares what was recorded with what they measured.
+ */
+
+enum selftest_case {
+	SELFTEST_SLEEP,
+	SELFTEST_FUTEX,
+	SELFTEST_PIPE,
+	SELFTEST_FSYNC,
+	SELFTEST_PREEMPT,
+	SELFTEST_BLOCKED,
+	SELFTEST_CNT
+};
+
+/* What one thread of the workload knows of itself; in memory shared with the parent. */
+struct selftest_truth {
+	uint32_t tid;
+	uint32_t waits_cnt;
+	uint64_t wall_ns;	/* from before each wait to after it */
+	uint64_t cpu_ns;	/* the thread's CPU time from a little before to a little after */
+	uint32_t done;
+};
+
+struct selftest_shared {
+	uint32_t ready, go;
+	struct selftest_truth truth[SELFTEST_CNT];
+};
+
+/* Runs in the child; returns when all but the blocked thread are done. */
+void selftest_workload(struct selftest_shared *memory);
+
+struct selftest_result {
+	const char *name;	/* "sleep" */
+	bool passed, skipped;
+	/* "5 waits in selftest_sleep, state S, 100.312 ms measured, 99.329 to 101.329 ms expected" */
+	char *detail;
+};
+
+/* Prints nothing.  results has SELFTEST_CNT entries; false with an error when tracing failed. */
+bool selftest_run(struct selftest_result *results, GError **error);
+
+#endif

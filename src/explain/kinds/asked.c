@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+
+#include <string.h>
+
+#include "analyse/plumbing.h"
+#include "explain/findings_part.h"
+#include "features/tasks/analysis.h"
+#include "features/tasks/rows.h"
+
+#define FULL 10	/* but for a tenth of the window as many were under way as may be */
+
+/*
+ * What a thread of a pool runs, and what hands that in: libuv's src/threadpool.c, src/unix/fs.c, getaddrinfo.c;
+ * Python's Lib/concurrent/futures/thread.py, which asyncio uses for what blocks.
+ */
+#define PYTHON_ASKS "ThreadPoolExecutor.submit"
+static const struct work {
+	const char *runs, *asks;
+	bool is_slow; /* half of the pool's threads may do such work at a time */
+} works[] = {
+	{ "uv__getaddrinfo_work", "uv_getaddrinfo", true },
+	{ "uv__getnameinfo_work", "uv_getnameinfo", true },
+	{ "uv__fs_work", "uv_fs_", false },
+	{ "uv__random_work", "uv_random", false },
+	{ "uv__queue_work", "uv_queue_work", false },
+	{ "_WorkItem.run", PYTHON_ASKS, false },
+};
+
+static const char *name_of(const struct profile *p, uint32_t node)
+{
+	return profile_get_frame(p, profile_get_node(p, node)->frame)->name;
+}
+
+static const struct work *work_of(const struct profile *p, uint32_t user)
+{
+	for (uint32_t n = user; n; n = profile_get_node(p, n)->parent)
+		for (size_t i = 0; name_of(p, n) && i < G_N_ELEMENTS(works); i++)
+			if (strcmp(name_of(p, n), works[i].runs) == 0)
+				return &works[i];
+	return NULL;
+}
+
+/* Functions of Node's own library have such modules, and closures of a program no name. */
+static bool is_own_function(const struct findings *f, uint32_t frame)
+{
+	const struct frame *fr = profile_get_frame(f->profile, frame);
+
+	return fr->name && *fr->name != '<' && !g_str_has_prefix(fr->module ? fr->module : "", "node:") &&
+	       !plumbing_is_scripts_library(fr) &&
+	       plumbing_frame_level(reasons_plumbing(f->reasons), frame) == RUNTIME_NONE;
+}
+
+/* The innermost function of the program that led to the call; -1: the stack is another one. */
+static int64_t asker_in(const struct findings *f, const struct work *work, uint32_t user)
+{
+	const struct profile *p = f->profile;
+	uint32_t n = user;
+
+	while (n && !(name_of(p, n) && g_str_has_prefix(name_of(p, n), work->asks)))
+		n = profile_get_node(p, n)->parent;
+	for (; n; n = profile_get_node(p, n)->parent)
+		if (is_own_function(f, profile_get_node(p, n)->frame))
+			return profile_get_node(p, n)->frame;
+	return -1;
+}
+
+static void find_asker(const struct findings *f, const struct work *work, struct finding *row)
+{
+	const struct profile *p = f->profile;
+	g_autofree uint64_t *asked = g_new0(uint64_t, (gsize)p->frames->len + 1); /* by frame: how often */
+
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
+		const struct waker *w = profile_get_waker(p, wake->waker);
+		const struct thread *sleeper = profile_thread(p, profile_wait(p, wake->wait)->thread);
+
+		if (!w->user || w->pid != sleeper->pid || (row->pid && sleeper->pid != row->pid))
+			continue;
+		int64_t frame = asker_in(f, work, w->user);
+		if (frame < 0)
+			continue;
+		asked[frame] += wake->count;
+		if (row->asked_frame < 0 || asked[frame] > asked[row->asked_frame])
+			row->asked_frame = frame;
+	}
+}
+
+/* All threads that do such work do it all the time, or take turns at it, so that half of them do; 0: others may, too. */
+static uint32_t at_once_of(const struct profile *p, const struct finding *row)
+{
+	const uint64_t full_ns = p->info.duration_ns - p->info.duration_ns / FULL;
+	const uint32_t half = (row->threads_cnt + 1) / 2;
+
+	return row->time_ns >= row->threads_cnt * full_ns ? row->threads_cnt
+	       : row->time_ns >= half * full_ns           ? half
+							  : 0;
+}
+
+/* Tasks of asyncio that await what no other task does, as it is done in a thread: more than there are threads, or 0. */
+static uint32_t tasks_of(const struct profile *p, const struct finding *row)
+{
+	double cnt = 0;
+
+	for (guint i = 0; i < p->tasks->len; i++) {
+		const struct tasks *t = profile_tasks(p, i);
+
+		for (guint k = 0; t->kind == TASKS_ASYNCIO && t->pid == row->pid && k < t->rows->len; k++) {
+			const struct task_row *one = tasks_get(t, k);
+			const char *call = task_call(t->kind, one);
+
+			cnt += g_strcmp0(one->reason, "a future") == 0 && (!call || strcmp(call, "to_thread") == 0) ? one->tasks : 0;
+		}
+	}
+	return cnt >= row->threads_cnt + 1 ? (uint32_t)cnt : 0;
+}
+
+void asked_find(struct findings *f)
+{
+	const struct profile *p = f->profile;
+
+	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_WITH_CAUSES); i++) {
+		struct finding *row = &g_array_index(f->rows, struct finding, i);
+		uint32_t user = profile_wait(p, row->wait)->user;
+		bool is_own = row->frame >= 0 && !reasons_pool(f->reasons, row->wait) &&
+			      is_own_function(f, (uint32_t)row->frame);
+		const struct work *work = work_of(p, user);
+
+		if (!work || row->reason == REASON_CPU_QUEUE || row->reason == REASON_CPU_THROTTLED)
+			continue;
+		if (strcmp(work->asks, PYTHON_ASKS) == 0 && row->pid && at_once_of(p, row) == row->threads_cnt)
+			row->queue_tasks = tasks_of(p, row);
+		if (is_own)
+			continue;
+		find_asker(f, work, row);
+		row->frame = -1;	/* the pool's own */
+		if (work->is_slow && row->pid && row->threads_cnt > 1)
+			row->queue_at_once = at_once_of(p, row);
+	}
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/kinds/at_once.h"
+
+#include "explain/sentence.h"
+#include "explain/text.h"
+#include "features/wakers/analysis.h"
+
+#define ANSWERS_MIN 5
+#define ANSWERS_PART 50	/* of the time in timers' waits: more is no moment */
+#define TIMER_TIMES 20	/* as long as an answer, on average */
+#define EACH_MOST 20	/* answers for each timer, and the reverse: more have nothing to do with each other */
+#define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
+
+void at_once_add(struct at_once *a, const struct profile *p, const struct wake *wake)
+{
+	const struct waker *by = profile_get_waker(p, wake->waker);
+
+	if (waker_is_timer(by)) {
+		a->timers_cnt += wake->count;
+		a->timers_ns += wake->blocked_ns;
+		return;
+	}
+	if (by->pid == profile_thread(p, profile_wait(p, wake->wait)->thread)->pid)
+		return;
+	a->serves = a->serves || waker_is_connection(p, by);
+	a->answers_cnt += wake->count;
+	a->answers_ns += wake->blocked_ns;
+	if (wake->count > a->most_cnt) {
+		a->most_cnt = wake->count;
+		a->most = by;
+	}
+}
+
+bool at_once_is(const struct at_once *a)
+{
+	return a->answers_cnt >= ANSWERS_MIN && a->timers_cnt && a->answers_ns < a->timers_ns / ANSWERS_PART &&
+	       a->answers_ns / a->answers_cnt < a->timers_ns / a->timers_cnt / TIMER_TIMES;
+}
+
+void at_once_append(GString *s, const struct at_once *a)
+{
+	text_safe_cut(s, waker_name(a->most), FINDING_NAME_COLUMNS);
+	if (!a->most->irq)
+		g_string_append_printf(s, "/%" G_GUINT32_FORMAT, a->most->pid);
+	g_string_append_printf(s, " ended %s waits for its sockets, after %s on average, and timers ended all others",
+			       TEXT_COUNT(a->answers_cnt), TEXT_NS(a->answers_ns / a->answers_cnt));
+}
+
+/* Of one process. */
+struct loop {
+	struct at_once a;
+	uint64_t longest_ns;
+};
+
+static bool is_of_loop(const struct findings *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->profile, i);
+	const struct object *o = profile_wait_object(f->profile, w);
+
+	return reasons_of(f->reasons, i) == REASON_EVENT_LOOP && o && (!f->selection || f->selection->waits[i]);
+}
+
+static GHashTable *loops_new(const struct findings *f)
+{
+	const struct profile *p = f->profile;
+	GHashTable *loops = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
+		const struct wait *w = profile_wait(p, wake->wait);
+		gpointer pid = GUINT_TO_POINTER(profile_thread(p, w->thread)->pid);
+		struct loop *loop = g_hash_table_lookup(loops, pid);
+
+		if (!is_of_loop(f, wake->wait))
+			continue;
+		if (!loop) {
+			loop = g_new0(struct loop, 1);
+			g_hash_table_insert(loops, pid, loop);
+		}
+		at_once_add(&loop->a, p, wake);
+		loop->longest_ns = MAX(loop->longest_ns, w->count > 1 ? w->max_ns : w->blocked_ns);
+	}
+	return loops;
+}
+
+static bool is_for_timers(const struct findings *f, const struct loop *loop)
+{
+	return loop->longest_ns >= NOTICED_NS && loop->a.timers_ns > f->profile->info.duration_ns / 2;
+}
+
+/* Each answer has about one timer. */
+static bool is_asker(const struct at_once *a)
+{
+	return at_once_is(a) && !a->serves && a->timers_cnt <= a->answers_cnt * EACH_MOST &&
+	       a->answers_cnt <= a->timers_cnt * EACH_MOST;
+}
+
+/* How many clients wait for answers as the recording ends, of one that has asked nobody. */
+static uint32_t clients_of(const struct findings *f, uint32_t pid)
+{
+	const char *there;
+	uint32_t made, clients = limit_owed_read(profile_find_limit(f->profile, LIMIT_OWED, pid, 0), &made, &there);
+
+	return made ? 0 : clients;
+}
+
+bool at_once_holds_clients(const struct findings *f, uint32_t pid)
+{
+	g_autoptr(GHashTable) loops = clients_of(f, pid) ? loops_new(f) : NULL;
+	const struct loop *loop = loops ? g_hash_table_lookup(loops, GUINT_TO_POINTER(pid)) : NULL;
+
+	return loop && is_for_timers(f, loop) && !is_asker(&loop->a);
+}
+
+static const struct loop *most_of(const struct findings *f, GHashTable *loops, bool is_held, uint32_t *ret_pid)
+{
+	const struct loop *most = NULL;
+	GHashTableIter iter;
+	gpointer pid, value;
+
+	g_hash_table_iter_init(&iter, loops);
+	while (g_hash_table_iter_next(&iter, &pid, &value)) {
+		const struct loop *loop = value;
+		bool is_one = is_asker(&loop->a) != is_held && (!is_held || clients_of(f, GPOINTER_TO_UINT(pid)));
+
+		if (!is_one || !is_for_timers(f, loop) || (most && loop->a.timers_ns < most->a.timers_ns))
+			continue;
+		most = loop;
+		*ret_pid = GPOINTER_TO_UINT(pid);
+	}
+	return most;
+}
+
+bool at_once_append_held(GString *s, const struct findings *f)
+{
+	g_autoptr(GHashTable) loops = loops_new(f);
+	uint32_t pid = 0;
+
+	if (!most_of(f, loops, true, &pid))
+		return false;
+	sentence_begin_process(s, finding_process_name(f, pid) ?: "it", FINDING_NAME_COLUMNS);
+	g_string_append_printf(s, " waits for its own timers, and has asked nobody, while %s of its clients waited for answers as the recording "
+			       "ended. Else it holds them back itself, by a limit of their rate or a pause: its settings tell.",
+			       TEXT_COUNT(clients_of(f, pid)));
+	return true;
+}
+
+void at_once_append_most(GString *s, const struct findings *f)
+{
+	g_autoptr(GHashTable) loops = loops_new(f);
+	uint32_t pid = 0;
+	const struct loop *most = most_of(f, loops, false, &pid);
+
+	if (!most)
+		return;
+	g_string_append_c(s, ' ');
+	sentence_begin_process(s, finding_process_name(f, pid) ?: "it", FINDING_NAME_COLUMNS);
+	g_string_append(s, " waits in its event loop: ");
+	at_once_append(s, &most->a);
+	g_string_append(s, ". An interval may be meant; if these are time limits, or pauses between tries, questions are lost or refused: "
+			   "see what is answered.");
+}

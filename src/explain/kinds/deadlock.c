@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/findings_part.h"
+
+#include <string.h>
+
+#include "analyse/locks.h"
+#include "base/hash.h"
+#include "features/slices/rows.h"
+#include "profile/limits.h"
+
+/*
+ * Who holds a lock is known as of the wait's begin, or, of one that goes on all the time, as of the recording's end.
+ * A holder that began to wait later may have let go before.  Then the lock's first waiter was woken: so a lock that was
+ * let go has another waiter whose wait has ended.  Where that may be so there is no ring.
+ *
+ * Nor is a short wait in one, or one that a timeout ends: what cures itself is no deadlock.
+ */
+#define LONG_NS 1000000000ULL
+#define LONG_PERMILLE 900 /* of a short window */
+#define SEVERAL UINT32_MAX
+
+struct finder {
+	const struct profile *p;
+	const uint32_t *locks;	/* see lock_ids_new() */
+	GHashTable *open;	/* (pid, tid) -> index + 1 of the wait that goes on as the window ends */
+	GHashTable *ended;	/* lock -> thread + 1 whose wait for it has ended, or SEVERAL */
+	GHashTable *files;	/* pid -> the same as open, of a process of one thread that waits for the lock of a file */
+	GHashTable *monitors;	/* (pid, tid) -> index + 1 of the longest wait for a monitor, whose holder the JVM told */
+};
+
+static uint64_t *key_new(uint32_t pid, uint32_t tid)
+{
+	uint64_t key = (uint64_t)pid << 32 | tid;
+
+	return g_memdup2(&key, sizeof(key));
+}
+
+uint64_t deadlock_long_ns(const struct profile *p)
+{
+	return MIN(LONG_NS, p->info.duration_ns / 1000 * LONG_PERMILLE);
+}
+
+/* glibc waits for a mutex with a time limit by an operation of its own; else its function tells. */
+static bool may_time_out(const struct profile *p, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(p, w);
+
+	for (uint32_t n = w->user; n; n = profile_get_node(p, n)->parent) {
+		const char *name = profile_get_frame(p, profile_get_node(p, n)->frame)->name;
+
+		while (name && *name == '_')
+			name++;
+		if (name && (g_str_has_prefix(name, "pthread_mutex_") || g_str_has_prefix(name, "pthread_rwlock_")) &&
+		    (strstr(name, "timed") || strstr(name, "clock")))
+			return true;
+	}
+	return o->kind == LOCK_MUTEX && strcmp(o->operation, "FUTEX_WAIT_BITSET") == 0;
+}
+
+/* Of each thread, the waits that go on as a window ends: of several windows there may be many. */
+static uint64_t *open_waits_new(const struct profile *p)
+{
+	uint64_t *cnt = g_new0(uint64_t, (gsize)p->threads->len + 1);
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (profile_wait(p, i)->flags & WAIT_OPEN_AT_END)
+			cnt[profile_wait(p, i)->thread] += profile_wait(p, i)->count;
+	return cnt;
+}
+
+static bool goes_on(const struct thread *t, const struct wait *w, uint64_t open_cnt)
+{
+	return t->flags & THREAD_OPEN_AT_END && w->flags & WAIT_OPEN_AT_END && open_cnt == 1 && !w->runnable_ns &&
+	       !w->preempted_ns;
+}
+
+/*
+ * Java's: the JVM wakes who waits now and then, so no wait goes on for long.  But who has the monitor it told itself, as
+ * the recording ended, and only of threads that wait for one still.
+ */
+static void find_monitors(struct finder *f)
+{
+	const struct profile *p = f->p;
+	g_autofree uint64_t *blocked_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
+	g_autofree uint32_t *longest = g_new0(uint32_t, (gsize)p->threads->len + 1);
+
+	g_autofree bool *is_told = g_new0(bool, (gsize)p->threads->len + 1);
+
+	if (p->info.range.is_cut)
+		return;
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		is_told[i] = profile_monitor_holder(p, profile_thread(p, i)->pid, profile_thread(p, i)->tid);
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		if (!is_told[w->thread] || !wait_is_for_monitor(p, w))
+			continue;
+		blocked_ns[w->thread] += w->blocked_ns;
+		if (!longest[w->thread] || w->blocked_ns > profile_wait(p, longest[w->thread] - 1)->blocked_ns)
+			longest[w->thread] = i + 1;
+	}
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		if (longest[i] && blocked_ns[i] >= deadlock_long_ns(p))
+			g_hash_table_insert(f->monitors, key_new(profile_thread(p, i)->pid, profile_thread(p, i)->tid),
+					    GUINT_TO_POINTER(longest[i]));
+}
+
+static void sort_waits(struct finder *f)
+{
+	const struct profile *p = f->p;
+	g_autofree uint64_t *open_cnt = open_waits_new(p);
+
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		const struct object *o = profile_wait_object(p, w);
+		const struct thread *t = profile_thread(p, w->thread);
+
+		if (profile_file_lock_holder(p, t->pid) && !p->info.range.is_cut && wait_is_for_file_lock(p, w) &&
+		    goes_on(t, w, open_cnt[w->thread]) && w->blocked_ns >= deadlock_long_ns(p) &&
+		    deadlock_is_alone(p, t->pid) && deadlock_knows_all(p, t->pid))
+			g_hash_table_insert(f->files, GUINT_TO_POINTER(t->pid), GUINT_TO_POINTER(i + 1));
+		if (!o || !lock_is_held(o) || o->kind == OBJECT_KERNEL_LOCK)
+			continue;
+		gpointer lock = GUINT_TO_POINTER(f->locks[w->object]);
+		uint32_t of = GPOINTER_TO_UINT(g_hash_table_lookup(f->ended, lock));
+
+		if (!goes_on(t, w, open_cnt[w->thread]))
+			g_hash_table_insert(f->ended, lock,
+					    GUINT_TO_POINTER(of && of != w->thread + 1 ? SEVERAL : w->thread + 1));
+		else if (w->blocked_ns >= deadlock_long_ns(p) && o->holder_tid && !may_time_out(p, w))
+			g_hash_table_insert(f->open, key_new(t->pid, t->tid), GUINT_TO_POINTER(i + 1));
+	}
+}
+
+bool deadlock_knows_all(const struct profile *p, uint32_t pid)
+{
+	static const char *const narrow[] = { "thread", "comm ", "state ", "waits " };	/* of filters */
+
+	for (size_t i = 0; p->info.filters && i < G_N_ELEMENTS(narrow); i++)
+		if (strstr(p->info.filters, narrow[i]))
+			return false;
+	for (guint i = 0; i < p->threads->len; i++)
+		if (profile_thread(p, i)->pid == pid && profile_thread(p, i)->lost_ns)
+			return false;
+	return profile_has_slices(p) && !p->info.sampling.max_ns;
+}
+
+bool deadlock_is_alone(const struct profile *p, uint32_t pid)
+{
+	uint32_t tid = 0;
+
+	/* of one that has become another program there are two with one number */
+	EACH_ROW(i, const struct thread, t, p->threads) {
+		if (t->pid == pid && tid && t->tid != tid)
+			return false;
+		tid = t->pid == pid ? t->tid : tid;
+	}
+	return tid;
+}
+
+/* The process whose end of the pipe it reads from, of one that waits for that since long and has no other thread; 0: none. */
+static uint32_t writer_to(const struct profile *p, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(p, w);
+	uint32_t pid = profile_thread(p, w->thread)->pid;
+
+	return o && o->kind == OBJECT_PIPE && o->pid && g_str_has_prefix(o->name, "pipe from ") && !g_str_has_suffix(o->name, " more") &&
+	       w->flags & WAIT_OPEN_AT_END && w->max_ns >= deadlock_long_ns(p) && deadlock_is_alone(p, pid) &&
+	       deadlock_knows_all(p, pid) ? o->pid : 0;
+}
+
+uint32_t deadlock_of_pipes(const struct profile *p, uint32_t wait)
+{
+	const struct wait *w = profile_wait(p, wait);
+	uint32_t writer = p->info.range.is_cut ? 0 : writer_to(p, w), pid = profile_thread(p, w->thread)->pid;
+
+	for (uint32_t i = 0; writer && writer != pid && i < p->waits->len; i++)
+		if (profile_thread(p, profile_wait(p, i)->thread)->pid == writer &&
+		    writer_to(p, profile_wait(p, i)) == pid)
+			return i + 1;
+	return 0;
+}
+
+static uint64_t begin_ns(const struct profile *p, const struct wait *w)
+{
+	return profile_thread(p, w->thread)->to_ns - w->blocked_ns;
+}
+
+/* Did nobody look at a lock before it began?  What is one window of many has no slices. */
+static bool is_whole(const struct profile *p)
+{
+	return profile_has_slices(p) && !(p->info.range.is_cut && p->info.range.from_ns);
+}
+
+/* Has the thread of `of_holder` the lock still that `w` waits for? */
+static bool is_held_still(const struct finder *f, const struct wait *w, const struct wait *of_holder)
+{
+	const struct profile *p = f->p;
+	uint32_t ended = GPOINTER_TO_UINT(g_hash_table_lookup(f->ended, GUINT_TO_POINTER(f->locks[w->object])));
+
+	if (w == of_holder && ended)	/* somebody else lets it go */
+		return false;
+	if (w->flags & WAIT_OPEN_AT_START)
+		return is_whole(p);
+	if (of_holder->flags & WAIT_OPEN_AT_START || begin_ns(p, of_holder) <= begin_ns(p, w))
+		return true;
+	return (!ended || ended == w->thread + 1) && profile_wait_object(p, w)->is_private &&
+	       deadlock_knows_all(p, profile_thread(p, w->thread)->pid);
+}
+
+/* The wait, index + 1, of who holds the lock of that one; 0: it waits for no lock. */
+static uint32_t next_of(const struct finder *f, uint32_t wait)
+{
+	const struct wait *w = profile_wait(f->p, wait);
+	uint32_t pid = profile_thread(f->p, w->thread)->pid;
+
+	/* as the kernel told when the recording had ended, and both wait on */
+	if (GPOINTER_TO_UINT(g_hash_table_lookup(f->files, GUINT_TO_POINTER(pid))) == wait + 1)
+		return GPOINTER_TO_UINT(
+			g_hash_table_lookup(f->files, GUINT_TO_POINTER(profile_file_lock_holder(f->p, pid))));
+	uint32_t monitor_holder = profile_monitor_holder(f->p, pid, profile_thread(f->p, w->thread)->tid);
+	g_autofree uint64_t *key = key_new(pid,
+					   monitor_holder ? monitor_holder : profile_wait_object(f->p, w)->holder_tid);
+
+	if (monitor_holder)
+		return GPOINTER_TO_UINT(g_hash_table_lookup(f->monitors, key));
+	uint32_t next = GPOINTER_TO_UINT(g_hash_table_lookup(f->open, key));
+
+	return next && is_held_still(f, w, profile_wait(f->p, next - 1)) ? next : 0;
+}
+
+uint32_t *deadlock_rings_new(const struct profile *p, const uint32_t *locks)
+{
+	g_autoptr(GHashTable) open = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) ended = g_hash_table_new(NULL, NULL), files = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) monitors = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	struct finder f = {
+		.p = p, .locks = locks, .open = open, .ended = ended, .files = files, .monitors = monitors
+	};
+	uint32_t *rings = g_new0(uint32_t, (gsize)p->waits->len + 1);
+	/* which walk came by first; each goes on to the end, or to where one has been */
+	g_autofree uint32_t *walk_of = g_new0(uint32_t, (gsize)p->waits->len + 1);
+	GHashTable *const starts[] = { open, files, monitors };
+	uint32_t walk = 0;
+
+	sort_waits(&f);
+	find_monitors(&f);
+	for (size_t i = 0; i < G_N_ELEMENTS(starts); i++) {
+		EACH_VALUE(void, value, starts[i]) {
+			uint32_t at = GPOINTER_TO_UINT(value);
+
+			walk++;
+			for (; at && !walk_of[at - 1]; at = next_of(&f, at - 1))
+				walk_of[at - 1] = walk;
+			for (; at && walk_of[at - 1] == walk && !rings[at - 1]; at = rings[at - 1])
+				rings[at - 1] = next_of(&f, at - 1);
+		}
+	}
+	return rings;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/limits.h"
+
+#include "base/proc/net_table.h"
+#include "explain/kinds/at_once.h"
+#include "explain/sentence.h"
+#include "explain/text.h"
+
+#define QUEUE_TIMES 2	/* as many clients as connections: fewer have come just now */
+#define WAKES_EACH 5	/* of a server's threads for one request, and hardly more */
+#define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
+
+bool owed_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
+{
+	const struct object *o = finding_object(f, row);
+	const struct profile_limit *l =
+		profile_find_limit(f->profile, LIMIT_OWED, finding_pid(f, row), 0);
+	const char *upstream = o ? profile_upstream(f->profile, profile_wait(f->profile, row->wait)) : NULL, *there;
+	uint32_t made, clients = limit_owed_read(l, &made, &there);
+
+	if (!clients || row->reason != REASON_NETWORK_RECEIVE || !upstream || !there ||
+	    !net_text_is_same(upstream, there))
+		return false;
+	*ret = (struct finding_limit){ .limit = l };
+	return true;
+}
+
+const char *owed_upstream(const struct finding *row)
+{
+	const char *there;
+	uint32_t made;
+
+	return limit_owed_read(row->limit.limit, &made, &there) ? there : NULL;
+}
+
+const char *owed_advice(const struct finding *row)
+{
+	const char *there;
+	uint32_t made, clients = limit_owed_read(row->limit.limit, &made, &there);
+
+	return clients >= QUEUE_TIMES * made ?
+		       "If a connection there carries one request at a time, the others queue: allow more connections (maxconn, "
+		       "maxSockets, a pool's size) if the server there has room for more. Else look at that server." :
+		       NULL;
+}
+
+static void append_made(GString *s, uint32_t made)
+{
+	if (made == 1)
+		g_string_append(s, "one");
+	else
+		text_thousands(s, made);
+	g_string_append(s, made == 1 ? " connection to " : " connections to ");
+}
+
+void owed_append_evidence(GString *s, const struct finding *row)
+{
+	const char *there;
+	uint32_t made, clients = limit_owed_read(row->limit.limit, &made, &there);
+
+	if (!clients)
+		return;
+	g_string_append_printf(s, "; as the recording ended %s clients waited for answers, with ",
+			       TEXT_COUNT(clients));
+	append_made(s, made);
+	g_string_append(s, "there");
+}
+
+/* By how often its threads wake: so many requests at a time and so many a second tell how long each takes. */
+static bool are_quick(const struct findings *f, uint32_t pid, uint32_t clients)
+{
+	uint64_t wakes = 0;
+
+	EACH_ROW(i, const struct wait, w, f->profile->waits)
+		wakes += profile_thread(f->profile, w->thread)->pid == pid ? w->count : 0;
+	return (double)f->profile->info.duration_ns * clients * WAKES_EACH < (double)wakes * NOTICED_NS;
+}
+
+bool owed_is_quick(const struct findings *f, const struct finding *row)
+{
+	const char *there;
+	uint32_t made = 0, clients = limit_owed_read(row->limit.limit, &made, &there);
+
+	return clients && clients < QUEUE_TIMES * made && are_quick(f, finding_pid(f, row), clients);
+}
+
+bool owed_append_most(GString *s, const struct findings *f)
+{
+	uint32_t most_cnt = 0, most_made = 0, pid = 0;
+	const char *most_there = NULL;
+
+	EACH_ROW(i, const struct profile_limit, l, f->profile->limits) {
+		const char *there;
+		uint32_t made, clients = limit_owed_read(l, &made, &there);
+
+		if (clients <= most_cnt || !selection_has_process(f->selection, f->profile, l->pid) ||
+		    (clients < QUEUE_TIMES * made && are_quick(f, l->pid, clients)) || at_once_holds_clients(f, l->pid))
+			continue;
+		most_cnt = clients;
+		most_made = made;
+		most_there = there;
+		pid = l->pid;
+	}
+	if (!most_cnt)
+		return false;
+	g_string_append_printf(s, "%s clients of ", TEXT_COUNT(most_cnt));
+	text_safe_cut(s, finding_process_name(f, pid) ?: "a process", FINDING_NAME_COLUMNS);
+	g_string_append(s, " waited for answers as the recording ended");
+	if (most_there) {
+		g_string_append(s, ", with ");
+		append_made(s, most_made);
+		text_safe_cut(s, most_there, FINDING_NAME_COLUMNS);
+	}
+	g_string_append(s, ", and little is found in its threads");
+	return true;
+}

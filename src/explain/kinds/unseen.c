@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/little.h"
+
+#include <string.h>
+
+#include "explain/text.h"
+#include "features/tasks/rows.h"
+
+#define NAME_COLUMNS 60
+#define CHILD_EVERY_NS 1000000000	/* of fewer children the waits for them tell enough */
+
+/* "VirtualThread-unparker", as much of it as the kernel keeps: since Java 21, where virtual threads wait for a time. */
+#define UNPARKER "VirtualThread-u"
+
+static bool are_looked_at(const struct profile *p, uint32_t pid)
+{
+	for (guint i = 0; i < p->tasks->len; i++)
+		if (profile_tasks(p, i)->kind == TASKS_JAVA && profile_tasks(p, i)->pid == pid)
+			return true;
+	return false;
+}
+
+/* Erlang's schedulers, as its runtime names them: its processes wait for one another where the kernel does not see it. */
+static bool is_of_beam(const struct thread *t)
+{
+	return strcmp(t->process, "beam.smp") == 0 && (g_str_has_suffix(t->comm, "_scheduler") || g_str_has_prefix(t->comm, "erts_sched"));
+}
+
+static bool is_of_jvm(const struct thread *t)
+{
+	return strncmp(t->comm, UNPARKER, strlen(UNPARKER)) == 0;
+}
+
+/* The thread that the runtime of Haskell's compiler has for its clock, in programs with and without -threaded. */
+static bool is_of_ghc(const struct thread *t)
+{
+	return strcmp(t->comm, "ghc_ticker") == 0;
+}
+
+static const struct {
+	bool (*is_one)(const struct thread *t);
+	const char *what, *waits_for, *step;	/* step NULL: offcpu shows them itself */
+} runtimes[] = {
+	{ is_of_jvm, "virtual threads of ", "a lock, a reply, a timer", NULL },
+	{ is_of_beam, "processes of Erlang within ", "a message, a reply, a timer",
+	  "Long queues of messages (message_queue_len, etop, observer) tell which one is slow." },
+	{ is_of_ghc, "threads of Haskell's own within ", "an MVar, STM, a socket, a child",
+	  "GHC's event log shows them (+RTS -l, ThreadScope)." },
+};
+
+static const struct thread *first_of(const struct profile *p, const struct selection *selection,
+				     bool (*is_one)(const struct thread *), bool *ret_others)
+{
+	const struct thread *found = NULL;
+
+	*ret_others = false;
+	EACH_ROW(i, const struct thread, t, p->threads) {
+		if ((selection && !selection->threads[i]) || !is_one(t) || are_looked_at(p, t->pid))
+			continue;
+		*ret_others = *ret_others || (found && found->pid != t->pid);
+		found = found ? found : t;
+	}
+	return found;
+}
+
+/* Servers that fork for each request wait in their children, and these began behind the choice of processes. */
+bool unseen_has_children(const struct profile *p)
+{
+	return p->info.unfollowed && p->info.unfollowed >= p->info.duration_ns / CHILD_EVERY_NS;
+}
+
+static bool is_of_dotnet(const struct thread *t)
+{
+	return g_str_has_prefix(t->comm, ".NET ");
+}
+
+/* Without names threads that wait for each other look like workers without work. */
+static char *say_nameless(const struct profile *p, const struct selection *selection)
+{
+	bool has_others;
+	const struct thread *found = first_of(p, selection, is_of_dotnet, &has_others);
+	GString *s;
+
+	for (uint32_t i = 0; found && i < p->frames->len; i++) {
+		const struct frame *f = profile_get_frame(p, i);
+
+		if (f->name && g_strcmp0(f->module, "[jit]") == 0)
+			found = NULL;
+	}
+	if (!found)
+		return NULL;
+	s = g_string_new("Not known: what threads of ");
+	text_safe_cut(s, found->process, NAME_COLUMNS);
+	g_string_append_printf(s, " (%u)%s wait for in methods of .NET, which have no names here: start it with "
+			       "DOTNET_PerfMapEnabled=1.", found->pid, has_others ? " and of others" : "");
+	return g_string_free(s, FALSE);
+}
+
+char *unseen_new(const struct profile *p, const struct selection *selection)
+{
+	if (unseen_has_children(p))
+		return g_strdup_printf("Not recorded: %s processes that these have begun meanwhile, and what they waited for: "
+				       "record --follow.", TEXT_COUNT(p->info.unfollowed));
+	for (size_t i = 0; i < G_N_ELEMENTS(runtimes); i++) {
+		bool has_others;
+		const struct thread *found = first_of(p, selection, runtimes[i].is_one, &has_others);
+
+		if (!found)
+			continue;
+		GString *s = g_string_new("Not seen: ");
+
+		g_string_append(s, runtimes[i].what);
+		text_safe_cut(s, found->process, NAME_COLUMNS);
+		g_string_append_printf(s, " (%u)%s that wait without a thread of the kernel's: for %s. ", found->pid,
+				       has_others ? " and of others" : "", runtimes[i].waits_for);
+		if (runtimes[i].step)
+			g_string_append(s, runtimes[i].step);
+		else
+			g_string_append_printf(s, "`offcpu tasks -p %u` shows them, and record --tasks.", found->pid);
+		return g_string_free(s, FALSE);
+	}
+	return say_nameless(p, selection);
+}

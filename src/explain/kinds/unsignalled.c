@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "explain/little.h"
+
+#include <string.h>
+
+#include "analyse/locks.h"
+#include "analyse/plumbing.h"
+#include "explain/sentence.h"
+#include "explain/text.h"
+#include "features/wakers/analysis.h"
+
+#define THREADS_MIN 3
+#define WAITS_MIN 3		/* of a function */
+#define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
+#define TIMED_OUT_PART 4	/* of all waits: more than one in so many are signalled otherwise */
+
+/* All waits for it in one function. */
+struct place {
+	int64_t frame;	/* -1: none */
+	uint64_t ns, woken_cnt, timed_out_cnt;
+};
+
+/*
+ * All waits for one condition.  A monitor of Java's has no word of its own: threads that wait in methods of one class are
+ * taken to wait for the same.
+ */
+struct condition {
+	const char *name;
+	bool is_class;
+	uint64_t ns;
+	GHashTable *threads;
+	struct place places[2];
+};
+
+FREES_DATA(free_condition, struct condition, c, g_hash_table_unref(c->threads))
+
+static const char *name_of(const struct findings *f, int64_t frame)
+{
+	return frame >= 0 ? profile_get_frame(f->profile, (uint32_t)frame)->name : NULL;
+}
+
+/* The class of a method that calls Object.wait(); NULL: it is none. */
+static const char *class_of(const struct findings *f, const struct wait *w)
+{
+	static const char *const functions[] = { "java.lang.Object.wait", NULL };
+	const char *name = profile_stack_names(f->profile, w->user, functions) ?
+				   name_of(f, plumbing_user_parent(reasons_plumbing(f->reasons), w->user)) : NULL;
+	const char *point = name ? strrchr(name, '.') : NULL;
+	g_autofree char *monitor = point ? g_strndup(name, (size_t)(point - name)) : NULL;
+
+	return monitor ? g_string_chunk_insert_const(f->strings, monitor) : NULL;
+}
+
+/* That of the wait; NULL: it is for none. */
+static struct condition *condition_of(const struct findings *f, GHashTable *all, const uint32_t *locks, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->profile, i);
+	const struct object *o = profile_wait_object(f->profile, w);
+
+	if (!o || o->kind != LOCK_CONDITION || !w->blocked_ns || (f->selection && !f->selection->waits[i]))
+		return NULL;
+	const char *monitor = class_of(f, w);
+	gconstpointer key = monitor ? (gconstpointer)monitor : GUINT_TO_POINTER(locks[w->object]);
+	struct condition *c = g_hash_table_lookup(all, key);
+
+	if (!c) {
+		c = g_new0(struct condition, 1);
+		c->name = monitor ? monitor : profile_get_object(f->profile, locks[w->object] - 1)->name;
+		c->is_class = monitor;
+		c->threads = g_hash_table_new(NULL, NULL);
+		c->places[0].frame = c->places[1].frame = -1;
+		g_hash_table_insert(all, (gpointer)key, c);
+	}
+	return c;
+}
+
+/* NULL: it is of a third function, or of none that is known. */
+static struct place *place_of(const struct findings *f, struct condition *c, const struct wait *w)
+{
+	int64_t frame = plumbing_user_parent(reasons_plumbing(f->reasons), w->user);
+
+	for (unsigned i = 0; name_of(f, frame) && i < G_N_ELEMENTS(c->places); i++) {
+		if (c->places[i].frame < 0)
+			c->places[i].frame = frame;
+		if (name_of(f, frame) == name_of(f, c->places[i].frame))
+			return &c->places[i];
+	}
+	return NULL;
+}
+
+static GHashTable *conditions_new(const struct findings *f, const uint32_t *locks)
+{
+	const struct profile *p = f->profile;
+	GHashTable *all = g_hash_table_new_full(NULL, NULL, NULL, free_condition);
+
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
+		const struct wait *w = profile_wait(p, wake->wait);
+		struct condition *c = w->flags & WAIT_OPEN_AT_START ? NULL : condition_of(f, all, locks, wake->wait);
+		struct place *place = c ? place_of(f, c, w) : NULL;
+
+		if (!place)
+			continue;
+		g_hash_table_add(c->threads, GUINT_TO_POINTER(w->thread + 1));
+		c->ns += wake->blocked_ns;
+		place->ns += wake->blocked_ns;
+		place->woken_cnt += wake->count;
+		place->timed_out_cnt += waker_is_timer(profile_get_waker(p, wake->waker)) ? wake->count : 0;
+	}
+	return all;
+}
+
+static bool is_never_signalled(const struct place *p)
+{
+	return p->woken_cnt >= WAITS_MIN && p->timed_out_cnt == p->woken_cnt && p->ns / p->woken_cnt >= NOTICED_NS;
+}
+
+/* Of two functions one whose waits only time limits end, while some, or none, of the other's are signalled; NULL: it is not so. */
+static const struct place *unsignalled_in(const struct condition *c, bool are_some)
+{
+	const struct place *a = &c->places[0], *b = &c->places[1];
+	uint64_t woken_cnt = a->woken_cnt + b->woken_cnt,
+		 signalled_cnt = woken_cnt - a->timed_out_cnt - b->timed_out_cnt;
+
+	if (g_hash_table_size(c->threads) < THREADS_MIN || b->frame < 0 || signalled_cnt > woken_cnt / TIMED_OUT_PART ||
+	    are_some != (signalled_cnt > 0) || (c->is_class && !are_some))
+		return NULL;
+	return is_never_signalled(a) ? a : is_never_signalled(b) ? b : NULL;
+}
+
+bool unsignalled_append_most(GString *s, const struct findings *f, bool are_some)
+{
+	g_autofree uint32_t *locks = lock_ids_new(f->profile);
+	g_autoptr(GHashTable) all = conditions_new(f, locks);
+	const struct condition *most = NULL;
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, all);
+	while (g_hash_table_iter_next(&iter, NULL, &value))
+		if (unsignalled_in(value, are_some) && (!most || ((struct condition *)value)->ns > most->ns))
+			most = value;
+	if (!most)
+		return false;
+	const struct place *place = unsignalled_in(most, are_some);
+
+	g_string_append_printf(s, "%u threads wait for ", g_hash_table_size(most->threads));
+	g_string_append(s, most->is_class ? "monitors of " : "one condition, ");
+	text_safe_cut(s, most->name, FINDING_NAME_COLUMNS);
+	sentence_function(s, f, most->places[0].frame, most->is_class ? " in " : ", in ");
+	sentence_function(s, f, most->places[1].frame, " and ");
+	sentence_function(s, f, place->frame, ", and all waits in ");
+	g_string_append_printf(s, " timed out (%s, after %s)", TEXT_COUNT(place->woken_cnt), TEXT_NS(place->ns / place->woken_cnt));
+	return true;
+}

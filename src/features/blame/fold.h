@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef FEATURES_BLAME_FOLD_H
+#define FEATURES_BLAME_FOLD_H
+
+#include <glib.h>
+#include <stdint.h>
+
+#include "abi/offcpu_abi.h"
+#include "features/blame/abi.h"
+
+/*
+ * Who held the CPU in one wait.  The parts of a wait come before its event, some from other CPUs' queues, and of
+ * several threads at a time.  What a wait lacks to its delay could not be told.
+ */
+
+struct wait_blame;
+struct wait_blame *wait_blame_new(void);
+void wait_blame_free(struct wait_blame *b);	/* NULL is fine */
+
+void wait_blame_add(struct wait_blame *b, const struct offcpu_rec_blame *part);
+
+/* The threads of one name in one process, or nobody. */
+struct held {
+	uint32_t kind;		/* enum blame_kind */
+	uint32_t pid, tid;	/* tid 0: several threads */
+	char comm[BLAME_COMM_LEN + 1];
+	uint64_t ns;
+	uint64_t stretch_cnt;
+};
+
+/*
+ * The parts of the wait that the event is of, struct held, the longest first; free with g_array_unref().
+ * *ret_unknown_ns: what they lack to its runnable and preempted time.
+ */
+GArray *wait_blame_take(struct wait_blame *b, const struct offcpu_rec_event *event, uint64_t *ret_unknown_ns);
+
+#endif

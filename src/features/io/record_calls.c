@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "features/io/record_part.h"
+
+#include <sys/syscall.h>
+
+#ifdef __aarch64__
+#define FADVISE "fadvise64_64"
+#else
+#define FADVISE "fadvise64"
+#endif
+
+/* Without io_submit, whose operations go on after it; without mmap, whose pages are read by faults. */
+static const struct {
+	const char *name;
+	uint32_t nr;
+	const char *function;	/* behind "sys_" in the kernel */
+	uint8_t fd, other_fd, path, flags;
+	bool has_bytes;
+} table[] = {
+	{ "read", SYS_read, "read", .fd = 1, .has_bytes = true },
+	{ "pread", SYS_pread64, "pread64", .fd = 1, .has_bytes = true },
+	{ "readv", SYS_readv, "readv", .fd = 1, .has_bytes = true },
+	{ "preadv", SYS_preadv, "preadv", .fd = 1, .has_bytes = true },
+	{ "preadv2", SYS_preadv2, "preadv2", .fd = 1, .has_bytes = true },
+	{ "write", SYS_write, "write", .fd = 1, .has_bytes = true },
+	{ "pwrite", SYS_pwrite64, "pwrite64", .fd = 1, .has_bytes = true },
+	{ "writev", SYS_writev, "writev", .fd = 1, .has_bytes = true },
+	{ "pwritev", SYS_pwritev, "pwritev", .fd = 1, .has_bytes = true },
+	{ "pwritev2", SYS_pwritev2, "pwritev2", .fd = 1, .has_bytes = true },
+	{ "sendfile", SYS_sendfile, "sendfile64", .fd = 2, .other_fd = 1, .has_bytes = true },
+	{ "copy_file_range", SYS_copy_file_range, "copy_file_range", .fd = 1, .other_fd = 3, .has_bytes = true },
+	{ "splice", SYS_splice, "splice", .fd = 1, .other_fd = 3, .has_bytes = true },
+	{ "getdents", SYS_getdents64, "getdents64", .fd = 1, .has_bytes = true },
+	{ "fsync", SYS_fsync, "fsync", .fd = 1 },
+	{ "fdatasync", SYS_fdatasync, "fdatasync", .fd = 1 },
+	{ "sync_file_range", SYS_sync_file_range, "sync_file_range", .fd = 1 },
+	{ "syncfs", SYS_syncfs, "syncfs", .fd = 1 },
+	{ "sync", SYS_sync, "sync", .flags = FILE_CALL_FREE },
+	{ "msync", SYS_msync, "msync", .flags = FILE_CALL_FREE },
+	{ "openat", SYS_openat, "openat", .fd = 1, .path = 2, .flags = FILE_CALL_OPENS },
+	{ "openat2", SYS_openat2, "openat2", .fd = 1, .path = 2, .flags = FILE_CALL_OPENS },
+	{ "close", SYS_close, "close", .fd = 1, .flags = FILE_CALL_CLOSES },
+	{ "flock", SYS_flock, "flock", .fd = 1 },
+	{ "lock", SYS_fcntl, "fcntl", .fd = 1, .flags = FILE_CALL_LOCKS },
+	{ "ioctl", SYS_ioctl, "ioctl", .fd = 1 },
+	{ "lseek", SYS_lseek, "lseek", .fd = 1 },
+	{ "readahead", SYS_readahead, "readahead", .fd = 1 },
+	{ "fadvise", SYS_fadvise64, FADVISE, .fd = 1 },
+	{ "fallocate", SYS_fallocate, "fallocate", .fd = 1 },
+	{ "ftruncate", SYS_ftruncate, "ftruncate", .fd = 1 },
+	{ "truncate", SYS_truncate, "truncate", .path = 1 },
+	{ "fstat", SYS_fstat, "newfstat", .fd = 1 },
+	{ "statx", SYS_statx, "statx", .fd = 1, .path = 2 },
+#ifdef SYS_newfstatat
+	{ "stat", SYS_newfstatat, "newfstatat", .fd = 1, .path = 2 },
+#endif
+	{ "statfs", SYS_statfs, "statfs", .path = 1 },
+	{ "fstatfs", SYS_fstatfs, "fstatfs", .fd = 1 },
+	{ "faccessat", SYS_faccessat, "faccessat", .fd = 1, .path = 2 },
+	{ "faccessat2", SYS_faccessat2, "faccessat2", .fd = 1, .path = 2 },
+	{ "readlinkat", SYS_readlinkat, "readlinkat", .fd = 1, .path = 2 },
+#ifdef SYS_renameat
+	{ "renameat", SYS_renameat, "renameat", .fd = 1, .path = 2 },
+#endif
+	{ "renameat2", SYS_renameat2, "renameat2", .fd = 1, .path = 2 },
+	{ "unlinkat", SYS_unlinkat, "unlinkat", .fd = 1, .path = 2 },
+	{ "mkdirat", SYS_mkdirat, "mkdirat", .fd = 1, .path = 2 },
+	{ "mknodat", SYS_mknodat, "mknodat", .fd = 1, .path = 2 },
+	{ "linkat", SYS_linkat, "linkat", .fd = 1, .path = 2 },
+	{ "symlinkat", SYS_symlinkat, "symlinkat", .fd = 2, .path = 3 },
+	{ "fchmod", SYS_fchmod, "fchmod", .fd = 1 },
+	{ "fchmodat", SYS_fchmodat, "fchmodat", .fd = 1, .path = 2 },
+	{ "fchown", SYS_fchown, "fchown", .fd = 1 },
+	{ "fchownat", SYS_fchownat, "fchownat", .fd = 1, .path = 2 },
+	{ "utimensat", SYS_utimensat, "utimensat", .fd = 1, .path = 2 },
+	{ "chdir", SYS_chdir, "chdir", .path = 1 },
+	{ "getxattr", SYS_getxattr, "getxattr", .path = 1 },
+	{ "lgetxattr", SYS_lgetxattr, "lgetxattr", .path = 1 },
+	{ "fgetxattr", SYS_fgetxattr, "fgetxattr", .fd = 1 },
+	{ "setxattr", SYS_setxattr, "setxattr", .path = 1 },
+	{ "lsetxattr", SYS_lsetxattr, "lsetxattr", .path = 1 },
+	{ "fsetxattr", SYS_fsetxattr, "fsetxattr", .fd = 1 },
+	{ "listxattr", SYS_listxattr, "listxattr", .path = 1 },
+	{ "removexattr", SYS_removexattr, "removexattr", .path = 1 },
+#ifdef SYS_open	/* x86 alone has these beside those of the same names with "at" */
+	{ "open", SYS_open, "open", .path = 1, .flags = FILE_CALL_OPENS },
+	{ "creat", SYS_creat, "creat", .path = 1, .flags = FILE_CALL_OPENS },
+	{ "stat", SYS_stat, "newstat", .path = 1 },
+	{ "lstat", SYS_lstat, "newlstat", .path = 1 },
+	{ "access", SYS_access, "access", .path = 1 },
+	{ "readlink", SYS_readlink, "readlink", .path = 1 },
+	{ "rename", SYS_rename, "rename", .path = 1 },
+	{ "unlink", SYS_unlink, "unlink", .path = 1 },
+	{ "rmdir", SYS_rmdir, "rmdir", .path = 1 },
+	{ "mkdir", SYS_mkdir, "mkdir", .path = 1 },
+	{ "mknod", SYS_mknod, "mknod", .path = 1 },
+	{ "link", SYS_link, "link", .path = 1 },
+	{ "symlink", SYS_symlink, "symlink", .path = 2 },
+	{ "chmod", SYS_chmod, "chmod", .path = 1 },
+	{ "chown", SYS_chown, "chown", .path = 1 },
+	{ "lchown", SYS_lchown, "lchown", .path = 1 },
+	{ "utimes", SYS_utimes, "utimes", .path = 1 },
+	{ "getdents", SYS_getdents, "getdents", .fd = 1, .has_bytes = true },
+#endif
+};
+
+#define ROWS (sizeof(table) / sizeof(table[0]))
+_Static_assert(ROWS < FILE_OP_URING, "a row's number is below those of io_uring");
+
+/* By IORING_OP_*, include/uapi/linux/io_uring.h.  No path is known of what works by path, nor of what is closed. */
+static const struct {
+	const char *name;
+	bool has_bytes, opens;
+} uring[] = {
+	[1] = { .name = "uring_readv", .has_bytes = true },
+	[2] = { .name = "uring_writev", .has_bytes = true },
+	[3] = { .name = "uring_fsync" },
+	[4] = { .name = "uring_read", .has_bytes = true },	/* to fixed buffers, as the next one */
+	[5] = { .name = "uring_write", .has_bytes = true },
+	[8] = { .name = "uring_sync" },				/* of a range */
+	[17] = { .name = "uring_falloc" },
+	[18] = { .name = "uring_open", .opens = true },
+	[19] = { .name = "uring_close" },
+	[21] = { .name = "uring_statx" },
+	[22] = { .name = "uring_read", .has_bytes = true },
+	[23] = { .name = "uring_write", .has_bytes = true },
+	[24] = { .name = "uring_fadvise" },
+	[28] = { .name = "uring_open", .opens = true },
+	[30] = { .name = "uring_splice", .has_bytes = true },
+	[35] = { .name = "uring_rename" },
+	[36] = { .name = "uring_unlink" },
+	[37] = { .name = "uring_mkdir" },
+	[38] = { .name = "uring_symlink" },
+	[39] = { .name = "uring_link" },
+	[55] = { .name = "uring_ftrunc" },
+};
+_Static_assert(G_N_ELEMENTS(uring) <= 64, "a bit for each");
+
+uint64_t file_uring_ops(bool opens_only)
+{
+	uint64_t ret = 0;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(uring); i++)
+		if (uring[i].name && (uring[i].opens || !opens_only))
+			ret |= 1ULL << i;
+	return ret;
+}
+
+static bool is_uring(uint32_t op)
+{
+	return op >= FILE_OP_URING && op - FILE_OP_URING < G_N_ELEMENTS(uring) && uring[op - FILE_OP_URING].name;
+}
+
+void file_calls_fill(struct file_call *calls)
+{
+	for (size_t i = 0; i < ROWS; i++)
+		if (table[i].nr < FILE_CALLS_END)
+			calls[table[i].nr] = (struct file_call){
+				.op = (uint8_t)(i + 1), .fd = table[i].fd, .other_fd = table[i].other_fd,
+				.path = table[i].path, .flags = table[i].flags,
+			};
+}
+
+const char *file_call_function(size_t at)
+{
+	return at < ROWS ? table[at].function : NULL;
+}
+
+const char *file_call_name(uint32_t op)
+{
+	if (is_uring(op))
+		return uring[op - FILE_OP_URING].name;
+	if (op == FILE_OP_PAGE)
+		return "fault";
+	return op && op <= ROWS ? table[op - 1].name : "?";
+}
+
+bool file_call_has_bytes(uint32_t op)
+{
+	if (is_uring(op))
+		return uring[op - FILE_OP_URING].has_bytes;
+	return op && op <= ROWS && table[op - 1].has_bytes;
+}

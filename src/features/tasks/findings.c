@@ -1,0 +1,822 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "features/tasks/findings.h"
+
+#include <string.h>
+
+#include "analyse/reason/idle.h"
+#include "base/order.h"
+#include "explain/findings_part.h"
+#include "explain/sentence.h"
+#include "features/tasks/analysis.h"
+
+#define STILL_LOOKS 10	/* a fifth of a second each: fewer tell too little */
+#define GROUPS_MAX 24	/* of one process */
+#define PATH_FUNCTIONS_MAX 6
+#define NS_MAX (UINT64_C(1) << 50)	/* of task time: 13 days; sums over all groups stay far below 64 bits */
+#define SLEEP_DEPTH 2	/* as idle.c has it: housekeeping sleeps in its main function, or in what that calls */
+#define TASKS_MIN 0.5	/* of asyncio, and of those that want a CPU, on average: fewer are no bottleneck */
+#define TASKS_LITTLE 0.1	/* the same of goroutines, as little.c has it of threads */
+#define HELD_UP_PART 20	/* of the window: less is nothing beside what tasks wait for */
+/* What comes to a server may be requests of its clients. */
+#define UNANSWERED_ADVICE                                                                                            \
+	"Hardly anything comes from its sockets meanwhile, so these waits end by a time limit: the peer does not answer, or " \
+	"questions or answers are lost (its log, nstat). A shorter timeout bounds the wait."
+/* Nobody knows which reads have a deadline. */
+#define UNDUE_ADVICE                                                                                                 \
+	"What comes does so at once, or not at all. If these reads have a deadline that takes the time: questions or answers are " \
+	"lost, or the peer leaves some out (nstat, its log). A connection on which nothing is due may wait so."
+#define RUNNABLE_WEIGHT 4	/* load from outside makes goroutines wait for a CPU, too */
+
+#define STILL_ADVICE                                                                                                     \
+	"All that do anything wait for locks, and nobody let go of one while this was recorded: a deadlock. Take locks in one order, " \
+	"and none twice: a second RLock() waits for ever behind a Lock() that came between."
+#define ASYNCIO_STILL_ADVICE                                                                                             \
+	"All that do anything wait for locks, and nobody let go of one while this was recorded: a deadlock. Take locks in one order, " \
+	"and none twice: asyncio.Lock keeps out the task that has it, too."
+#define TWICE_ADVICE                                                                                              \
+	"They came through a function that takes such a lock itself, and none of them got on while this was " \
+	"recorded. If that has the lock already it is a deadlock: a second RLock() waits for ever behind a Lock() " \
+	"that came between, a second Lock() at once."
+#define UNRECEIVED_ADVICE                                                                                                \
+	"No goroutine was seen that would receive: who did has returned, or waits for these. Let who sends give up (a select with " \
+	"ctx.Done()), or give the channel room for what nobody may take (a buffer)."
+
+static const char *text_or_empty(const char *text)
+{
+	return text ? text : "";
+}
+
+/* The program's own functions, innermost first. */
+static const char *path_of(struct task_findings *f, enum tasks_kind kind, const struct task_row *row)
+{
+	g_autoptr(GString) path = g_string_new(NULL);
+	unsigned cnt = 0;
+
+	for (unsigned i = 0; row && i < row->frame_cnt && cnt < PATH_FUNCTIONS_MAX; i++) {
+		struct task_row from = { .frames = row->frames + i, .frame_cnt = 1 };
+
+		if (task_own_frame(kind, &from))
+			g_string_append_printf(path, "%s%s", cnt++ ? " < " : "", row->frames[i].name);
+	}
+	return g_string_chunk_insert_len(f->strings, path->str, (gssize)path->len);
+}
+
+static bool ends_with_function(const char *name, const char *function)
+{
+	const char *point = strrchr(name, '.');
+
+	return strcmp(point ? point + 1 : name, function) == 0;
+}
+
+/* Of a pool of connections what waits until one is free: of httpcore, aiohttp from 3.12 on, psycopg_pool; aiohttp before. */
+static bool awaits_connection(const struct tasks *t, const struct task_row *row)
+{
+	static const char *const waits[] = { "wait_for_connection", "_wait_for_available_connection", "getconn" };
+
+	if (t->kind == TASKS_JAVA)
+		return row && task_java_awaits_connection(row);
+	for (unsigned i = 0; task_is_of_python(t->kind) && row && i < row->frame_cnt; i++) {
+		const char *name = text_or_empty(row->frames[i].name), *file = text_or_empty(row->frames[i].file);
+
+		for (size_t k = 0; k < G_N_ELEMENTS(waits); k++)
+			if (ends_with_function(name, waits[k]))
+				return true;
+		if (i == 0 && ends_with_function(name, "connect") && g_str_has_suffix(file, "/aiohttp/connector.py"))
+			return true;
+	}
+	return false;
+}
+
+/* Of Go: its socket has no room. */
+static bool waits_to_write(const struct task_row *row)
+{
+	for (unsigned i = 0; i < row->frame_cnt; i++)
+		if (g_strcmp0(row->frames[i].name, "internal/poll.(*pollDesc).waitWrite") == 0)
+			return true;
+	return false;
+}
+
+static void add_group(struct task_findings *f, const struct tasks *t, const struct task_group *g, const char *idle)
+{
+	const struct task_wait w = {
+		.kind = t->kind,
+		.pid = t->pid,
+		.program = text_or_empty(t->program),
+		.state = g->state,
+		.reason = idle ? "" : text_or_empty(g->reason),
+		.call = text_or_empty(g->call),
+		.lock = text_or_empty(t->kind == TASKS_GO && g->example ? task_lock_function(g->example) : NULL),
+		.function = g->at ? text_or_empty(g->at->name) : "",
+		.file = g->at ? text_or_empty(g->at->file) : "",
+		.line = g->at ? g->at->line : 0,
+		.path = path_of(f, t->kind, g->example),
+		.creator = text_or_empty(g->creator),
+		.idle = text_or_empty(idle),
+		.answers_request = g->example && task_answers_request(g->example),
+		.reads_request = g->example && task_reads_request(g->example),
+		.awaits_connection = awaits_connection(t, g->example),
+		.writes = t->kind == TASKS_GO && g->example && waits_to_write(g->example),
+		.reads_socket = t->kind == TASKS_JAVA && g->example && task_java_reads_socket(g->example),
+		.has_asked = t->kind == TASKS_JAVA && g->example && task_java_has_asked(g->example),
+		.looks = t->looks,
+		.tasks = g->tasks,
+		.task_ns = MIN(g->task_ns, NS_MAX),
+	};
+
+	g_array_append_val(f->rows, w);
+}
+
+static void add_population(struct task_findings *f, const struct tasks *t)
+{
+	struct task_groups groups;
+
+	task_groups_make(&groups, t);
+	for (guint i = 0; i < MIN(groups.groups->len, GROUPS_MAX); i++)
+		add_group(f, t, &g_array_index(groups.groups, struct task_group, i), NULL);
+	for (guint i = 0; i < MIN(groups.idle->len, GROUPS_MAX); i++) {
+		const struct task_group *g = &g_array_index(groups.idle, struct task_group, i);
+
+		add_group(f, t, g, g->reason);
+	}
+	task_groups_clear(&groups);
+}
+
+enum kind {
+	OTHER,
+	MUTEX,
+	RWLOCK,
+	RECEIVE,
+	POOL,
+	SEND,
+	PLACE,
+	PEERS,
+	GROUP,
+	CONDITION,
+	SLEEP,
+	NETWORK,
+	FULL,
+	REQUEST,
+	SELECT,
+	LIBRARY,
+	CONNECTIONS,
+	RUNNABLE,
+	NOTHING,
+	SEMAPHORE,
+	LOCK,
+	ACQUIRE,
+	PUT,
+	CONNECT,
+	POOLED, /* of asyncio */
+	LIMITED, /* of asyncio, too: for anything, with a time limit */
+	SYSTEM_CALL, /* it has a thread, whose findings tell of it */
+	MONITOR,
+	JAVA_LOCK,
+	TAKE,
+	RESULT,
+	JAVA_POOLED,
+	CARRIERLESS, /* of Java */
+	PINNED, /* as SYSTEM_CALL */
+};
+
+static const struct {
+	const char *says, *advice;	/* the second NULL: that of the reason which threads have for it */
+} kinds[] = {
+	[OTHER] = { "wait", "Look at what the others do meanwhile." },
+	[MUTEX] = { "wait for a mutex", "Hold the lock for less time (no I/O or sleep under it), or split it." },
+	[RWLOCK] = { "wait for a read-write lock", NULL },
+	[RECEIVE] = { "wait to receive from a channel",
+		      "Who sends is slower than who receives: look at what the senders do." },
+	[POOL] = { "wait to receive from a channel",
+		   "If who came past here gives it back, as to a pool, hold it for less time, or make the pool larger. If it is a queue, "
+		   "who sends is slower than who receives." },
+	[SEND] = { "wait to send to a channel",
+		   "Who receives is slower than who sends: more receivers, or faster ones." },
+	[PLACE] = { "wait to send to a channel",
+		    "If it limits how many go on at once (a semaphore), hold a place for less time, or have more. If it is a queue, "
+		    "who receives is slower than who sends." },
+	[PEERS] = { "wait for others of their kind",
+		    "Goroutines of their own kind have all of it, and hand it on: they are short of something. Raise the pool, or hold it "
+		    "less." },
+	[GROUP] = { "wait for others to be done", "The slowest of those counts: look at what they do." },
+	[CONDITION] = { "wait for a condition to be signalled", "Look at who is to signal it." },
+	[SLEEP] = { "sleep until a timer", NULL },
+	[NETWORK] = { "wait for the network", "Look at the peer; ask it less often, or in parallel." },
+	[FULL] = { "wait for a peer that reads too slowly",
+		   "The peer does not read what it is sent, or slowly, so its connection is full (Send-Q of `ss -tnp` tells which): send it less, "
+		   "give up on it after a while (SetWriteDeadline()), and hold no lock meanwhile." },
+	[REQUEST] = { "wait for the rest of a request from its client",
+		      "The client sends slowly, or in two pieces of which TCP holds back the second (Nagle): see who it is. A proxy "
+		      "that buffers requests keeps that away." },
+	[SELECT] = { "wait in a select", "Look at who is to send to its channels." },
+	[LIBRARY] = { "wait for an answer", "Look at the peer; ask it less often, or in parallel." },
+	[CONNECTIONS] = { "wait for a connection of a pool",
+			  "All are in use, or one is being made: raise the limit (MaxConnsPerHost, SetMaxOpenConns()), or look at "
+			  "what those in use wait for." },
+	[RUNNABLE] = { "are runnable without a thread",
+		       "More goroutines run than GOMAXPROCS and the CPUs take: raise it, or compute less." },
+	[NOTHING] = { "run", "" },
+	[SEMAPHORE] = { "wait for a semaphore",
+			"Hold it for less time, or raise its limit if what it guards takes more at once." },
+	[LOCK] = { "wait for a lock", "Hold it for less time (await nothing slow under it), or split it." },
+	[ACQUIRE] = { "wait to acquire a lock, a semaphore or a pool's connection",
+		      "Hold it for less time (await nothing slow under it), or allow more at once." },
+	[PUT] = { "wait for room in a queue", "Who gets from it is slower than who puts: more of those, or faster ones." },
+	[CONNECT] = { "wait for a connection to be made", "Look at the peer, or keep connections open." },
+	[POOLED] = { "wait for a connection of a pool",
+		     "All are in use: raise the pool's limit (TCPConnector(limit=), max_connections=, max_size=) if the peer takes "
+		     "more at once, or look at what those in use wait for." },
+	[LIMITED] = { "wait with a time limit", AT_ONCE_ADVICE },
+	[SYSTEM_CALL] = { "are in a system call", "" },
+	[MONITOR] = { "wait for a monitor (synchronized)", "Hold the lock for less time (no I/O or sleep under it), or split it." },
+	[JAVA_LOCK] = { "wait for a lock", "Hold the lock for less time (no I/O or sleep under it), or split it." },
+	[TAKE] = { "wait to take from a queue", "If it is a pool, what they take is short: hold it for less time, or have more of it. If it is a "
+						"queue, who puts is slower than who takes." },
+	[RESULT] = { "wait for the result of a task", "The slowest of the tasks counts: look at what they wait for." },
+	[JAVA_POOLED] = { "wait for a connection of a pool",
+			  "All are in use: raise the pool's limit (maximumPoolSize) if the peer takes more at once, or look at what those in use "
+			  "wait for." },
+	[CARRIERLESS] = { "are runnable without a carrier thread",
+			  "All carriers run, or are held up by threads that are pinned to them: look for those, or compute less." },
+	[PINNED] = { "hold up a carrier thread (pinned)", "" },
+};
+
+static bool has(const char *text, const char *part)
+{
+	return strstr(text, part) != NULL;
+}
+
+/* "acquire" of "Semaphore.acquire": before Python 3.11 functions are without their classes. */
+static bool is_called(const struct task_wait *w, const char *function)
+{
+	return ends_with_function(w->call, function);
+}
+
+/* What a task of asyncio or a greenlet waits for, by the function that the program's own awaits or calls. */
+static enum kind python_kind_of(const struct task_wait *w)
+{
+	if (strcmp(w->state, "waiting") != 0)
+		return NOTHING;
+	if (w->awaits_connection)
+		return POOLED;
+	/* as asyncio_source.c says it; wait_for() has a time limit */
+	if (has(w->reason, " others") || has(w->reason, " tasks ") || (has(w->reason, " task") && !is_called(w, "wait_for")))
+		return GROUP;
+	if (strcmp(w->call, "Semaphore.acquire") == 0)
+		return SEMAPHORE;
+	if (strcmp(w->call, "Lock.acquire") == 0)
+		return LOCK;
+	if (is_called(w, "acquire") || is_called(w, "_acquire"))
+		return ACQUIRE;
+	if (is_called(w, "put"))
+		return PUT;
+	if (is_called(w, "open_connection") || is_called(w, "create_connection"))
+		return CONNECT;
+	if (is_called(w, "sleep"))
+		return SLEEP;
+	if (is_called(w, "wait_for"))
+		return LIMITED;
+	return is_called(w, "drain") || g_str_has_prefix(w->call, "StreamReader.") ? NETWORK : OTHER;
+}
+
+/* What a virtual thread waits for, by what it is parked for and by the function that the program's own calls. */
+static enum kind java_kind_of(const struct task_wait *w)
+{
+	if (strcmp(w->state, "runnable") == 0)
+		return CARRIERLESS;
+	if (strcmp(w->state, "waiting") != 0)
+		return NOTHING;
+	if (g_str_has_prefix(w->reason, "pinned"))
+		return PINNED;
+	if (w->awaits_connection)
+		return JAVA_POOLED;
+	if (has(w->reason, "monitor"))
+		return MONITOR;
+	if (has(w->reason, "ReentrantReadWriteLock") || has(w->call, "StampedLock"))
+		return RWLOCK;
+	if (has(w->reason, "ReentrantLock"))
+		return JAVA_LOCK;
+	if (has(w->reason, "Semaphore"))
+		return SEMAPHORE;
+	if (has(w->call, "HttpClientFacade.send") || has(w->call, "HttpClientImpl.send"))
+		return LIBRARY;
+	if (w->reads_socket)
+		return NETWORK;
+	if (is_called(w, "sleep"))
+		return SLEEP;
+	if (has(w->call, "Queue.put") || has(w->call, "Deque.put"))
+		return PUT;
+	if (has(w->call, "Queue.") || has(w->call, "Deque."))
+		return TAKE;
+	if (has(w->call, "Future.") || has(w->call, "invokeAll"))
+		return RESULT;
+	if (has(w->call, "CountDownLatch") || has(w->call, "CyclicBarrier") || is_called(w, "join"))
+		return GROUP;
+	return has(w->reason, "condition") || has(w->reason, "Object.wait") ? CONDITION : OTHER;
+}
+
+/* What a goroutine waits for, by its call or by the runtime's reason (runtime2.go: waitReasonStrings). */
+static enum kind kind_of(const struct task_wait *w)
+{
+	if (task_is_of_python(w->kind))
+		return python_kind_of(w);
+	if (w->kind == TASKS_JAVA)
+		return java_kind_of(w);
+	if (w->kind == TASKS_TOKIO)	/* what it awaits is not known */
+		return NOTHING;
+	if (strcmp(w->state, "runnable") == 0)
+		return RUNNABLE;
+	if (strcmp(w->state, "syscall") == 0)
+		return SYSTEM_CALL;
+	if (strcmp(w->state, "waiting") != 0)
+		return NOTHING;
+	if (has(w->lock, "RWMutex") || has(w->reason, "RWMutex"))
+		return RWLOCK;
+	if (has(w->lock, "Mutex") || has(w->reason, "Mutex"))
+		return MUTEX;
+	if (has(w->lock, "WaitGroup") || has(w->reason, "WaitGroup"))
+		return GROUP;
+	if (has(w->lock, "sync.(*Cond)") || has(w->reason, "sync.Cond"))
+		return CONDITION;
+	if (g_str_has_prefix(w->call, "net/http.(*Server)."))	/* Shutdown() waits for requests that are under way */
+		return GROUP;
+	if (has(w->reason, "sleep") || g_str_has_prefix(w->call, "golang.org/x/time/rate."))
+		return SLEEP;
+	if (g_str_has_prefix(w->call, "golang.org/x/sync/semaphore.") || g_str_has_suffix(w->call, "errgroup.(*Group).Go"))
+		return SEMAPHORE;
+	if (task_is_pool_call(w->call))
+		return CONNECTIONS;
+	if (g_str_has_prefix(w->call, "net/http.") || g_str_has_prefix(w->call, "database/sql."))
+		return LIBRARY;
+	if (has(w->reason, "IO wait"))
+		return w->reads_request ? REQUEST : w->writes ? FULL : NETWORK;
+	if (has(w->reason, "chan receive"))
+		return RECEIVE;
+	if (has(w->reason, "chan send"))
+		return SEND;
+	return has(w->reason, "select") ? SELECT : OTHER;
+}
+
+static unsigned depth_of(const struct task_wait *w)
+{
+	unsigned depth = *w->path ? 1 : 0;
+
+	for (const char *at = strstr(w->path, " < "); at; at = strstr(at + 1, " < "))
+		depth++;
+	return depth;
+}
+
+static bool is_main(const struct task_wait *w)
+{
+	return strcmp(w->path, "main.main") == 0 || g_str_has_suffix(w->path, " < main.main");
+}
+
+/* It waits, and for more than a system call's end. */
+static bool is_waiting(enum kind k)
+{
+	return k != NOTHING && k != SYSTEM_CALL && k != PINNED;
+}
+
+/* It waits for others to give it work, or to be done. */
+static bool waits_for_work(enum kind k)
+{
+	return k == RECEIVE || k == SELECT || k == CONDITION || k == GROUP;
+}
+
+static bool same_process(const struct task_wait *a, const struct task_wait *b)
+{
+	return a->kind == b->kind && a->pid == b->pid && strcmp(a->program, b->program) == 0;
+}
+
+/*
+ * Who waits to be given something may have nothing to do.  It is held up if the work comes from within: no goroutine
+ * accepts connections, and others, not the main function, wait for something.
+ */
+static bool is_given_from_within(const struct task_findings *f, const struct task_wait *w)
+{
+	bool is_there = false;
+
+	EACH_ROW(i, const struct task_wait, o, f->rows) {
+		if (!same_process(o, w))
+			continue;
+		if (o->task_ns && has(o->idle, "connections"))
+			return false;
+		is_there = is_there ||
+			   (!*o->idle && is_waiting(kind_of(o)) && !waits_for_work(kind_of(o)) && !is_main(o));
+	}
+	return is_there;
+}
+
+/*
+ * Of virtual threads locks and pools are clear.  Who sleeps, reads or takes from a queue may well have nothing to do,
+ * unless somebody waits for its answer.
+ */
+static uint64_t java_rank_of(const struct task_wait *w, enum kind k)
+{
+	bool is_clear = k == MONITOR || k == JAVA_LOCK || k == RWLOCK || k == SEMAPHORE || k == JAVA_POOLED ||
+			k == LIBRARY || k == PUT;
+
+	if (k == CARRIERLESS)
+		return w->task_ns / RUNNABLE_WEIGHT;
+	return is_clear || w->answers_request || w->has_asked ? w->task_ns : 0;
+}
+
+/* Who ended waits of a process for its sockets, which its tasks share: no look tells which one each waits for. */
+struct answers {
+	uint64_t all_ns, all_cnt, most_ns, most_cnt;
+	const struct waker *most;
+	const struct object *epoll;
+	struct at_once at_once;
+};
+
+static void add_answer(const struct profile *p, struct answers *a, GHashTable *of_pid, const struct wake *wake)
+{
+	const struct waker *w = profile_get_waker(p, wake->waker);
+	struct answers *one = g_hash_table_lookup(of_pid, GUINT_TO_POINTER(w->pid));
+
+	if (!one) {
+		one = g_new0(struct answers, 1);
+		g_hash_table_insert(of_pid, GUINT_TO_POINTER(w->pid), one);
+	}
+	one->all_ns += wake->blocked_ns;
+	one->all_cnt += wake->count;
+	if (wake->blocked_ns >= one->most_ns) {	/* the waker of that process with most */
+		one->most_ns = wake->blocked_ns;
+		one->most = w;
+	}
+	a->all_ns += wake->blocked_ns;
+	a->all_cnt += wake->count;
+	if (one->all_ns >= a->most_ns) {
+		a->most_ns = one->all_ns;
+		a->most_cnt = one->all_cnt;
+		a->most = one->most;
+	}
+}
+
+static struct answers answers_of(const struct profile *p, uint32_t pid)
+{
+	g_autoptr(GHashTable) of_pid = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	struct answers a = { 0 };
+
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
+		const struct wait *w = profile_wait(p, wake->wait);
+		const struct object *o = profile_wait_object(p, w);
+		const struct waker *by = profile_get_waker(p, wake->waker);
+
+		if (profile_thread(p, w->thread)->pid != pid || !o || o->kind != OBJECT_EPOLL)
+			continue;
+		at_once_add(&a.at_once, p, wake);
+		if (by->irq || by->pid == pid)
+			continue;
+		add_answer(p, &a, of_pid, wake);
+		a.epoll = object_upstream(o) ? o : a.epoll;
+	}
+	return a;
+}
+
+/* Its clients' requests come to the same sockets. */
+static bool serves(const struct task_findings *f, const struct task_wait *w)
+{
+	EACH_ROW(i, const struct task_wait, o, f->rows)
+		if (same_process(o, w) && o->task_ns && has(o->idle, "connections") && !has(o->idle, "kept open"))
+			return true;
+	return false;
+}
+
+/* Nobody but those that it has asked sends it anything, and these do so at once. */
+static bool is_answered_at_once(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
+{
+	const struct answers a = answers_of(p, w->pid);
+
+	return at_once_is(&a.at_once) && !a.at_once.serves && !serves(f, w);
+}
+
+/* What a server has in memory it tells at once: it waits for a command that waits for work (BRPOP, SUBSCRIBE). */
+static bool is_for_work(const struct profile *p, const struct task_wait *w)
+{
+	const struct answers a = answers_of(p, w->pid);
+
+	return a.epoll && idle_is_memory_server(object_upstream(a.epoll)) && a.most_cnt == a.all_cnt &&
+	       a.most_ns / MAX(a.most_cnt, 1) >= FINDING_WORK_NS && !profile_find_limit(p, LIMIT_OWED, w->pid, 0);
+}
+
+/* 0: it has nothing to do, or is told by the findings of threads. */
+static uint64_t rank_of(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
+{
+	enum kind k = kind_of(w);
+	/* who reads, sleeps or awaits a future may serve a connection that has nothing to ask */
+	bool is_clear = k == SEMAPHORE || k == LOCK || k == ACQUIRE || k == PUT || k == CONNECT || k == POOLED ||
+			(k == LIMITED && is_answered_at_once(p, f, w));
+	bool is_java = w->kind == TASKS_JAVA;
+	bool is_loop = !is_java && k == SLEEP && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
+
+	if (*w->idle || !is_waiting(k) || is_loop || w->tasks < TASKS_LITTLE || (is_main(w) && waits_for_work(k)))
+		return 0;
+	if (is_java)
+		return java_rank_of(w, k);
+	/* what holds their loop up most of the time comes first: they all wait for that, too */
+	if (task_is_of_python(w->kind))
+		return is_clear && w->tasks >= TASKS_MIN ? (uint64_t)((double)w->task_ns / w->tasks) / 2 : 0;
+	if (k == RUNNABLE)	/* fewer are those that were just woken */
+		return w->tasks < TASKS_MIN ? 0 : w->task_ns / RUNNABLE_WEIGHT;
+	if (k == NETWORK && !w->answers_request && is_for_work(p, w))
+		return 0;
+	/* a handler may well wait in a select for what happens next, but for the rest only while it owes an answer */
+	if (!waits_for_work(k) || (w->answers_request && k != SELECT))
+		return w->task_ns;
+	return is_given_from_within(f, w) ? w->task_ns : 0;
+}
+
+static bool passes(const char *path, const char *function)
+{
+	size_t len = strlen(function);
+
+	for (const char *at = strstr(path, function); len && at; at = strstr(at + 1, function)) {
+		bool begins = at == path || (at >= path + 3 && !strncmp(at - 3, " < ", 3));
+
+		if (begins && (!at[len] || !strncmp(at + len, " < ", 3)))
+			return true;
+	}
+	return false;
+}
+
+/* Does the path lead through a method of the type that the function is one of, "main.(*Quotes).Get"? */
+static bool passes_type(const char *path, const char *function)
+{
+	const char *end = strstr(function, ").");
+	g_autofree char *type = end ? g_strndup(function, (gsize)(end + 2 - function)) : NULL;
+
+	return type && has(path, type);
+}
+
+/* The function that called it, as "main.fetch" of "main.(*Pool).Get < main.fetch < main.serve"; "": none is known. */
+static char *caller_of(const struct task_wait *w)
+{
+	const char *at = strstr(w->path, " < "), *end = at ? strstr(at + 3, " < ") : NULL;
+
+	return !at ? g_strdup("") : end ? g_strndup(at + 3, (gsize)(end - at - 3)) : g_strdup(at + 3);
+}
+
+static const char *outermost(const char *path)
+{
+	for (const char *at = strstr(path, " < "); at; at = strstr(path, " < "))
+		path = at + 3;
+	return path;
+}
+
+/*
+ * All goroutines that could send to a channel, or receive from it, began in the same function as those who wait: they
+ * hand on what they have had themselves.  Where others are it may be a queue from these.
+ */
+static bool are_all_peers(const struct task_findings *f, const struct task_wait *w)
+{
+	EACH_ROW(i, const struct task_wait, o, f->rows)
+		if (same_process(o, w) && o->task_ns && !*o->idle && *o->path &&
+		    !(is_main(o) && waits_for_work(kind_of(o))) && strcmp(outermost(o->path), outermost(w->path)) != 0)
+			return false;
+	return true;
+}
+
+enum past { PAST_FUNCTION, PAST_CALLER, PAST_TYPE, ANYWHERE };
+
+static bool is_past(const struct task_wait *o, const struct task_wait *w, enum past past)
+{
+	if (past == ANYWHERE)
+		return !waits_for_work(kind_of(o)) && is_waiting(kind_of(o)) && !is_main(o);
+	if (past == PAST_TYPE)
+		return passes_type(o->path, w->function);
+	g_autofree char *caller = caller_of(w);
+	return passes(o->path, past == PAST_CALLER ? caller : w->function);
+}
+
+/*
+ * Of a lock what one does that has come past it in the same function, or in another one of its type; of a channel the
+ * first, as it may be a pool, or what most of the others do.
+ */
+static const struct task_wait *meanwhile_of(const struct task_findings *f, const struct task_wait *w, enum past past)
+{
+	const struct task_wait *best = NULL;
+	enum kind k = kind_of(w);
+
+	EACH_ROW(i, const struct task_wait, o, f->rows) {
+		if (o == w || !same_process(o, w) || *o->idle || !o->task_ns || kind_of(o) == NOTHING ||
+		    kind_of(o) == k)
+			continue;
+		if (!is_past(o, w, past))
+			continue;
+		if (!best || o->task_ns > best->task_ns)
+			best = o;
+	}
+	return best;
+}
+
+/* Who keeps carriers that others could run on. */
+static const struct task_wait *pinned_of(const struct task_findings *f, const struct task_wait *w)
+{
+	const struct task_wait *best = NULL;
+
+	EACH_ROW(i, const struct task_wait, o, f->rows)
+		if (same_process(o, w) && kind_of(o) == PINNED && (!best || o->task_ns > best->task_ns))
+			best = o;
+	return best;
+}
+
+#define HOLDERS_MAX 1.2	/* on average: more do not have a lock that one has at a time */
+
+/* Those who do not have it, as they are several at a time, are told only where nobody else is found. */
+static void find_holder(const struct profile *p, const struct task_findings *f, struct task_wait *w)
+{
+	enum kind k = kind_of(w);
+	const struct task_wait *holder = NULL;
+
+	if ((k == MUTEX || k == MONITOR || k == JAVA_LOCK || k == LOCK) &&
+	    (!w->meanwhile || w->meanwhile->tasks > HOLDERS_MAX))
+		holder = task_holder(p, f, w);
+	w->is_held_there = holder;
+	w->meanwhile = holder ? holder : w->meanwhile;
+}
+
+static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
+{
+	enum kind k = kind_of(w);
+
+	if (k == CARRIERLESS)
+		w->meanwhile = pinned_of(f, w);
+	bool is_channel = k == RECEIVE || k == SEND;
+
+	if (!is_channel && k != CONNECTIONS && k != MUTEX && k != RWLOCK && k != SEMAPHORE && k != LOCK &&
+	    k != ACQUIRE && k != POOLED && k != MONITOR && k != JAVA_LOCK && k != TAKE && k != JAVA_POOLED)
+		return;
+	const bool are_peers = is_channel && are_all_peers(f, w);
+	w->meanwhile = meanwhile_of(f, w, PAST_FUNCTION);
+	if (!w->meanwhile && is_channel)
+		w->meanwhile = meanwhile_of(f, w, PAST_CALLER);
+	const bool may_be_pool = is_channel && w->meanwhile;
+	if (!w->meanwhile)
+		w->meanwhile = meanwhile_of(f, w, is_channel ? ANYWHERE : PAST_TYPE);
+	if (may_be_pool)
+		w->advice = kinds[are_peers ? PEERS : k == RECEIVE ? POOL : PLACE].advice;
+}
+
+/* Is the process in the recording, and was its main thread not at leisure? */
+static bool is_busy(const struct profile *p, uint32_t pid)
+{
+	EACH_ROW(i, const struct thread, t, p->threads)
+		if (t->pid == pid && t->tid == pid && t->on_cpu_ns > p->info.duration_ns / HELD_UP_PART)
+			return true;
+	return false;
+}
+
+static void find_peer(const struct profile *p, const struct task_findings *f, struct task_wait *w)
+{
+	enum kind k = kind_of(w);
+
+	if (k != NETWORK && k != LIBRARY && k != LIMITED)
+		return;
+	const struct answers a = answers_of(p, w->pid);
+
+	if (at_once_is(&a.at_once)) {
+		w->at_once = a.at_once;
+		w->advice = k == NETWORK                       ? UNDUE_ADVICE
+			    : a.at_once.serves || serves(f, w) ? UNANSWERED_ADVICE
+							       : AT_ONCE_ADVICE;
+		return;
+	}
+	bool is_alone = a.most_ns > a.all_ns / 10 * 9 && a.most_cnt > a.all_cnt / 10 * 9;
+
+	if (is_alone && a.epoll && a.epoll->pid == a.most->pid) {
+		w->peer = object_upstream(a.epoll);
+		w->advice = servers_advice(w->peer, is_busy(p, a.epoll->pid)) ?: w->advice;
+	} else if (a.most && a.most_ns > a.all_ns / 2) {
+		w->ended_by = a.most;
+		w->ended_percent = 100 * (double)a.most_ns / (double)a.all_ns;
+	}
+}
+
+ORDER(by_rank, struct task_wait, ORDER_HIGH(rank_ns))
+
+static void rank(const struct profile *p, struct task_findings *f)
+{
+	EACH_ROW(i, struct task_wait, w, f->rows) {
+		w->rank_ns = rank_of(p, f, w);
+		w->is_sleep = kind_of(w) == SLEEP;
+		w->says = kinds[kind_of(w)].says;
+		w->advice = kinds[kind_of(w)].advice ?: kind_of(w) != SLEEP ? reason_advice(REASON_LOCK_RWLOCK) :
+			    w->answers_request ? "A request waits for that pause: see whether it limits a rate, tries again, or looks whether something "
+						 "has come." :
+						 reason_advice(REASON_SLEEP);
+		f->cnt += w->rank_ns > 0;
+	}
+	g_array_sort(f->rows, by_rank);
+}
+
+static bool is_selected(const struct profile *p, const struct selection *selection, uint32_t pid)
+{
+	for (uint32_t i = 0; selection && i < p->threads->len; i++)
+		if (profile_thread(p, i)->pid == pid && selection->threads[i])
+			return true;
+	return !selection;
+}
+
+static bool is_lock(const struct task_wait *w)
+{
+	return kind_of(w) == MUTEX || kind_of(w) == RWLOCK || kind_of(w) == LOCK;
+}
+
+/*
+ * In all looks whoever of the process does anything waits for a lock, or to send to a channel, and its threads hardly ran:
+ * nobody is left to let go of one, or to receive. Beside senders others may serve something now and then; who waits to
+ * receive meanwhile does so from another channel, as one that has a sender waiting makes nobody wait.
+ */
+static bool stands_still(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
+{
+	uint64_t on_cpu_ns = 0, others_ns = 0;
+
+	if ((!is_lock(w) && kind_of(w) != SEND) || w->looks < STILL_LOOKS)
+		return false;
+	EACH_ROW(i, const struct task_wait, o, f->rows) {
+		bool is_same = is_lock(w) ? is_lock(o)
+					  : kind_of(o) == SEND || kind_of(o) == RECEIVE || kind_of(o) == GROUP;
+
+		if (same_process(o, w) && !*o->idle && !is_same &&
+		    !((is_main(o) || o->kind == TASKS_ASYNCIO) && waits_for_work(kind_of(o))))
+			others_ns += o->task_ns;
+	}
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		on_cpu_ns += profile_thread(p, i)->pid == w->pid ? profile_thread(p, i)->on_cpu_ns : 0;
+	return is_lock(w) ? !others_ns && on_cpu_ns < p->info.duration_ns / 100 :
+			    others_ns < w->task_ns / HELD_UP_PART && on_cpu_ns < p->info.duration_ns / HELD_UP_PART;
+}
+
+/*
+ * As many in all looks wait for a lock, called by a function in which others wait for one of that kind: who has it may
+ * ask for it again, which no clock of the process ends.
+ */
+static bool may_take_twice(const struct task_findings *f, const struct task_wait *w)
+{
+	const double off = w->tasks - (double)(uint64_t)(w->tasks + 0.5);
+
+	if (w->kind != TASKS_GO || !is_lock(w) || w->looks < STILL_LOOKS || w->tasks < 1 || off > 0.01 || off < -0.01)
+		return false;
+	EACH_ROW(i, const struct task_wait, o, f->rows) {
+		const char *within = strstr(w->path, " < ");
+
+		if (o != w && same_process(o, w) && kind_of(o) == kind_of(w) && strcmp(o->lock, w->lock) == 0 &&
+		    *o->function && within && strcmp(o->function, w->function) != 0 && passes(within, o->function))
+			return true;
+	}
+	return false;
+}
+
+struct task_findings *task_findings_new(const struct profile *p, const struct selection *selection)
+{
+	struct task_findings *f = g_new0(struct task_findings, 1);
+
+	f->rows = g_array_new(FALSE, TRUE, sizeof(struct task_wait));
+	f->strings = g_string_chunk_new(1024);
+	for (guint i = 0; i < p->tasks->len; i++)
+		if ((profile_tasks(p, i)->kind == TASKS_GO || profile_tasks(p, i)->kind == TASKS_JAVA ||
+		     profile_tasks(p, i)->window_ns) &&
+		    is_selected(p, selection, profile_tasks(p, i)->pid))
+			add_population(f, profile_tasks(p, i));
+	rank(p, f);
+	for (guint i = 0; i < f->cnt; i++) {
+		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
+
+		find_meanwhile(f, w);
+		find_holder(p, f, w);
+		find_peer(p, f, w);
+		if (stands_still(p, f, w))
+			w->advice = kind_of(w) == LOCK ? ASYNCIO_STILL_ADVICE
+				    : is_lock(w)       ? STILL_ADVICE
+						       : UNRECEIVED_ADVICE;
+		else if (may_take_twice(f, w))
+			w->advice = TWICE_ADVICE;
+		EACH_ROW(k, const struct task_wait, o, f->rows) {
+			bool counts = o->rank_ns || (task_is_of_python(o->kind) && !*o->idle);
+
+			w->busy_ns += counts && same_process(o, w) ? o->task_ns : 0;
+		}
+	}
+	return f;
+}
+
+bool task_findings_precede(const struct findings *f, const struct task_wait *w, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+
+	return task_is_of_python(w->kind) && w->task_ns > w->busy_ns / 2 && row->pid == w->pid && !row->loop &&
+	       !row->deadlock && row->reason == REASON_NETWORK_RECEIVE && o && o->kind == OBJECT_EPOLL;
+}
+
+bool task_findings_outweigh(const struct task_findings *f, const struct finding *row, uint64_t window_ns)
+{
+	for (guint i = 0; i < f->cnt && !row->deadlock && row->busy != BUSY_REFUSES; i++) {
+		const struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
+
+		if (row->pid ? w->pid == row->pid : strcmp(w->program, row->process) == 0)
+			return row->time_ns < window_ns / HELD_UP_PART;
+	}
+	return false;
+}
+
+FREES(task_findings_free, struct task_findings, f, g_array_unref(f->rows); g_string_chunk_free(f->strings))

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "analyse/plumbing.h"
+#include "base/module.h"
+#include "explain/sentence.h"
+#include "explain/text.h"
+#include "features/tasks/analysis.h"
+
+#define NAME_COLUMNS 60
+
+/* "15 goroutines wait for a mutex", "1 goroutine waits"; inside of a sentence "an average of 0.4 goroutines wait" */
+static void append_tasks(GString *s, const struct task_wait *w, bool is_inside, double tasks)
+{
+	bool is_one = fabs(tasks - 1) < 0.05;
+	size_t verb = strcspn(w->says, " ");
+
+	if (tasks < 10 && fabs(tasks - round(tasks)) > 0.05)
+		g_string_append_printf(s, "%s%.1f", is_inside ? "an average of " : "", tasks);
+	else
+		text_thousands(s, (uint64_t)(tasks + 0.5));
+	g_string_append_printf(s, " %s%s ", task_noun(w->kind), is_one ? "" : "s");
+	if (strcmp(w->state, "syscall") == 0 && *w->call) {
+		g_string_append(s, is_one ? "is in " : "are in ");
+		text_safe_cut(s, w->call, NAME_COLUMNS);
+	} else if (is_one && g_str_has_prefix(w->says, "are "))
+		g_string_append_printf(s, "is%s", w->says + verb);
+	else
+		g_string_append_printf(s, "%.*s%s%s", (int)verb, w->says, is_one ? "s" : "", w->says + verb);
+}
+
+/* Where it stands in the program, or else who made it. */
+static void append_place(GString *s, const struct task_wait *w, const char *before)
+{
+	if (!*w->function && *w->creator) {
+		g_string_append(s, ", created by ");
+		text_safe_cut(s, w->creator, NAME_COLUMNS);
+	}
+	if (!*w->function)
+		return;
+	g_string_append(s, before);
+	text_safe_cut(s, w->function, NAME_COLUMNS);
+	if (!*w->file)
+		return;
+	g_string_append(s, " (");
+	text_safe_cut(s, module_base_name(w->file), NAME_COLUMNS);
+	if (w->line)
+		g_string_append_printf(s, ":%" PRIu32, w->line);
+	g_string_append_c(s, ')');
+}
+
+/* "15 goroutines wait for a mutex in main.withdraw (bank.go:4)" */
+void sentence_task(GString *s, const struct task_wait *w)
+{
+	append_tasks(s, w, false, w->tasks);
+	if (w->peer) {
+		g_string_append(s, ", ");
+		text_safe_cut(s, w->peer, NAME_COLUMNS);
+	}
+	append_place(s, w, w->peer && *w->function ? ", in " : " in ");
+}
+
+/* "shop's goroutines" */
+void sentence_tasks_whole(GString *s, const struct task_wait *w)
+{
+	text_safe_cut(s, w->program, NAME_COLUMNS);
+	g_string_append_printf(s, "'s %ss", task_noun(w->kind));
+}
+
+void sentence_task_evidence(GString *s, const struct findings *f, const struct task_wait *w)
+{
+	g_string_append_printf(s, "%s in all within %s", TEXT_NS(w->task_ns), TEXT_NS(f->profile->info.duration_ns));
+	g_string_append_printf(s, ", seen in %" PRIu64 " look%s", w->looks, w->looks == 1 ? "" : "s");
+	if (*w->call || *w->reason) {
+		g_string_append(s, *w->call ? "; call: " : "; state: ");
+		text_safe_cut(s, *w->call ? w->call : w->reason, NAME_COLUMNS);
+	}
+	if (w->at_once.answers_cnt) {
+		g_string_append(s, "; ");
+		at_once_append(s, &w->at_once);
+	}
+	if (w->ended_by) {
+		uint32_t user = w->ended_by->user;
+
+		g_string_append_printf(s, "; %.0f%% of the wait for its sockets was ended by ", w->ended_percent);
+		text_safe_cut(s, w->ended_by->comm, NAME_COLUMNS);
+		g_string_append_printf(s, "/%" PRIu32, w->ended_by->pid);
+		sentence_function(s, f, user ? plumbing_user_parent(reasons_plumbing(f->reasons), user) : -1, " in ");
+	}
+	if (w->meanwhile) {
+		g_string_append(s, w->is_held_there ? "; when they wait, " : "; meanwhile ");
+		append_tasks(s, w->meanwhile, true, w->is_held_there ? 1 : w->meanwhile->tasks);
+		append_place(s, w->meanwhile, " in ");
+	}
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "features/tasks/look.h"
+
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/find.h"
+#include "base/hurry.h"
+#include "base/order.h"
+#include "base/proc/status.h"
+#include "base/urgency.h"
+#include "features/tasks/look_parts.h"
+
+static bool is_recorded(const struct profile *p, uint32_t pid)
+{
+	for (guint i = 0; i < p->threads->len; i++)
+		if (profile_thread(p, i)->pid == pid)
+			return true;
+	return false;
+}
+
+ORDER_POINTERS(by_tasks, struct tasks, ORDER_HIGH(tasks) ORDER_LOW(pid))
+
+void tasks_put(struct profile *p, GPtrArray *tasks)
+{
+	g_ptr_array_sort(tasks, by_tasks);
+	for (guint i = 0; i < tasks->len && p->tasks->len < TASKS_POPULATIONS_MAX; i++)
+		if (is_recorded(p, ((const struct tasks *)tasks->pdata[i])->pid))
+			profile_add_tasks(p, g_steal_pointer(&tasks->pdata[i]));
+	g_ptr_array_unref(tasks);
+}
+
+#define NS_PER_S UINT64_C(1000000000)
+#define PERIOD_NS (NS_PER_S / TASK_SAMPLER_HZ)
+#define EXACT_BUDGET_PPM 10000	/* of one CPU, where there is no budget */
+#define PART_OF_BUDGET 2
+#define TRY_AGAIN_NS NS_PER_S	/* twice as long each time, up to */
+#define TRY_AGAIN_MAX_NS (64 * NS_PER_S)
+#define TRY_SHARE 100	/* of the time tries may take: all modules of a Python program are looked through for asyncio */
+
+/* A process that has no runtime to be seen, so far. */
+struct candidate {
+	uint64_t there_ns;	/* when it was last seen to be there */
+	uint64_t next_try_ns, wait_ns;
+};
+
+struct seen {
+	uint32_t pid;
+	struct watched *watched;
+	uint64_t until_ns;	/* up to there its looks stand for the window */
+};
+
+struct task_sampler {
+	struct task_sampler_options options;
+	GThread *thread;
+	GMutex lock;		/* of the next two */
+	GCond ended;
+	bool is_stopped;
+	GMutex looking;		/* of all below */
+	GHashTable *candidates;	/* pid: struct candidate */
+	GArray *seen;		/* struct seen */
+	GPtrArray *done;
+};
+
+static void keep(struct task_sampler *s, struct tasks *t)
+{
+	if (!t)
+		return;
+	t->rate_hz = TASK_SAMPLER_HZ;
+	g_ptr_array_add(s->done, t);
+}
+
+static void seen_end(struct task_sampler *s, guint i)
+{
+	keep(s, watched_close(g_array_index(s->seen, struct seen, i).watched));
+	g_array_remove_index(s->seen, i);
+}
+
+static bool is_watched(const struct task_sampler *s, uint32_t pid)
+{
+	return ANY_ROW(const struct seen, e, s->seen, e->pid == pid);
+}
+
+/* To go through all processes takes longer. */
+static uint64_t find_every_ns(const struct task_sampler *s)
+{
+	return s->options.pids && !s->options.follow ? PERIOD_NS : TRY_AGAIN_NS;
+}
+
+static void try(struct task_sampler *s, uint32_t pid, uint64_t now_ns)
+{
+	struct candidate *c = g_hash_table_lookup(s->candidates, GUINT_TO_POINTER(pid));
+	struct seen e = { .pid = pid, .until_ns = now_ns };
+
+	if (c)
+		c->there_ns = now_ns;
+	if (c && now_ns < c->next_try_ns)
+		return;
+	uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC);
+	hurry_for_later(true);
+	e.watched = watched_open(pid, NULL);
+	hurry_for_later(false);
+	uint64_t took_ns = clock_ns(CLOCK_MONOTONIC) - begun_ns;
+	if (e.watched) {
+		g_array_append_val(s->seen, e);
+		g_hash_table_remove(s->candidates, GUINT_TO_POINTER(pid));
+		return;
+	}
+	if (!c) {
+		c = g_new0(struct candidate, 1);
+		c->there_ns = now_ns;
+		g_hash_table_insert(s->candidates, GUINT_TO_POINTER(pid), c);
+	}
+	c->wait_ns = MAX(MAX(2 * c->wait_ns, find_every_ns(s)), TRY_SHARE * took_ns);
+	c->wait_ns = MIN(c->wait_ns, TRY_AGAIN_MAX_NS);
+	c->next_try_ns = now_ns + c->wait_ns;
+}
+
+static gboolean is_gone(gpointer pid, gpointer candidate, gpointer now_ns)
+{
+	return ((const struct candidate *)candidate)->there_ns < *(const uint64_t *)now_ns;
+}
+
+/* Who has begun, or has a runtime by now; their looks stand for the time from now_ns on. */
+static void find_processes(struct task_sampler *s, uint64_t now_ns)
+{
+	g_autoptr(GArray) pids = s->options.pids ? g_array_copy(s->options.pids) : process_ids();
+
+	if (s->options.pids && s->options.follow)
+		process_ids_add_descendants(pids);
+	for (guint i = 0; i < pids->len && s->seen->len < TASK_SAMPLER_PROCESSES_MAX; i++) {
+		uint32_t pid = g_array_index(pids, uint32_t, i);
+
+		if (pid != (uint32_t)getpid() && !is_watched(s, pid))
+			try(s, pid, now_ns);
+	}
+	if (s->seen->len < TASK_SAMPLER_PROCESSES_MAX)
+		g_hash_table_foreach_remove(s->candidates, is_gone, &now_ns);
+}
+
+/* Each look stands for its process's time up to end_ns. */
+static void look(struct task_sampler *s, uint64_t end_ns)
+{
+	const guint cnt = s->seen->len;
+	uint64_t room_ns = cnt ? MAX((uint64_t)s->options.budget_ppm * PERIOD_NS / 1000000 / cnt, 1) : 1;
+
+	for (guint i = cnt; i-- > 0;) {
+		struct seen *e = &g_array_index(s->seen, struct seen, i);
+
+		if (watched_look(e->watched, end_ns, end_ns - e->until_ns, room_ns))
+			e->until_ns = end_ns;
+		else
+			seen_end(s, i);
+	}
+}
+
+/* False: it was stopped meanwhile. */
+static bool sleep_until(struct task_sampler *s, uint64_t ns)
+{
+	bool is_stopped;
+
+	g_mutex_unlock(&s->looking);
+	g_mutex_lock(&s->lock);
+	/* g_get_monotonic_time() is the same clock */
+	while (!s->is_stopped && g_cond_wait_until(&s->ended, &s->lock, (gint64)(ns / 1000)))
+		;
+	is_stopped = s->is_stopped;
+	g_mutex_unlock(&s->lock);
+	g_mutex_lock(&s->looking);
+	return !is_stopped;
+}
+
+/* When there is somebody new to be found, perhaps. */
+static uint64_t next_find_ns(const struct task_sampler *s, uint64_t found_ns)
+{
+	uint64_t next_ns = found_ns + find_every_ns(s), first_ns = UINT64_MAX;
+
+	if (!s->options.pids || s->options.follow)
+		return next_ns;
+	/* only given ones, of which each has its time */
+	EACH_VALUE(void, candidate, s->candidates)
+		first_ns = MIN(first_ns, ((const struct candidate *)candidate)->next_try_ns);
+	if (first_ns != UINT64_MAX)
+		return MAX(next_ns, first_ns);
+	return s->seen->len < s->options.pids->len ? next_ns : found_ns + TRY_AGAIN_MAX_NS;
+}
+
+static gpointer sample(gpointer data)
+{
+	struct task_sampler *s = data;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), found_ns, number = 0;
+	struct periods periods = { .length_ns = PERIOD_NS };
+
+	g_mutex_lock(&s->looking);
+	find_processes(s, now_ns);
+	periods.start_ns = found_ns = clock_ns(CLOCK_MONOTONIC);
+	for (guint i = 0; i < s->seen->len; i++)
+		g_array_index(s->seen, struct seen, i).until_ns = periods.start_ns;
+	/* where there is nobody to be looked at it only wakes to find somebody, whose first look is in the next period */
+	while (sleep_until(s, s->seen->len ? periods_instant(&periods, number) : next_find_ns(s, found_ns))) {
+		now_ns = clock_ns(CLOCK_MONOTONIC);
+		number = periods_number(&periods, now_ns);
+		look(s, periods_end(&periods, number));
+		if (now_ns >= next_find_ns(s, found_ns)) {
+			found_ns = now_ns;
+			find_processes(s, now_ns);
+		}
+		number++;
+	}
+	while (s->seen->len)
+		seen_end(s, s->seen->len - 1);
+	g_mutex_unlock(&s->looking);
+	return NULL;
+}
+
+uint32_t task_sampler_budget(uint32_t of_all_cpus_ppm)
+{
+	return of_all_cpus_ppm ? of_all_cpus_ppm / PART_OF_BUDGET * g_get_num_processors() : EXACT_BUDGET_PPM;
+}
+
+struct task_sampler *task_sampler_start(const struct task_sampler_options *options)
+{
+	struct task_sampler *s = g_new0(struct task_sampler, 1);
+
+	s->options = *options;
+	s->options.pids = options->pids ? g_array_copy(options->pids) : NULL;
+	g_mutex_init(&s->lock);
+	g_mutex_init(&s->looking);
+	g_cond_init(&s->ended);
+	s->candidates = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+	s->seen = g_array_new(FALSE, FALSE, sizeof(struct seen));
+	s->done = tasks_list_new();
+	s->thread = urgency_thread_new("tasks", sample, s);
+	return s;
+}
+
+GPtrArray *task_sampler_take(struct task_sampler *s)
+{
+	GPtrArray *done;
+
+	g_mutex_lock(&s->looking);
+	for (guint i = 0; i < s->seen->len; i++)
+		keep(s, watched_take(g_array_index(s->seen, struct seen, i).watched));
+	done = s->done;
+	s->done = tasks_list_new();
+	g_mutex_unlock(&s->looking);
+	return done;
+}
+
+GPtrArray *task_sampler_stop(struct task_sampler *s)
+{
+	GPtrArray *done;
+
+	g_mutex_lock(&s->lock);
+	s->is_stopped = true;
+	g_cond_signal(&s->ended);
+	g_mutex_unlock(&s->lock);
+	g_thread_join(s->thread);
+	done = s->done;
+	g_hash_table_unref(s->candidates);
+	g_array_unref(s->seen);
+	if (s->options.pids)
+		g_array_unref(s->options.pids);
+	g_cond_clear(&s->ended);
+	g_mutex_clear(&s->lock);
+	g_mutex_clear(&s->looking);
+	g_free(s);
+	return done;
+}
+
+void task_sampler_free(struct task_sampler *s)
+{
+	if (s)
+		g_ptr_array_unref(task_sampler_stop(s));
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/each.h"
+#include "base/find.h"
+#include "fold/limits/limits.h"
+
+#include <netinet/tcp.h>
+#include <string.h>
+
+#include "base/opener/opener.h"
+#include "base/proc/status.h"
+
+#define WAITED_SHARE 2	/* of the window: who waits so long for a child has one to be asked for */
+#define CHILDREN_MAX 16	/* of a process, that are looked at */
+#define DEPTH_MAX 8
+
+struct looker {
+	struct net_tables *nets;
+	struct sock_peers *peers;
+	const char *proc_dir;
+};
+
+/* Where it sleeps in the kernel, as its wchan begins: "poll_schedule_timeout.constprop.0". */
+static const struct place {
+	const char *prefix;
+	enum child_does does;
+} places[] = {
+	{ "do_wait", CHILD_WAITS },
+	{ "hrtimer_nanosleep", CHILD_SLEEPS },
+	{ "do_nanosleep", CHILD_SLEEPS },
+	{ "futex_", CHILD_LOCK },
+	{ "anon_pipe_read", CHILD_PIPE },
+	{ "pipe_read", CHILD_PIPE },
+	{ "anon_pipe_write", CHILD_PIPE_FULL },
+	{ "pipe_write", CHILD_PIPE_FULL },
+	{ "locks_lock_inode_wait", CHILD_FILE_LOCK },
+	{ "flock_lock_inode_wait", CHILD_FILE_LOCK },
+	{ "posix_lock_inode_wait", CHILD_FILE_LOCK },
+	{ "fcntl_setlk", CHILD_FILE_LOCK },
+	{ "poll_schedule_timeout", CHILD_NETWORK },
+	{ "do_sys_poll", CHILD_NETWORK },
+	{ "do_select", CHILD_NETWORK },
+	{ "do_epoll_wait", CHILD_NETWORK },
+	{ "ep_poll", CHILD_NETWORK },
+	{ "wait_woken", CHILD_NETWORK },	/* a socket or a terminal */
+	{ "sk_wait_data", CHILD_NETWORK },
+	{ "inet_", CHILD_NETWORK },
+	{ "tcp_", CHILD_NETWORK },
+	{ "n_tty_read", CHILD_TERMINAL },
+};
+
+static enum child_does does_of(const struct looker *l, uint32_t pid, const char *status)
+{
+	const char *state = proc_status_field(status, "State");
+
+	state += state ? strspn(state, " \t") : 0;
+	if (!state || *state == 'Z' || *state == 'X')
+		return CHILD_GONE;
+	if (*state == 'R')
+		return CHILD_RUNS;
+	if (*state == 'T' || *state == 't')
+		return CHILD_STOPPED;
+	if (*state == 'D')
+		return CHILD_DISK;
+	g_autofree char *wchan = opener_process_text(l->proc_dir, pid, "wchan");
+
+	return FIRST(x, places, wchan && g_str_has_prefix(wchan, x->prefix), x->does, CHILD_OTHER);
+}
+
+/* How the process that is waited for was found, and what it does. */
+struct child {
+	uint32_t pid;
+	enum child_does does;
+};
+
+static enum child_does look_at(const struct looker *l, uint32_t pid)
+{
+	g_autofree char *status = opener_process_text(l->proc_dir, pid, "status");
+
+	return status ? does_of(l, pid, status) : CHILD_GONE;
+}
+
+GArray *children_of(const char *proc_dir, uint32_t pid)
+{
+	g_autofree char *name = g_strdup_printf("task/%" PRIu32 "/children", pid),
+			*text = opener_process_text(proc_dir, pid, name);
+	GArray *all = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	for (char *at = text; at && g_ascii_isdigit(*at); at += strspn(at, " ")) {
+		uint32_t child = (uint32_t)g_ascii_strtoull(at, &at, 10);
+
+		g_array_append_val(all, child);
+	}
+	return all;
+}
+
+/* The only child that waits for no other one's output, or the first of several; pid 0: there is none. */
+static struct child child_of(const struct looker *l, uint32_t pid)
+{
+	g_autoptr(GArray) children = children_of(l->proc_dir, pid);
+	struct child found = { 0 };
+	unsigned others = 0;
+
+	for (guint i = 0; i < MIN(children->len, CHILDREN_MAX); i++) {
+		struct child one = { .pid = g_array_index(children, uint32_t, i) };
+
+		one.does = look_at(l, one.pid);
+		if (one.does == CHILD_GONE)
+			continue;
+		others += found.pid && (one.does == CHILD_PIPE) == (found.does == CHILD_PIPE);
+		if (!found.pid || (found.does == CHILD_PIPE && one.does != CHILD_PIPE)) {
+			found = one;
+			others = 0;
+		}
+	}
+	if (others || children->len > CHILDREN_MAX)
+		found.does = CHILD_SEVERAL;
+	return found;
+}
+
+/* Down to the one that waits for none of its own. */
+static struct child last_of(const struct looker *l, struct child c)
+{
+	for (unsigned i = 0; i < DEPTH_MAX && (c.does == CHILD_WAITS || c.does == CHILD_PIPE); i++) {
+		struct child next = child_of(l, c.pid);
+
+		if (!next.pid || next.does == CHILD_SEVERAL)
+			break;
+		c = next;
+	}
+	return c;
+}
+
+/* Its only connection that it made itself; NULL: none, or several. */
+static const struct net_socket *connection_of(const struct looker *l, uint32_t pid)
+{
+	g_autoptr(GHashTable) own = pool_sockets_new(l->proc_dir, pid);
+	const GArray *sockets = own ? net_tables_of(l->nets, pid) : NULL;
+	g_autofree bool *served = sockets ? pool_served_ports_new(sockets) : NULL;
+	const struct net_socket *found = NULL;
+
+	EACH_ROW_WHILE(i, const struct net_socket, s, sockets, served) {
+		bool is_open = s->is_tcp ? s->state == TCP_ESTABLISHED || s->state == TCP_SYN_SENT
+					 : !net_end_is_any(&s->remote);
+
+		if (!is_open || served[s->local.port] || !g_hash_table_contains(own, &s->inode))
+			continue;
+		if (found)
+			return NULL;
+		found = s;
+	}
+	return found;
+}
+
+/* The descriptor that its call has for its first argument is a terminal.  "0 0x0 0x7ffd.." */
+static bool has_terminal(const struct looker *l, uint32_t pid)
+{
+	g_autofree char *text = opener_process_text(l->proc_dir, pid, "syscall");
+	const char *argument = text ? strchr(text, ' ') : NULL;
+	uint64_t fd = argument ? g_ascii_strtoull(argument + 1, NULL, 16) : UINT64_MAX;
+	g_autofree char *path = fd <= INT32_MAX ? g_strdup_printf("%s/%" PRIu32 "/fd/%d", l->proc_dir, pid, (int)fd) : NULL;
+	g_autofree char *link = path ? opener_link(path) : NULL;
+
+	return link && (g_str_has_prefix(link, "/dev/pts/") || g_str_has_prefix(link, "/dev/tty"));
+}
+
+static void add(struct profile *p, const struct looker *l, uint32_t waiter, struct child c)
+{
+	const struct net_socket *s = c.does == CHILD_NETWORK ? connection_of(l, c.pid) : NULL;
+	g_autofree char *there = s ? net_end_text(&s->remote) : NULL, *name = opener_process_text(l->proc_dir, c.pid, "comm");
+	uint64_t silent_ns = 0, sent_ns;
+
+	if (!name)
+		return;
+	if (c.does == CHILD_NETWORK && !s)
+		c.does = has_terminal(l, c.pid) ? CHILD_TERMINAL : CHILD_EVENTS;
+	if (s && s->is_tcp && (!l->peers || !sock_peers_last_data(l->peers, c.pid, s, &silent_ns, &sent_ns)))
+		silent_ns = 0;
+	g_strdelimit(name, "\n", '\0');
+	g_autofree char *text = limit_child_text(&(struct limit_child){
+		.pid = c.pid, .does = c.does, .silent_ns = silent_ns, .there = there, .name = name });
+
+	profile_add_limit(p, LIMIT_CHILD, waiter, 0, text);
+}
+
+/* The child that the wait is for: the system call names it, it is at the pipe's other end, or it is the only one. */
+static struct child waited_for(const struct looker *l, const struct profile *p, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(p, w);
+	uint32_t pid = profile_thread(p, w->thread)->pid;
+	g_autofree char *status = o && o->pid && o->pid != pid ? opener_process_text(l->proc_dir, o->pid, "status") : NULL;
+	struct child named = { .pid = o ? o->pid : 0 };
+
+	if (o && o->kind == OBJECT_CHILD && !o->pid)
+		return child_of(l, pid);
+	if (!status || proc_status_number(status, "PPid") != pid)
+		return (struct child){ 0 };
+	named.does = does_of(l, named.pid, status);
+	return named;
+}
+
+static bool is_for_exit(const struct profile *p, const struct wait *w)
+{
+	static const char *const exits[] = { "do_wait", NULL };
+
+	return profile_stack_names(p, w->kernel, exits);
+}
+
+/* Of each thread: how long it waits for children to end, one after the other. */
+static uint64_t *exits_new(const struct profile *p)
+{
+	uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
+
+	for (guint i = 0; i < p->waits->len; i++)
+		ns[profile_wait(p, i)->thread] += is_for_exit(p, profile_wait(p, i)) ? profile_wait(p, i)->blocked_ns
+										     : 0;
+	return ns;
+}
+
+/* For a child that has not ended, or for what it prints, also piece by piece. */
+static bool is_for_child(const struct profile *p, const struct wait *w, const uint64_t *exits_ns)
+{
+	static const char *const pipes[] = { "pipe_read", "anon_pipe_read", NULL };
+	const uint64_t enough_ns = p->info.duration_ns / WAITED_SHARE;
+
+	if (w->flags & WAIT_OPEN_AT_END && exits_ns[w->thread] >= enough_ns)
+		return is_for_exit(p, w);
+	return w->blocked_ns >= enough_ns && profile_stack_names(p, w->kernel, pipes);
+}
+
+void children_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir)
+{
+	const struct looker l = { nets, peers, proc_dir };
+	g_autoptr(GHashTable) recorded = limits_pids_new(p);
+	g_autofree uint64_t *exits_ns = exits_new(p);
+	unsigned left = CHILDREN_LOOKS_MAX;
+
+	EACH_ROW_WHILE(i, const struct wait, w, p->waits, left) {
+		uint32_t pid = profile_thread(p, w->thread)->pid;
+
+		if (!is_for_child(p, w, exits_ns) || profile_find_limit(p, LIMIT_CHILD, pid, 0))
+			continue;
+		left--;
+		struct child c = waited_for(&l, p, w);
+
+		if (c.pid && c.does != CHILD_GONE && !g_hash_table_contains(recorded, GUINT_TO_POINTER(c.pid)))
+			add(p, &l, pid, last_of(&l, c));
+	}
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/targets/sock_peers.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/tcp.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <glib.h>
+
+#include "base/each.h"
+#include "base/opener/opener.h"
+
+#define ANSWER_BYTES 4096
+#define STREAM_SEGMENTS 8	/* for each one back: logs and measurements, which are never answered */
+
+struct sock_peers {
+	char *proc_dir;
+	struct net_tables *tables;
+	int fd;
+	uint32_t seq;
+	unsigned port_low, port_high;	/* of those that the kernel gives to who connects */
+	struct stat our_net;
+};
+
+/* As the kernel fills it in, include/uapi/linux/tcp.h: libc's ends earlier. */
+struct tcp_facts {
+	struct tcp_info info;
+	uint64_t pacing_rate, max_pacing_rate, bytes_acked, bytes_received;
+	uint32_t segs_out, segs_in, notsent_bytes, min_rtt, data_segs_in, data_segs_out;
+};
+
+struct request {
+	struct nlmsghdr head;
+	struct inet_diag_req_v2 body;
+};
+
+static void read_ports(struct sock_peers *s)
+{
+	g_autofree char *path = g_build_filename(s->proc_dir, "sys/net/ipv4/ip_local_port_range", NULL);
+	g_autofree char *text = NULL;
+
+	s->port_low = 32768;
+	s->port_high = 60999;
+	if (g_file_get_contents(path, &text, NULL, NULL)) {
+		char *end = NULL;
+		uint64_t low = g_ascii_strtoull(text, &end, 10), high = g_ascii_strtoull(end, NULL, 10);
+
+		if (low && low <= high && high <= G_MAXUINT16) {
+			s->port_low = (unsigned)low;
+			s->port_high = (unsigned)high;
+		}
+	}
+}
+
+struct sock_peers *sock_peers_new(const char *proc_dir, struct net_tables *tables)
+{
+	struct sock_peers *s;
+	g_autofree char *net = g_build_filename(proc_dir, "self/ns/net", NULL);
+	const struct timeval patience = { .tv_usec = 100000 };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+
+	if (fd < 0)
+		return NULL;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	s = g_new0(struct sock_peers, 1);
+	s->fd = fd;
+	s->proc_dir = g_strdup(proc_dir);
+	s->tables = tables;
+	read_ports(s);
+	if (stat(net, &s->our_net))
+		memset(&s->our_net, 0, sizeof(s->our_net));
+	return s;
+}
+
+FREES(sock_peers_free, struct sock_peers, s, close(s->fd); g_free(s->proc_dir))
+
+static bool is_our_net(const struct sock_peers *s, uint32_t pid)
+{
+	g_autofree char *net = g_strdup_printf("%s/%" PRIu32 "/ns/net", s->proc_dir, pid);
+	struct stat st;
+
+	/*
+	 * a process that is gone had ours as likely as another, and the kernel answers for sockets only that there are
+	 */
+	return !opener_stat(net, &st) || (st.st_ino == s->our_net.st_ino && st.st_dev == s->our_net.st_dev);
+}
+
+/* What the kernel adds to an answer, where it was asked for; false: it did not. */
+static bool read_tcp_info(const char *attributes, size_t bytes, struct tcp_facts *ret)
+{
+	const struct rtattr *a = (const struct rtattr *)attributes;
+
+	for (size_t left = bytes; RTA_OK(a, left); a = RTA_NEXT(a, left)) {
+		if (a->rta_type != INET_DIAG_INFO)
+			continue;
+		memset(ret, 0, sizeof(*ret));
+		memcpy(ret, RTA_DATA(a), MIN(RTA_PAYLOAD(a), sizeof(*ret)));
+		return true;
+	}
+	return false;
+}
+
+/* info: NULL, or what the kernel knows of a TCP connection. */
+static bool read_answer(struct sock_peers *s, struct inet_diag_msg *ret, struct tcp_facts *info)
+{
+	_Alignas(struct nlmsghdr) char answer[ANSWER_BYTES];
+
+	for (int i = 0; i < 4; i++) {
+		ssize_t len = recv(s->fd, answer, sizeof(answer), 0);
+		const struct nlmsghdr *head = (const struct nlmsghdr *)answer;
+
+		if (len < (ssize_t)sizeof(*head) || head->nlmsg_len > (size_t)len)
+			return false;
+		if (head->nlmsg_seq != s->seq)
+			continue;	/* late, of a question before */
+		if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY || head->nlmsg_len < NLMSG_LENGTH(sizeof(*ret)))
+			return false;
+		memcpy(ret, answer + NLMSG_HDRLEN, sizeof(*ret));
+		return !info || read_tcp_info(answer + NLMSG_SPACE(sizeof(*ret)),
+					      head->nlmsg_len - MIN(head->nlmsg_len, NLMSG_SPACE(sizeof(*ret))), info);
+	}
+	return false;
+}
+
+static bool ask(struct sock_peers *s, uint8_t family, uint8_t protocol, const struct inet_diag_sockid *id,
+		struct inet_diag_msg *ret, struct tcp_facts *info)
+{
+	struct request r = {
+		.head = { .nlmsg_len = sizeof(r),
+			  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			  .nlmsg_flags = NLM_F_REQUEST,
+			  .nlmsg_seq = ++s->seq },
+		.body = { .sdiag_family = family, .sdiag_protocol = protocol,
+			  .idiag_ext = info ? 1 << (INET_DIAG_INFO - 1) : 0, .idiag_states = ~0U, .id = *id },
+	};
+	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+
+	if (sendto(s->fd, &r, sizeof(r), 0, (const struct sockaddr *)&kernel, sizeof(kernel)) != (ssize_t)sizeof(r))
+		return false;
+	return read_answer(s, ret, info);
+}
+
+static uint8_t protocol_of(const struct offcpu_rec_target *rec)
+{
+	return rec->sock_type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
+}
+
+/* An IPv4 address in an IPv6 socket: the other end may be an IPv4 socket. */
+static bool is_mapped(const uint8_t *address)
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(address, prefix, sizeof(prefix)) == 0;
+}
+
+static uint64_t ask_inode(struct sock_peers *s, uint8_t family, const struct offcpu_rec_target *rec, size_t skip)
+{
+	struct inet_diag_sockid id = {
+		.idiag_sport = htons(rec->remote_port), .idiag_dport = htons(rec->local_port),
+		.idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE },
+	};
+	size_t bytes = family == AF_INET ? 4 : 16;
+	struct inet_diag_msg answer;
+
+	if (family == AF_INET6 && rec->family == AF_INET) {
+		id.idiag_src[2] = id.idiag_dst[2] = htonl(0xffff);
+		memcpy(&id.idiag_src[3], rec->remote, 4);
+		memcpy(&id.idiag_dst[3], rec->local, 4);
+	} else {
+		memcpy(id.idiag_src, rec->remote + skip, bytes);
+		memcpy(id.idiag_dst, rec->local + skip, bytes);
+	}
+	if (!ask(s, family, protocol_of(rec), &id, &answer, NULL) || answer.id.idiag_dport != id.idiag_dport)
+		return 0;	/* or it is one that only listens there */
+	return answer.idiag_inode;
+}
+
+static uint64_t inode_in_table(struct sock_peers *s, const struct offcpu_rec_target *rec)
+{
+	const GArray *sockets = net_tables_of(s->tables, rec->pid);
+	size_t bytes = rec->family == AF_INET ? 4 : 16;
+	struct net_end local = net_end_of(rec->local, bytes, rec->local_port),
+		       remote = net_end_of(rec->remote, bytes, rec->remote_port);
+	const struct net_socket *peer =
+		sockets ? net_table_peer(sockets, protocol_of(rec) == IPPROTO_TCP, &local, &remote) : NULL;
+
+	return peer ? peer->inode : 0;
+}
+
+uint64_t sock_peers_inode(struct sock_peers *s, const struct offcpu_rec_target *rec)
+{
+	uint64_t ino;
+
+	if (!s || !rec->remote_port)
+		return 0;
+	if (!is_our_net(s, rec->pid))
+		return inode_in_table(s, rec);
+	if (rec->family == AF_INET) {
+		ino = ask_inode(s, AF_INET, rec, 0);
+		return ino ? ino : ask_inode(s, AF_INET6, rec, 0);
+	}
+	ino = ask_inode(s, AF_INET6, rec, 0);
+	return ino || !is_mapped(rec->remote) ? ino : ask_inode(s, AF_INET, rec, 12);
+}
+
+static bool is_given(const struct sock_peers *s, unsigned port)
+{
+	return port >= s->port_low && port <= s->port_high;
+}
+
+static bool listens(struct sock_peers *s, uint8_t family, const struct offcpu_rec_target *rec)
+{
+	struct inet_diag_sockid id = {
+		.idiag_sport = htons(rec->local_port), .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE },
+	};
+	struct inet_diag_msg answer;
+
+	if (family == AF_INET || rec->family == AF_INET6)
+		memcpy(id.idiag_src, rec->local, family == AF_INET ? 4 : 16);
+	return ask(s, family, IPPROTO_TCP, &id, &answer, NULL) && answer.idiag_state == TCP_LISTEN;
+}
+
+bool sock_peers_is_server(struct sock_peers *s, const struct offcpu_rec_target *rec)
+{
+	if (!s)
+		return rec->local_port < rec->remote_port;
+	if (is_given(s, rec->local_port) != is_given(s, rec->remote_port))
+		return is_given(s, rec->remote_port);
+	if (rec->sock_type == SOCK_STREAM && is_our_net(s, rec->pid))
+		return listens(s, (uint8_t)rec->family, rec) || (rec->family == AF_INET && listens(s, AF_INET6, rec));
+	return rec->local_port < rec->remote_port;
+}
+
+/* info: NULL, or what is known of a connection.  False: that very socket is not found. */
+static bool ask_about(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, struct inet_diag_msg *ret,
+		      struct tcp_facts *info)
+{
+	const uint8_t families[] = { AF_INET, AF_INET6 };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(families) && is_our_net(s, pid); i++) {
+		struct inet_diag_sockid id = {
+			.idiag_sport = htons(socket->local.port), .idiag_dport = htons(socket->remote.port),
+			.idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE },
+		};
+		size_t skip = families[i] == AF_INET ? 12 : 0;
+
+		if (skip && !is_mapped(socket->local.address))
+			continue;
+		memcpy(id.idiag_src, socket->local.address + skip, 16 - skip);
+		memcpy(id.idiag_dst, socket->remote.address + skip, 16 - skip);
+		if (ask(s, families[i], IPPROTO_TCP, &id, ret, info) && ret->idiag_inode == socket->inode)
+			return true;
+	}
+	return false;
+}
+
+bool sock_peers_last_data(struct sock_peers *s, uint32_t pid, const struct net_socket *socket,
+			  uint64_t *ret_received_ns, uint64_t *ret_sent_ns)
+{
+	struct inet_diag_msg answer;
+	struct tcp_facts facts;
+
+	if (!ask_about(s, pid, socket, &answer, &facts))
+		return false;
+	*ret_received_ns = facts.info.tcpi_last_data_recv * UINT64_C(1000000);
+	*ret_sent_ns = facts.info.tcpi_last_data_sent * UINT64_C(1000000);
+	return true;
+}
+
+/* Within one tick of the clock the order is not known, but for who has never sent anything. */
+bool sock_peers_owes(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_received_ns)
+{
+	struct inet_diag_msg answer;
+	struct tcp_facts facts;
+
+	if (!ask_about(s, pid, socket, &answer, &facts))
+		return false;
+	*ret_received_ns = facts.info.tcpi_last_data_recv * UINT64_C(1000000);
+	if (facts.data_segs_in > STREAM_SEGMENTS * (facts.data_segs_out + UINT64_C(1)))
+		return false;
+	return facts.info.tcpi_last_data_recv < facts.info.tcpi_last_data_sent ||
+	       (facts.data_segs_in && !facts.data_segs_out);
+}
+
+/* Neither the congestion window nor a full segment keeps it: what is unsent waits for what is unacknowledged. */
+bool sock_peers_holds_back(struct sock_peers *s, uint32_t pid, const struct net_socket *socket)
+{
+	struct inet_diag_msg answer;
+	struct tcp_facts facts;
+
+	return ask_about(s, pid, socket, &answer, &facts) && facts.notsent_bytes && facts.info.tcpi_unacked &&
+	       facts.info.tcpi_unacked < facts.info.tcpi_snd_cwnd && facts.notsent_bytes < facts.info.tcpi_snd_mss &&
+	       !facts.info.tcpi_retransmits && !facts.info.tcpi_probes;
+}
+
+bool sock_peers_room(struct sock_peers *s, uint32_t pid, const struct net_socket *listener, uint32_t *ret_room)
+{
+	struct inet_diag_msg answer;
+
+	if (!ask_about(s, pid, listener, &answer, NULL) || answer.idiag_state != TCP_LISTEN)
+		return false;
+	*ret_room = answer.idiag_wqueue;
+	return true;
+}

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "fold/targets/targets.h"
+
+#include <inttypes.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "base/each.h"
+#include "base/find.h"
+#include "base/opener/opener.h"
+#include "base/proc/mount_point.h"
+#include "fold/crossed.h"
+#include "fold/fold.h"
+#include "fold/parts.h"
+#include "fold/targets/part.h"
+#include "fold/targets/sock_peers.h"
+
+/* What waits for TCP sockets went on: features/network/tcp.bpf.h is the kernel's half. */
+struct tcp_wait tcp_wait_of_sum(const struct tcp_sum *sum, uint32_t direction, uint32_t object, bool is_lossy)
+{
+	/* the peer's program may have waited before its kernel acknowledged, but not as it set up the connection */
+	const bool is_path = direction != TCP_RECEIVE || sum->is_young;
+	/* where segments are lost, the peer's answer may have been, too, which it sends again as late */
+	const uint64_t doubtful_ns = is_lossy && direction == TCP_RECEIVE ? MIN(sum->peer_long_ns, sum->peer_ns) : 0;
+
+	return (struct tcp_wait){
+		.object = object,
+		.direction = (uint8_t)direction,
+		.count = (sum->count_q8 + 128) / 256,
+		.blocked_ns = sum->blocked_ns, .peer_ns = sum->peer_ns - doubtful_ns,
+		.network_ns = sum->resent_ns + (is_path ? sum->path_ns : 0), .silent_ns = sum->silent_ns,
+		.unclear_ns = sum->hidden_ns + doubtful_ns + (is_path ? 0 : sum->path_ns),
+		.resent = sum->resent, .srtt_us = sum->srtt_us, .min_rtt_us = sum->min_rtt_us,
+	};
+}
+
+static void note_ends(struct fold *f, const struct fold_tcp_sum *one)
+{
+	const size_t bytes = one->sum.family == AF_INET ? 4 : 16;
+	const struct net_end local = net_end_of(one->sum.local, bytes, one->sum.local_port),
+			     remote = net_end_of(one->sum.remote, bytes, one->sum.remote_port);
+
+	if (remote.port && (one->sum.family == AF_INET || one->sum.family == AF_INET6))
+		fold_targets_was_ready(f->targets, one->key.object, &local, &remote);
+}
+
+void fold_tcp_sums(struct fold *f, const GArray *sums)
+{
+	g_autoptr(GHashTable) lossy = g_hash_table_new(NULL, NULL);	/* objects + 1 */
+
+	EACH_ROW(i, const struct fold_tcp_sum, one, sums)
+		if (one->sum.resent)
+			g_hash_table_add(lossy, GUINT_TO_POINTER(fold_targets_object(f->targets, one->key.object)));
+	EACH_ROW(i, const struct fold_tcp_sum, one, sums) {
+		uint32_t object = fold_targets_object(f->targets, one->key.object);
+
+		if (!object || one->key.direction >= TCP_DIRECTION_COUNT || !one->sum.count_q8)
+			continue;
+		const struct tcp_wait row = tcp_wait_of_sum(&one->sum, one->key.direction, object - 1,
+							    g_hash_table_contains(lossy, GUINT_TO_POINTER(object)));
+
+		profile_add_tcp_wait(f->profile, &row);
+		note_ends(f, one);
+	}
+}
+
+struct target {
+	struct crossed_row row;
+	struct offcpu_rec_target rec;
+	uint8_t kind;		/* enum object_kind */
+	bool is_sought;		/* the other end is not known yet, and may be */
+	bool is_server;		/* of a socket: the other end connected to it */
+	uint64_t peer_ino;	/* of what is at the other end; 0: not known */
+	uint32_t peer;		/* process there, 0: not known; or the child */
+	unsigned others;	/* processes there besides */
+	char *base;		/* name without the other end */
+	char *peer_name;
+	char *detail;
+	bool is_complete;	/* `base` is all that will be told */
+	GArray *watched;	/* struct upstream_socket, of an epoll set; NULL: not looked at */
+	bool is_told;		/* its connections are in this window */
+	uint32_t object;	/* index + 1, once it is in the profile */
+};
+
+struct fold_targets {
+	struct profile *profile;
+	char *proc_dir;
+	struct crossed *targets;	/* struct target */
+	GPtrArray *sought;	/* struct target */
+	struct fd_owners *owners;
+	struct sock_peers *peers;
+	struct net_tables *nets;
+	struct net_homes *homes;
+	struct connections *connections;
+	bool has_read_last;
+};
+
+static void target_free(void *data)
+{
+	struct target *t = data;
+
+	g_free(t->base);
+	g_free(t->peer_name);
+	g_free(t->detail);
+	g_clear_pointer(&t->watched, g_array_unref);
+	g_free(t);
+}
+
+struct fold_targets *fold_targets_new(struct profile *profile, const char *proc_dir)
+{
+	struct fold_targets *t = g_new0(struct fold_targets, 1);
+
+	t->profile = profile;
+	t->proc_dir = g_strdup(proc_dir);
+	t->targets = crossed_new(target_free);
+	t->sought = g_ptr_array_new();
+	t->nets = net_tables_new(proc_dir);
+	t->homes = net_homes_new(proc_dir, t->nets);
+	t->connections = connections_new(profile, t->homes);
+	return t;
+}
+
+FREES(fold_targets_free, struct fold_targets, t, crossed_free(t->targets); g_ptr_array_unref(t->sought);
+      fd_owners_free(t->owners); sock_peers_free(t->peers); connections_free(t->connections); net_homes_free(t->homes);
+      net_tables_free(t->nets); g_free(t->proc_dir))
+
+/*
+ * " -> 127.0.0.1:8081 (python3)": whom the loop has asked.  A connection may be there only while an answer is due, so
+ * this is looked for twice.
+ */
+static void find_upstream(struct fold_targets *all, struct target *t)
+{
+	struct upstream up;
+	const char *cut = strstr(t->base, OBJECT_UPSTREAM);
+
+	if (t->peer)
+		return;
+	if (!t->watched)
+		t->watched = g_array_new(FALSE, FALSE, sizeof(struct upstream_socket));
+	g_array_set_size(t->watched, 0);
+	if (!upstream_find(all->nets, all->homes, all->proc_dir, t->rec.pid, t->rec.fd, &up, t->watched)) {
+		if (!cut)
+			return;
+		/* the connection is closed again: who listens there may be told all the same */
+		up.address = g_strdup(cut + strlen(OBJECT_UPSTREAM));
+		up.listener = upstream_listener(all->nets, all->homes, t->rec.pid, up.address);
+	}
+	g_autofree char *address = up.address, *before = t->base, *name = NULL;
+
+	t->peer = up.inode ? fd_owners_find(all->owners, up.inode, FD_READS | FD_WRITES, t->rec.pid, &t->others) : 0;
+	if (!t->peer && up.listener)
+		t->peer = fd_owners_find(all->owners, up.listener, FD_READS | FD_WRITES, t->rec.pid, &t->others);
+	name = t->peer ? fd_owners_name(all->owners, t->peer) : NULL;
+	t->base = g_strdup_printf("%.*s" OBJECT_UPSTREAM "%s%s%s%s", cut ? (int)(cut - before) : (int)strlen(before),
+				  before, address, name ? " (" : "", name ? name : "", name ? ")" : "");
+}
+
+/* The directory that its name "/" says is the root of a file system, as the process has that mounted. */
+static char *root_path(const struct fold_targets *all, const struct offcpu_rec_target *rec)
+{
+	g_autofree char *mounts = g_strdup_printf("%s/%" PRIu32 "/mountinfo", all->proc_dir, rec->pid);
+	size_t bytes;
+	g_autofree char *text = opener_text(mounts, OPENER_TEXT_MAX, &bytes);
+	g_autoptr(GString) path = g_string_new(NULL);
+
+	if (!mount_point_prepend(path, text, rec->dev)) {
+		g_string_append(path, "root of device ");
+		device_append(path, rec->dev);
+	}
+	return g_string_free(g_steal_pointer(&path), FALSE);
+}
+
+/* The name from the inode's own process, which is where the descriptor is. */
+static void name_descriptor(struct fold_targets *all, struct target *t, const char *link)
+{
+	const struct offcpu_rec_target *rec = &t->rec;
+
+	t->kind = target_kind(rec, link);
+	if (link)
+		t->detail = fd_link_detail(all->proc_dir, rec->pid, rec->fd, link);
+	if (t->kind >= OBJECT_EVENTFD && t->kind <= OBJECT_EPOLL) {
+		g_autofree char *comm = fd_owners_name(all->owners, rec->pid);
+
+		/* what it watches, or how often it expires, says more than its number */
+		t->base = t->detail ? g_strdup_printf("%s (fd %d of %s)", t->detail, rec->fd, comm ? comm : "?") :
+				      g_strdup_printf("fd %d of %s", rec->fd, comm ? comm : "?");
+		if (t->kind == OBJECT_EPOLL)
+			find_upstream(all, t);
+	} else if (!link && S_ISDIR(rec->mode) && rec->text_len == 1 && rec->text[0] == '/') {
+		t->base = root_path(all, rec);
+	} else {
+		t->base = target_path(rec, link);
+	}
+}
+
+static void find_peer(struct fold_targets *all, struct target *t)
+{
+	unsigned access = FD_READS | FD_WRITES;
+
+	if (t->kind == OBJECT_PIPE)
+		access = t->rec.f_mode == FD_READS ? FD_WRITES : FD_READS;
+	t->peer = fd_owners_find(all->owners, t->peer_ino, access, t->rec.pid, &t->others);
+	if (!t->peer)
+		return;
+	t->peer_name = fd_owners_name(all->owners, t->peer);
+	t->is_sought = false;
+}
+
+static void seek_peer(struct fold_targets *all, struct target *t)
+{
+	if (!t->peer_ino)
+		return;
+	t->is_sought = true;
+	find_peer(all, t);	/* it may have been there at the last reading */
+	if (t->is_sought)
+		g_ptr_array_add(all->sought, t);
+}
+
+/* In this process's network namespace, or in another one. */
+static uint64_t inet_peer(struct fold_targets *all, const struct offcpu_rec_target *rec)
+{
+	size_t bytes = rec->family == AF_INET ? 4 : 16;
+	const struct net_end local = net_end_of(rec->local, bytes, rec->local_port),
+			     remote = net_end_of(rec->remote, bytes, rec->remote_port);
+	uint64_t inode = sock_peers_inode(all->peers, rec);
+
+	return inode || !rec->remote_port ? inode :
+					    net_homes_peer(all->homes, rec->sock_type == SOCK_STREAM, &local, &remote);
+}
+
+static void name_socket(struct fold_targets *all, struct target *t)
+{
+	const struct offcpu_rec_target *rec = &t->rec;
+
+	t->kind = OBJECT_SOCKET;
+	if (rec->family == AF_UNIX) {
+		t->peer_ino = rec->peer_ino;
+		t->is_server = !rec->is_peers_text && rec->text_len;
+	} else if (rec->family == AF_INET || rec->family == AF_INET6) {
+		if (!all->peers)
+			all->peers = sock_peers_new(all->proc_dir, all->nets);
+		t->is_server = rec->remote_port && sock_peers_is_server(all->peers, rec);
+		t->peer_ino = inet_peer(all, rec);
+	}
+	t->base = target_socket(rec, t->is_server);
+	t->detail = g_strdup(target_protocol(rec));
+	seek_peer(all, t);
+}
+
+static void name_file(struct fold_targets *all, struct target *t)
+{
+	g_autofree char *link = fd_link_text(all->proc_dir, t->rec.pid, t->rec.fd, t->rec.ino);
+
+	if ((t->rec.mode & S_IFMT) == S_IFSOCK) {
+		name_socket(all, t);
+		return;
+	}
+	name_descriptor(all, t, link);
+	if (t->kind == OBJECT_PIPE) {
+		/* with a path it is not found by what /proc says of descriptors */
+		t->peer_ino = link && link[0] == '/' ? 0 : t->rec.ino;
+		seek_peer(all, t);
+	}
+}
+
+static void name_fault(struct fold_targets *all, struct target *t)
+{
+	g_autofree char *path = fd_link_mapping(all->proc_dir, t->rec.pid, t->rec.addr, t->rec.ino);
+
+	t->kind = OBJECT_FAULT;
+	t->base = t->rec.ino ? target_path(&t->rec, path) :
+			       g_strdup_printf("memory%s%s", path ? " " : "", path ? path : " without a file");
+	t->detail = g_strdup("");
+}
+
+static void name_child(struct fold_targets *all, struct target *t)
+{
+	const struct offcpu_rec_target *rec = &t->rec;
+	g_autofree char *name = rec->text_len ? g_strndup((const char *)rec->text, OFFCPU_COMM_LEN) : NULL;
+
+	if (!name && rec->child)
+		name = fd_owners_name(all->owners, rec->child);
+	t->kind = OBJECT_CHILD;
+	t->peer = rec->child;
+	t->base = name ? g_steal_pointer(&name) : g_strdup(rec->child ? "?" : "any");
+}
+
+/* Several descriptors of one call: the first says what for, and how many others there are. */
+static void name_set(struct target *t)
+{
+	g_autofree char *first = t->base;
+
+	t->kind = OBJECT_POLL;
+	t->base = g_strdup_printf("%s and %u more", first, t->rec.fd_cnt - 1);
+}
+
+static void find_peers(struct fold_targets *all, bool now)
+{
+	const guint before = all->sought->len;
+	guint kept = 0;
+
+	if (!before || !fd_owners_read(all->owners, now))
+		return;
+	EACH_POINTER(i, struct target, t, all->sought) {
+		find_peer(all, t);
+		if (t->is_sought)
+			g_ptr_array_index(all->sought, kept++) = t;
+	}
+	g_ptr_array_set_size(all->sought, (gint)kept);
+	fd_owners_was_of_use(all->owners, kept < before);
+}
+
+void fold_targets_add(struct fold_targets *all, const struct offcpu_rec_target *rec, size_t size)
+{
+	struct target *t;
+
+	if (size < sizeof(*rec) || rec->text_len > OFFCPU_TARGET_TEXT) {
+		fold_drop_record(all->profile);
+		return;
+	}
+	if (crossed_find(all->targets, rec->id))
+		return;
+	if (!all->owners)
+		all->owners = fd_owners_new(all->proc_dir);
+	t = g_new0(struct target, 1);
+	t->row.id = rec->id;
+	t->rec = *rec;
+	crossed_add(all->targets, t);
+	net_homes_note(all->homes, rec->pid);
+	switch ((enum offcpu_target)rec->what) {
+	case OFFCPU_TARGET_FD: name_file(all, t); break;
+	case OFFCPU_TARGET_FAULT: name_fault(all, t); break;
+	case OFFCPU_TARGET_CHILD: name_child(all, t); break;
+	default:
+		t->kind = OBJECT_AIO;
+		t->base = g_strdup("io_getevents");
+		break;
+	}
+	find_peers(all, false);
+}
+
+guint fold_targets_cnt(const struct fold_targets *all)
+{
+	return crossed_cnt(all->targets);
+}
+
+static void seek_on(void *target, void *data)
+{
+	struct fold_targets *all = data;
+	struct target *t = target;
+
+	if (t->is_sought)
+		g_ptr_array_add(all->sought, t);
+}
+
+static void leave_profile(void *target, void *unused)
+{
+	(void)unused;
+	((struct target *)target)->object = 0;
+}
+
+void fold_targets_forget(struct fold_targets *all, bool is_profile_empty)
+{
+	crossed_forget(all->targets);
+	net_homes_forget(all->homes);
+	g_ptr_array_set_size(all->sought, 0);
+	crossed_for_each(all->targets, seek_on, all);
+	if (is_profile_empty)
+		crossed_for_each(all->targets, leave_profile, NULL);
+}
+
+/* As it is told from now on. */
+static void complete_name(struct target *t)
+{
+	g_autoptr(GString) name = g_string_new(t->base);
+
+	if (t->peer_name)
+		target_append_peer(name, &t->rec, t->kind, t->peer_name, t->others);
+	g_free(t->base);
+	t->base = g_strdup(name->str);
+	if (t->rec.fd_cnt > 1)
+		name_set(t);
+	t->is_complete = true;
+}
+
+static uint32_t intern(struct fold_targets *all, struct target *t)
+{
+	if (!t->is_complete)
+		complete_name(t);
+
+	const struct object o = { .kind = t->kind, .operation = target_operation(&t->rec), .name = t->base,
+				   .place = t->detail, .pid = t->peer };
+
+	return profile_object(all->profile, &o) + 1;
+}
+
+struct upstream_search {
+	struct fold_targets *all;
+	bool is_unknown;	/* one has asked somebody whose process is not known */
+};
+
+static void find_upstream_of(void *row, void *data)
+{
+	struct upstream_search *search = data;
+	struct target *t = row;
+
+	if (t->kind != OBJECT_EPOLL || t->object)
+		return;
+	find_upstream(search->all, t);
+	search->is_unknown = search->is_unknown || (!t->peer && strstr(t->base, OBJECT_UPSTREAM));
+}
+
+static bool find_upstreams_once(struct fold_targets *all)
+{
+	struct upstream_search search = { .all = all };
+
+	crossed_for_each(all->targets, find_upstream_of, &search);
+	return search.is_unknown;
+}
+
+/* As the window ends.  What find_peers() has read of /proc will do if it read anything. */
+static void find_upstreams(struct fold_targets *all, bool is_read)
+{
+	if (find_upstreams_once(all) && !is_read && fd_owners_read(all->owners, true))
+		find_upstreams_once(all);
+}
+
+/* By the window's end more namespaces are known. */
+static void find_inode(void *row, void *data)
+{
+	struct fold_targets *all = data;
+	struct target *t = row;
+
+	if (t->kind != OBJECT_SOCKET || t->is_complete || t->peer_ino ||
+	    (t->rec.family != AF_INET && t->rec.family != AF_INET6))
+		return;
+	t->peer_ino = inet_peer(all, &t->rec);
+	seek_peer(all, t);
+}
+
+static void tell_socket(struct fold_targets *all, const struct offcpu_rec_target *rec, bool is_server)
+{
+	size_t bytes = rec->family == AF_INET ? 4 : 16;
+	const struct net_end local = net_end_of(rec->local, bytes, rec->local_port),
+			     remote = net_end_of(rec->remote, bytes, rec->remote_port);
+
+	if (rec->sock_type != SOCK_STREAM || (rec->family != AF_INET && rec->family != AF_INET6))
+		return;
+	if (remote.port)
+		connections_add(all->connections, rec->pid, is_server ? CONNECTION_SERVER : CONNECTION_CLIENT, &local,
+				&remote);
+	else if (rec->sock_state == TCP_LISTEN)
+		connections_add_listener(all->connections, rec->pid, &local);
+}
+
+/* Of a socket, or of all that an epoll set watched as it was looked at last. */
+static void tell_connections(struct fold_targets *all, struct target *t)
+{
+	if (t->rec.what == OFFCPU_TARGET_FD && (t->rec.mode & S_IFMT) == S_IFSOCK && !t->is_told)
+		tell_socket(all, &t->rec, t->is_server);
+	EACH_ROW_WHILE(i, const struct upstream_socket, s, t->watched, !t->is_told) {
+		if (s->remote.port)
+			connections_add(all->connections, t->rec.pid,
+					s->is_server ? CONNECTION_SERVER : CONNECTION_CLIENT, &s->local, &s->remote);
+		else
+			connections_add_listener(all->connections, t->rec.pid, &s->local);
+	}
+	t->is_told = true;
+}
+
+static void begin_telling(void *target, void *unused)
+{
+	(void)unused;
+	((struct target *)target)->is_told = false;
+}
+
+void fold_targets_next_window(struct fold_targets *all)
+{
+	connections_next_window(all->connections);
+	crossed_for_each(all->targets, begin_telling, NULL);
+}
+
+uint32_t fold_targets_object(struct fold_targets *all, uint64_t id)
+{
+	struct target *t = crossed_find(all->targets, id);
+
+	if (!t)
+		return 0;
+	if (!all->has_read_last) {
+		all->has_read_last = true;
+		net_homes_end(all->homes);
+		crossed_for_each(all->targets, find_inode, all);
+		bool is_read = all->sought->len;
+
+		find_peers(all, true);
+		find_upstreams(all, is_read);
+	}
+	if (!t->object)
+		t->object = intern(all, t);
+	tell_connections(all, t);
+	return t->object;
+}
+
+/* Of whom nobody knows yet whom it asks: the connection is closed each time somebody looks. */
+void fold_targets_was_ready(struct fold_targets *all, uint64_t id, const struct net_end *local,
+			    const struct net_end *remote)
+{
+	struct target *t = crossed_find(all->targets, id);
+	g_autofree char *before = NULL, *address = NULL;
+
+	if (!t || t->kind != OBJECT_EPOLL || !t->object || strstr(t->base, OBJECT_UPSTREAM))
+		return;
+	address = net_end_text(remote);
+	before = t->base;
+	t->base = g_strconcat(before, OBJECT_UPSTREAM, address, NULL);
+	find_upstream(all, t);
+	connections_add(all->connections, t->rec.pid, CONNECTION_CLIENT, local, remote);
+	profile_name_object(all->profile, t->object - 1, t->base, t->peer);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "base/find.h"
+#include "fold/targets/part.h"
+
+#include <inttypes.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/opener/opener.h"
+
+/* Inodes of the sockets that the set watches, as a set of numbers. */
+static GHashTable *watched_new(const char *proc_dir, uint32_t pid, int epoll_fd)
+{
+	GHashTable *inodes = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/fdinfo/%d", proc_dir, pid, epoll_fd);
+	FILE *file = opener_file(path);
+	char line[256];
+
+	for (unsigned left = UPSTREAM_WATCHED_MAX; file && left && fgets(line, sizeof(line), file);) {
+		int fd;
+
+		if (sscanf(line, "tfd: %d", &fd) != 1)
+			continue;
+		left--;	/* of whatever kind: each is asked for */
+		g_autofree char *link = g_strdup_printf("%s/%" PRIu32 "/fd/%d", proc_dir, pid, fd);
+		g_autofree char *text = opener_link(link);
+		uint64_t inode;
+
+		if (text && sscanf(text, "socket:[%" SCNu64 "]", &inode) == 1)
+			g_hash_table_add(inodes, g_memdup2(&inode, sizeof(inode)));
+	}
+	if (file)
+		fclose(file);
+	return inodes;
+}
+
+/* It was made by who connected to us: some socket listens there. */
+static bool is_of_server(const GArray *sockets, uint16_t port)
+{
+	return ANY_ROW(const struct net_socket, s, sockets,
+		       s->is_tcp && s->state == TCP_LISTEN && s->local.port == port);
+}
+
+/* Who listens there, in the namespace of these sockets or in another one. */
+static uint64_t listener_at(const GArray *sockets, struct net_homes *homes, const struct net_end *there)
+{
+	const struct net_socket *found = sockets ? net_table_listener(sockets, there) : NULL;
+
+	return found ? found->inode : net_homes_listener(homes, there);
+}
+
+/* The other end of that connection, or else who listens there. */
+static void find_inodes(const GArray *sockets, struct net_homes *homes, const struct net_socket *of,
+			struct upstream *ret)
+{
+	const struct net_socket copy = *of;	/* other namespaces' tables may take the place of these */
+	const struct net_socket *found = net_table_peer(sockets, true, &copy.local, &copy.remote);
+
+	ret->inode = found ? found->inode : 0;
+	ret->listener = listener_at(sockets, homes, &copy.remote);
+	if (!ret->inode)
+		ret->inode = net_homes_peer(homes, true, &copy.local, &copy.remote);
+	if (!ret->inode)
+		ret->inode = ret->listener;
+}
+
+static uint64_t listener_of(const GArray *sockets, const char *name)
+{
+	return FIRST_ROW(const struct unix_socket, s, sockets, strcmp(s->name, name) == 0 && s->listens, s->inode, 0);
+}
+
+/*
+ * By Unix sockets: who connects has no name, who accepted has that of the listener. Such a connection often is one to a
+ * bus or a display, which sends events. So only a loop that serves others, too, is taken to have asked.
+ */
+static void find_by_unix(const GArray *sockets, GHashTable *watched, bool serves, struct upstream *ret)
+{
+	g_autoptr(GHashTable) cnts = g_hash_table_new(g_str_hash, g_str_equal);
+	const struct unix_socket *best = NULL;
+
+	for (guint i = 0; sockets && i < sockets->len; i++) {
+		const struct unix_socket *s = &g_array_index(sockets, struct unix_socket, i), *peer;
+
+		if (s->listens || !g_hash_table_contains(watched, &s->inode))
+			continue;
+		serves = serves || *s->name;
+		peer = *s->name ? NULL : unix_table_find(sockets, s->peer);
+		if (!peer || !*peer->name)
+			continue;
+		unsigned cnt = GPOINTER_TO_UINT(g_hash_table_lookup(cnts, peer->name)) + 1;
+
+		g_hash_table_replace(cnts, (gpointer)peer->name, GUINT_TO_POINTER(cnt));
+		if (cnt > ret->cnt) {
+			ret->cnt = cnt;
+			best = peer;
+		}
+	}
+	if (!best || !serves)
+		return;
+	g_free(ret->address);
+	ret->address = g_strdup(best->name);
+	ret->inode = best->inode;
+	ret->listener = listener_of(sockets, best->name);
+}
+
+static void tell(GArray *told, const struct net_socket *s, bool is_server)
+{
+	const struct upstream_socket one = { .local = s->local, .remote = s->remote, .is_server = is_server };
+
+	if (told->len < UPSTREAM_SOCKETS_MAX && (s->state == TCP_ESTABLISHED || s->state == TCP_LISTEN))
+		g_array_append_val(told, one);
+}
+
+uint64_t upstream_listener(struct net_tables *tables, struct net_homes *homes, uint32_t pid, const char *there)
+{
+	struct net_end end;
+
+	return net_end_read(there, &end) ? listener_at(net_tables_of(tables, pid), homes, &end) : 0;
+}
+
+bool upstream_find(struct net_tables *tables, struct net_homes *homes, const char *proc_dir, uint32_t pid, int epoll_fd,
+		   struct upstream *ret, GArray *told)
+{
+	g_autoptr(GHashTable) watched = watched_new(proc_dir, pid, epoll_fd);
+	g_autoptr(GHashTable) cnts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	const GArray *sockets = g_hash_table_size(watched) ? net_tables_of(tables, pid) : NULL;
+	const struct net_socket *best = NULL;
+	bool serves = false;
+
+	*ret = (struct upstream){ 0 };
+	EACH_ROW_OF(i, const struct net_socket, s, sockets) {
+		if (!s->is_tcp || !g_hash_table_contains(watched, &s->inode))
+			continue;
+		bool is_server = is_of_server(sockets, s->local.port);
+
+		tell(told, s, is_server);
+		if (s->state != TCP_ESTABLISHED)
+			continue;
+		if (is_server) {
+			serves = true;
+			continue;
+		}
+		g_autofree char *there = net_end_text(&s->remote);
+		unsigned cnt = GPOINTER_TO_UINT(g_hash_table_lookup(cnts, there)) + 1;
+
+		g_hash_table_replace(cnts, g_steal_pointer(&there), GUINT_TO_POINTER(cnt));
+		if (cnt > ret->cnt) {
+			ret->cnt = cnt;
+			best = s;
+		}
+	}
+	if (best) {
+		ret->address = net_end_text(&best->remote);
+		find_inodes(sockets, homes, best, ret);
+	}
+	if (g_hash_table_size(watched))
+		find_by_unix(net_tables_unix(tables), watched, serves, ret);
+	return ret->address != NULL;
+}
