@@ -2,6 +2,7 @@
 """The table of docs/performance.md that `bench/run --write` measures and writes; tools/check-static asks how old it is."""
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -11,7 +12,8 @@ BEGIN, END = "<!-- measured by bench/run --write: begin -->\n", "<!-- measured: 
 PARTS = ("pipe", "messaging", "redis", "forks", "mariadb", "filter", "start")
 ALTERNATIONS = 4
 # What costs on the path of a switch, at the start, or while a recording runs.
-COSTS = re.compile(r"src/(bpf|session|supply|agent)/|src/(features|runtimes)/\w+/(probe|agent|\w+\.bpf\.)")
+COSTS = re.compile(r"src/(bpf|session|supply|agent)/.*[ch]$|src/(features|runtimes)/\w+/(probe|agent|\w+\.bpf\.)")
+NO_CODE = re.compile(r"/\*.*?(\*/|$)|^\s*\*.*|^#(include|ifndef|endif|define \w+_H$).*")
 COSTS_SAID = "BPF programs, src/session, src/supply, src/agent"
 LINES_MAX = 300
 
@@ -41,6 +43,20 @@ def write(commit, conditions, text):
     PAGE.write_text(page[:begin] + "\n" + about + "\n" + text + "\n\n" + page[end:])
 
 
+def code_lines_changed(commit):
+    """Lines of what costs that were added or removed since then; comments and includes cost nothing, nor a file that moved."""
+    lines, counts = {"+": Counter(), "-": Counter()}, False
+    for line in git("diff", "-M", "-U0", commit, "--", "src").stdout.splitlines():
+        if line.startswith("+++ "):
+            counts = COSTS.match(line.removeprefix("+++ b/"))
+        elif line.startswith("--- "):
+            counts = False
+        elif counts and line[:1] in lines:
+            code = NO_CODE.sub("", line[1:]).strip()
+            lines[line[0]].update([code] if code else [])
+    return ((lines["+"] - lines["-"]) + (lines["-"] - lines["+"])).total()
+
+
 def what_is_stale():
     """A sentence; "": the table is of this program.  None: there is no history to tell by."""
     if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
@@ -51,11 +67,7 @@ def what_is_stale():
     commit = found.group(1)
     if git("merge-base", "--is-ancestor", commit, "HEAD").returncode != 0:
         return f"commit {commit}, of which the table is, is none of this history"
-    lines = 0
-    for line in git("diff", "--numstat", "-M", commit, "--", "src").stdout.splitlines():
-        added, removed, name = line.split("\t")
-        if COSTS.match(re.sub(r"\{.* => (.*)\}|.* => ", r"\1", name).replace("//", "/")):
-            lines += sum(int(n) for n in (added, removed) if n.isdigit())
+    lines = code_lines_changed(commit)
     if lines > LINES_MAX:
         return (f"{lines} lines of {COSTS_SAID} changed since commit {commit}, of which the table is "
                 f"(at most {LINES_MAX}): measure again, on a quiet machine: bench/run --write")
