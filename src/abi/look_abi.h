@@ -2,37 +2,37 @@
 #ifndef LOOK_ABI_H
 #define LOOK_ABI_H
 
-/* What src/bpf/look.bpf.c tells of a thread at each look; user space takes it by reading the iterator's file. */
+/* What src/bpf/look.bpf.c says of a thread at each look. User space reads it from the iterator's file. */
 
-#ifndef __bpf__	/* there, ktypes.h has them */
+#ifndef __bpf__	/* BPF programs have them from ktypes.h */
 #include <linux/types.h>
 #endif
 
 #define LOOK_FRAMES_MAX 127
-#define LOOK_STACK_BYTES 2048	/* of the user stack, from its pointer on; what lies above is read when it is needed */
+#define LOOK_STACK_BYTES 2048	/* of the user stack, from the stack pointer up; the rest is read when needed */
 #define LOOK_COMM_LEN 16
 
 enum look_flag {
 	LOOK_KERNEL = 1 << 0,	/* a kernel thread */
-	LOOK_RUNS = 1 << 1,	/* on a CPU */
-	LOOK_STOOD = 1 << 2,	/* has not run since the last look, so nothing is said of its stacks */
+	LOOK_RUNS = 1 << 1,	/* it is on a CPU */
+	LOOK_STOOD = 1 << 2,	/* has not run since the last look, so its stacks are left out */
 	LOOK_MOVED = 1 << 3,	/* ran while its stacks were read */
 };
 
-/* In front of `frames` kernel addresses, innermost first, and `stack_bytes` bytes of user stack. */
+/* Followed by `frames` kernel addresses, innermost first, and `stack_bytes` bytes of user stack. */
 struct look_record {
 	__u32 pid, tid;
 	__u64 start_ns;		/* since boot */
-	__u64 code;		/* where its program begins: another one after an exec */
+	__u64 code;		/* start of the program's code: changes with an exec */
 	__u64 run_ns, queue_ns, runs;	/* as /proc/PID/schedstat has them */
 	__u32 state;		/* TASK_* */
 	__u32 flags;		/* enum look_flag */
-	__u64 ip, sp, bp, link;	/* of user space; ip 0: none; link: where a call on arm64 leaves its return address */
+	__u64 ip, sp, bp, link;	/* of user space; ip 0: none; link: arm64's return address of the innermost call */
 	__u32 frames, stack_bytes;
 	char comm[LOOK_COMM_LEN];
 };
 
-/* A thread that was met on a CPU: the same, at a fixed size. */
+/* A thread that was on a CPU during the look: the same data in a record of fixed size. */
 struct look_sample {
 	struct look_record rec;
 	__u64 frame[LOOK_FRAMES_MAX + 1];

@@ -6,25 +6,26 @@
  * Duration-weighted sampling, the same arithmetic in the BPF programs and in the tests.
  *
  * A wait of duration d below the scale S is kept with probability p = c / S, where c is d, but no less than S /
- * 16,384, and then stands for 1 / p of its kind (Horvitz and Thompson): its time counts as t = d / p, which is S but
- * for the shortest, and itself as 1 / p waits.  A wait of S or more is always kept and stands for itself.  So every
- * sum of times and every count is unbiased, whatever S was for each wait, and no wait counts for more than 16,384.
- * The variance of a sum of times is estimated, unbiased as well, by the sum over the kept waits below S of
+ * 16,384, and then stands for 1 / p waits (Horvitz and Thompson). Its time counts as t = d / p, which is S except for
+ * the shortest waits.  A wait of S or more is always kept and stands for itself.  So every sum of times and every
+ * count is unbiased, even if S changes, and no wait counts for more than 16,384. An unbiased estimate of the variance
+ * of a sum of times is the sum over the kept waits below S of
  *
  *   (1 - p) / p^2 * d^2 = t * (t - d)
  *
- * Its expectation is d * (t - d) a wait, so never above S times the time concerned: that
- * bounds the error of any part of a recording by what the accounts know exactly.
+ * Its expectation is d * (t - d) per wait, so at most S times the time concerned. The accounts know that time exactly,
+ * which bounds the error of any part of a recording.
  */
 
-#ifndef __bpf__	/* there, ktypes.h has them */
+#ifndef __bpf__	/* BPF programs have them from ktypes.h */
 #include <linux/types.h>
 #endif
 
-#define SAMPLE_SCALE_MAX_NS 52428800000ULL	/* below 2^36, as the products here want it */
-#define SAMPLE_COUNTS_SHIFT 14			/* a wait counts for 2^14 at most */
+#define SAMPLE_SCALE_MAX_NS 52428800000ULL	/* below 2^36, which the products here require */
+#define SAMPLE_COUNTS_SHIFT 14			/* a wait counts as at most 2^14 */
 #define SAMPLE_ONE_Q8 256			/* one wait; counts are in units of 1/256 */
-/* Variances are in units of 2^20 ns^2, to the nearest: one wait adds less than 2^52, so a sum has room for 2^12. */
+/* Variances are in units of 2^20 ns^2, rounded to the nearest: one wait adds less than 2^52, so a sum has room for
+ * 2^12. */
 #define SAMPLE_VARIANCE_SHIFT 20
 
 static inline __u64 sample_least_ns(__u64 scale_ns)
@@ -32,9 +33,9 @@ static inline __u64 sample_least_ns(__u64 scale_ns)
 	return (scale_ns >> SAMPLE_COUNTS_SHIFT) + 1;
 }
 
-#define SAMPLE_DRAW_BITS 28	/* times the highest scale these are 64 bits; and the least chance is 2^-14 */
+#define SAMPLE_DRAW_BITS 28	/* with the highest scale the product has 64 bits; the smallest chance is 2^-14 */
 
-/* A wait is kept that takes longer than this.  draw: SAMPLE_DRAW_BITS uniform bits, to which the chance is exact. */
+/* A wait longer than this is kept. draw: SAMPLE_DRAW_BITS uniform bits, which is the precision of the probability. */
 static inline __u64 sample_bar_ns(__u64 scale_ns, __u32 draw)
 {
 	__u64 bar_ns = draw * scale_ns >> SAMPLE_DRAW_BITS;
@@ -42,7 +43,7 @@ static inline __u64 sample_bar_ns(__u64 scale_ns, __u32 draw)
 	return bar_ns < sample_least_ns(scale_ns) ? 0 : bar_ns;
 }
 
-/* p is this over scale_ns.  duration_ns: above 0, below scale_ns, as in what follows up to the variance. */
+/* p is this over scale_ns. duration_ns: above 0 and below scale_ns, here and in the next three functions. */
 static inline __u64 sample_chance_ns(__u64 duration_ns, __u64 scale_ns)
 {
 	__u64 least_ns = sample_least_ns(scale_ns);
@@ -56,7 +57,8 @@ static inline __u64 sample_weight_q8(__u64 chance_ns, __u64 scale_ns)
 	return (scale_ns * SAMPLE_ONE_Q8 + chance_ns / 2) / chance_ns;
 }
 
-/* What a part of a kept wait's duration counts, or the whole of it.  To 2^-18 where the product would pass 63 bits. */
+/* What part_ns of a kept wait's duration counts, or all of it. Precise to 2^-18 where the product would exceed 63
+ * bits. */
 static inline __u64 sample_part_ns(__u64 part_ns, __u64 chance_ns, __u64 scale_ns)
 {
 	if (chance_ns >> 27) {
@@ -66,7 +68,7 @@ static inline __u64 sample_part_ns(__u64 part_ns, __u64 chance_ns, __u64 scale_n
 	return part_ns * scale_ns / chance_ns;
 }
 
-/* counts_ns: what the whole of its duration counts. */
+/* counts_ns: what the whole duration counts. */
 static inline __u64 sample_variance(__u64 duration_ns, __u64 counts_ns)
 {
 	__u64 more_ns = counts_ns - duration_ns;
@@ -81,7 +83,7 @@ struct wait_parts {
 	__u64 blocked_ns, runnable_ns, preempted_ns;
 };
 
-/* A wait as it is summed: for itself alone, or for those it stands for. */
+/* A wait as it is summed: for itself, or for all that it stands for. */
 struct kept_wait {
 	struct wait_parts parts;
 	__u64 duration_ns, delay_ns;	/* its own; from the waking to the CPU */
@@ -103,7 +105,7 @@ static inline void sample_keep_alone(const struct wait_parts *parts, struct kept
 	kept->variance = 0;
 }
 
-/* What a wait that is kept is summed as.  Of its parts only runnable goes with one of the two others. */
+/* The sums of a kept wait. Of its parts only runnable occurs together with one of the others. */
 static inline void sample_wait(const struct wait_parts *parts, __u64 duration_ns, __u64 scale_ns,
 			       struct kept_wait *kept)
 {

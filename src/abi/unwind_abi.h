@@ -15,14 +15,14 @@
  * the call; for the innermost frame and the frame a signal interrupted, the ip itself.
  */
 
-#ifndef __bpf__	/* there, ktypes.h has them */
+#ifndef __bpf__	/* BPF programs have them from ktypes.h */
 #include <linux/types.h>
 #endif
 
 #define UNWIND_PAGE_SHIFT 12
 #define UNWIND_MAX_ROWS (4u << 20)
 
-/* Holds from pc (relative to the table's base) until the next row's. */
+/* Holds from pc (relative to the table's base) to the next row's pc. */
 struct unwind_row {
 	__u32 pc;
 	__u32 rule;
@@ -46,7 +46,7 @@ struct unwind_row {
 enum unwind_cfa {
 	UNWIND_CFA_GAP = 0,	/* no information here: try the frame pointer */
 	UNWIND_CFA_END = 1,	/* outermost frame: the return address is undefined */
-	UNWIND_CFA_COMPLEX = 2,	/* the rule cannot be held in 32 bits: the walk ends here */
+	UNWIND_CFA_COMPLEX = 2,	/* the rule does not fit 32 bits: the walk ends here */
 	UNWIND_CFA_SP = 3,	/* sp + arg * 8, arg signed */
 	UNWIND_CFA_BP = 4,	/* bp + arg * 8, arg signed */
 	UNWIND_CFA_DEREF_SP = 5,	/* *(sp + off) + extra * 8: packed argument, see below */
@@ -55,60 +55,61 @@ enum unwind_cfa {
 	UNWIND_CFA_RA_REG = 8,	/* sp + off; the return address is in register `extra` */
 	UNWIND_CFA_PLT = 9,	/* sp + low byte of arg, 8 more when (ip & 15) >= high byte */
 	UNWIND_CFA_SIGNAL = 10,	/* a ucontext lies at sp + arg * 8: all registers from there */
-	UNWIND_CFA_BP_SWITCH = 11,	/* as BP, but the frame may lie on another stack, above or below this one */
+	UNWIND_CFA_BP_SWITCH = 11,	/* as BP, but the frame may be on another stack, above or below this one */
 	UNWIND_CFA_INTERPRETED = 12,	/* a frame of HotSpot's interpreter, see below */
 };
 
 /*
- * Packed argument: off signed in units of 8 bytes in bits 15..4, extra unsigned in bits 3..0.
- * Register numbers are DWARF's: 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi 6 rbp 7 rsp 8 r8 ... 15 r15.
- * Those but bp and sp are known in the innermost frame and in one a signal interrupted.
+ * Packed argument: off signed in units of 8 bytes in bits 15..4, extra unsigned in bits 3..0. Register numbers are
+ * DWARF's: 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi 6 rbp 7 rsp 8 r8 ... 15 r15. Registers other than bp and sp are known
+ * only in the innermost frame and in one that a signal interrupted.
  */
 enum unwind_bp {
-	UNWIND_BP_SAME = 0,	/* the frame has not touched it */
+	UNWIND_BP_SAME = 0,	/* the frame has not changed it */
 	UNWIND_BP_AT_CFA = 1,	/* saved at CFA + bp offset * 8 */
 	UNWIND_BP_AT_BP = 2,	/* saved at bp + bp offset * 8 */
-	UNWIND_BP_LOST = 3,	/* undefined, or too complex: unknown from here outwards */
+	UNWIND_BP_LOST = 3,	/* undefined, or too complex: unknown in all outer frames */
 };
 
 /*
- * The rule, arm64: the same fields, but the frame pointer is x29, the kinds are GAP, END, COMPLEX, SP, BP, SIGNAL and
- * BP_SWITCH, and bits 21..20 and 31..22 say where both registers of the caller's are, x29 and the return address:
+ * The rule on arm64: the same fields, but the frame pointer is x29, and the kinds are GAP, END, COMPLEX, SP, BP,
+ * SIGNAL and BP_SWITCH. Bits 21..20 and 31..22 say where the caller's x29 and the return address are:
  */
 enum unwind_arm64_saved {
-	UNWIND_ARM64_LINK = 0,	/* the frame has saved neither: the return address is in x30 */
-	UNWIND_ARM64_RECORD = 1,	/* x29 at the offset, the return address in the word behind it */
-	UNWIND_ARM64_RETURN = 2,	/* the return address there; x29 is the caller's */
-	UNWIND_ARM64_RETURN_LOST = 3,	/* the return address there; x29 is not known from here outwards */
+	UNWIND_ARM64_LINK = 0,	/* neither is saved: the return address is in x30 */
+	UNWIND_ARM64_RECORD = 1,	/* x29 at the offset, the return address in the next word */
+	UNWIND_ARM64_RETURN = 2,	/* the return address at the offset; x29 is the caller's */
+	UNWIND_ARM64_RETURN_LOST = 3,	/* the return address at the offset; x29 is unknown in all outer frames */
 };
 
 /*
- * An offset below 0 is from the CFA, others from the register that the CFA is found by: where compilers put what a
- * frame saves, at its one end or the other.  A return address may be signed (pointer authentication): the bits that
- * are none of an address are left out.
+ * An offset below 0 is from the CFA, others are from the register that the CFA is found by: compilers save registers
+ * at either end of the frame. A return address may be signed (pointer authentication): the bits beyond those of an
+ * address are ignored.
  */
 
-/* Offsets in struct ucontext of arm64, and of that in a signal's frame. */
+/* Offsets in arm64's struct ucontext, and of that in a signal frame. */
 #define UNWIND_ARM64_UCONTEXT_X29 416
 #define UNWIND_ARM64_UCONTEXT_SP 432
 #define UNWIND_ARM64_UCONTEXT_PC 440
 #define UNWIND_ARM64_SIGNAL_FRAME 128
 
-/* Offsets in struct ucontext of x86-64. */
+/* Offsets in x86-64's struct ucontext. */
 #define UNWIND_UCONTEXT_RBP 120
 #define UNWIND_UCONTEXT_RSP 160
 #define UNWIND_UCONTEXT_RIP 168
 
 /*
- * A frame of HotSpot's interpreter on x86-64, by the frame pointer: who called, with its frame pointer, as usual;
- * where compiled code's stack pointer was that called it; and which method runs, and where it stands in that.  All
- * code of the interpreter looks alike, so the last two stand in the frame's place in a stack: bits 63 and 62 are 1 and
- * 0, as in no address of x86-64, 61 to 46 are the low bits of the bytecode's address, the rest is half the Method's.
+ * A frame of HotSpot's interpreter on x86-64, found by the frame pointer. It has the caller and the caller's frame
+ * pointer as usual, the stack pointer of compiled code that called it, the method, and the position in its bytecode.
+ * All interpreter code looks alike, so method and bytecode replace the frame's address in a stack: bits 63 and 62 are
+ * 1 and 0, as in no address of x86-64, bits 61 to 46 are the low bits of the bytecode's address, the rest is half the
+ * Method's address.
  */
 #define UNWIND_INTERPRETED_SP (-8)
 #define UNWIND_INTERPRETED_METHOD (-24)
 #define UNWIND_INTERPRETED_BYTECODE (-64)
-#define UNWIND_METHOD_BITS 47	/* of its address: all of user space with 4-level page tables */
+#define UNWIND_METHOD_BITS 47	/* of a Method's address: all of user space with 4-level page tables */
 
 static inline __u64 unwind_method_mark(__u64 method, __u64 bytecode)
 {
@@ -121,7 +122,7 @@ static inline int unwind_is_method(__u64 ip)
 	return ip >> 62 == 2;
 }
 
-/* Of what lies there, at a multiple of 8. */
+/* For addresses in that space that are multiples of 8. */
 static inline __u64 unwind_method_of(__u64 ip)
 {
 	return (ip & ((1ull << (UNWIND_METHOD_BITS - 1)) - 4)) << 1;
@@ -134,18 +135,18 @@ static inline __u32 unwind_bytecode_of(__u64 ip)
 }
 
 /*
- * A frame of a function of JavaScript's in V8, by frame pointer: code that is interpreted all looks alike, and other code
- * moves.  So its place in the stack has the function, as above: its SharedFunctionInfo, which stays where it is mostly,
- * and in place of a bytecode's address the low bits of the function's number in its script, by which user space knows
- * that the same one lies there still.  Both are found by way of the JSFunction; frames that are none of a function have
- * a small even number in place of their context.
+ * A frame of a JavaScript function in V8, found by the frame pointer. Interpreted code all looks alike, and other code
+ * moves. So the entry in the stack names the function, as above: its SharedFunctionInfo, which rarely moves. In place
+ * of a bytecode's address it has the low bits of the function's number in its script, so user space can check that the
+ * same function is still there. Both are reached through the JSFunction. Frames without a function have a small even
+ * number in place of their context.
  */
 #define UNWIND_V8_CONTEXT (-8)
 #define UNWIND_V8_FUNCTION (-16)
 
 /*
- * Where code was made for the function (it lies in no file), the place before has its address, if user space asks for
- * it: there it finds what was inlined.  Not beyond half of a stack, which so has room for its callers.
+ * Where the function has compiled code (which lies in no file), the preceding entry is its address, if user space asks
+ * for it, to find inlined functions. Only in the first half of a stack, to leave room for callers.
  */
 #define UNWIND_METHOD_HAS_CODE 1
 
@@ -154,7 +155,7 @@ static inline int unwind_has_code(__u64 ip)
 	return unwind_is_method(ip) && (ip & UNWIND_METHOD_HAS_CODE);
 }
 
-/* Where a JSFunction has its SharedFunctionInfo, and that its number, of 4 bytes: both below 32 KiB. */
+/* Offset of SharedFunctionInfo in a JSFunction, and of its 4-byte number: both below 32 KiB. */
 #define UNWIND_V8_WANTS_CODE (1u << 31)
 
 static inline __u32 unwind_v8_offsets(__u32 shared_at, __u32 number_at, int wants_code)
@@ -174,7 +175,7 @@ static inline __u32 unwind_v8_number_at(__u32 offsets)
 
 #define UNWIND_RA_OFFSET (-8)	/* of the return address from the CFA, on x86-64 */
 
-/* A gap where no file is mapped: in no table, the walk itself tells it so. */
+/* A gap where no file is mapped: never in a table, only used by the walk. */
 #define UNWIND_RULE_NO_FILE 1
 
 /* Bits 19..16: enum unwind_cfa. */
@@ -207,7 +208,7 @@ static inline __u32 unwind_rule_plt_offset(__u32 rule)
 	return rule & 255;
 }
 
-/* Bits 15..8: from this place in the 16 bytes of a PLT entry on, 8 bytes more. */
+/* Bits 15..8: from this offset in the 16 bytes of a PLT entry, 8 bytes more. */
 static inline __u32 unwind_rule_plt_from(__u32 rule)
 {
 	return rule >> 8 & 255;
