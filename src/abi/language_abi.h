@@ -42,15 +42,14 @@ enum offcpu_language_kind {
 
 /*
  * One program that runs an interpreter. Each comment names the structure that the offset is into; all words are
- * aligned. Names are CPython's. In Ruby the thread's keys are its vector of thread-local storage, and its state is a
- * block of that.
+ * aligned. Names are CPython's. In Ruby, keys are the vector of thread-local storage, and the state is a block of
+ * that.
  */
 struct offcpu_language {
 	__u32 version;		/* OFFCPU_LANGUAGE_VERSION(); never 0 */
-	__s32 keys_at;		/* from the thread pointer: where the C library keeps the pointer to thread-specific
-				 * data */
-	__u32 key_at;		/* thread-specific data: the thread's PyThreadState; OFFCPU_KEY_NONE: keys_at leads
-				 * to it (3.15) */
+	__s32 keys_at;		/* from the thread pointer: where libc keeps the pointer to thread-specific data */
+	__u32 key_at;		/* thread-specific data: its PyThreadState; OFFCPU_KEY_NONE: keys_at leads to it
+				 * (3.15) */
 	/* PyThreadState: _PyCFrame, if has_cframe; else the frame is in the PyThreadState itself */
 	__u32 cframe_at;
 	__u32 frame_at;		/* _PyCFrame or PyThreadState: pointer to the innermost frame */
@@ -78,8 +77,7 @@ struct offcpu_language {
 	 * 0: not known
 	 */
 	__u16 ractor_at, context_at, queue_at;
-	__u8 sleeps_in_queue, pad;	/* musl: a thread that waits for a condition sleeps on a word on its own
-					 * stack */
+	__u8 sleeps_in_queue, pad;	/* musl: a thread that waits for a condition sleeps on a word on its stack */
 };
 
 /* The lock itself is the same in all versions: struct _gil_runtime_state. */
@@ -106,8 +104,7 @@ struct offcpu_language {
  * frame_at and the current statement at instr_at. A PERL_SI has an array of contexts of frame_bytes each, some of
  * which are calls: with the calling statement, where to return to (entry_at; 0: to C), and the function (code_at).
  */
-#define OFFCPU_PERL_CONTEXTS_AT 8	/* PERL_SI: its contexts, the next outer PERL_SI, the index of the last
-					 * context */
+#define OFFCPU_PERL_CONTEXTS_AT 8	/* PERL_SI: its contexts, the next outer PERL_SI, index of the last context */
 #define OFFCPU_PERL_OUTER_AT 16
 #define OFFCPU_PERL_LAST_AT 32
 #define OFFCPU_PERL_CALLER_AT 16	/* context, whose first byte is its kind: the calling COP */
@@ -131,8 +128,8 @@ struct offcpu_language {
 #define OFFCPU_PERL_SORT 32
 
 struct offcpu_language_frame {
-	__u64 code;		/* address of the code object, and OFFCPU_LANGUAGE_ENTRY; Perl: of a GV, or of a CV
-				 * with a name */
+	__u64 code;		/* address of the code object, and OFFCPU_LANGUAGE_ENTRY; Perl: of a GV or a named
+				 * CV */
 	__u64 instr;
 	/*
 	 * of an entry: where its next frame lies on the C stack, above the stack pointer; 0: not there; PHP: hashes;

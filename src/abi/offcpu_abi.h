@@ -26,8 +26,8 @@ enum offcpu_key_flag {
 	OFFCPU_KEY_SAMPLED = 1 << 1,
 	OFFCPU_KEY_ONCPU = 1 << 2,	/* hist: a stretch on CPU, not a wait */
 	OFFCPU_KEY_RUNQ = 1 << 3,	/* hist: only the run-queue delay */
-	OFFCPU_KEY_CROSSING = 1 << 4,	/* a single wait that began before the slice in which it ends: see start_ns
-					 * of its slot */
+	OFFCPU_KEY_CROSSING = 1 << 4,	/* one wait that began before the slice where it ends: see its slot's
+					 * start_ns */
 	OFFCPU_KEY_THROTTLED = 1 << 5,	/* more than half of it was a cgroup's CPU quota */
 	OFFCPU_KEY_SECOND = 1 << 6,	/* summed in the second half of the slots; user space clears it */
 	/* of an open wait: the filters exclude it; at the end it may still belong to a request */
@@ -91,8 +91,7 @@ struct offcpu_wait_key {
 	__u32 tno;	/* thread number, see offcpu_rec_thread */
 	__u8 flags;	/* enum offcpu_key_flag */
 	__u8 state;	/* 'S','D','T','t','P','I','R' */
-	/* slice in which the wait ends, modulo 65536: see slice_ns of the configuration; 0 once user space has
-	 * assigned it */
+	/* slice in which the wait ends, modulo 65536, see slice_ns of the configuration; 0 once assigned */
 	__u16 slice;
 };
 
@@ -171,10 +170,7 @@ struct offcpu_state_total {
 	__u64 runnable_ns;
 };
 
-/*
- * The running account of a thread (docs/semantics.md, "Time of a thread"). The first 64 bytes have nearly all of its
- * updates.
- */
+/* The running account of a thread (docs/semantics.md, "Time of a thread"). Most updates are in its first 64 bytes. */
 struct offcpu_account {
 	__u64 on_cpu_ns;
 	__u64 switches;		/* number of switches out */
@@ -423,8 +419,7 @@ struct offcpu_rec_event {
 	__u8 is_throttled;	/* as OFFCPU_KEY_THROTTLED */
 	__u8 open_at_start;
 	__u8 is_kernel;		/* it is a kernel thread */
-	__u8 open_at_end;	/* set by user space: made from the account of a thread that still waited as the
-				 * window ended */
+	__u8 open_at_end;	/* set by user space: a wait that was open as the window ended, from the account */
 	__u8 pad[3];
 	__u8 trace[16], span[8];	/* of its request, as W3C defines them; 0: none */
 };
@@ -476,8 +471,7 @@ struct offcpu_config {
 	__u8 want_requests;		/* list only waits within requests: see features/requests/request.bpf.h */
 	__u8 requests_beside;		/* windows with requests are cut: list all other waits, too */
 	__u8 want_spans;		/* send requests one by one: see features/requests/span.bpf.h */
-	__u8 want_calls;		/* requests of several functions: sum each call, see
-					 * features/requests/calls.bpf.h */
+	__u8 want_calls;		/* of several functions: sum each call, see features/requests/calls.bpf.h */
 	__u8 named_routes;		/* requests are named by their routes */
 	__u8 by_connection;		/* requests are identified by sockets */
 	__u8 want_routes;		/* routes of requests: see features/requests/route.bpf.h */

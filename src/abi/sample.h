@@ -24,8 +24,7 @@
 #define SAMPLE_SCALE_MAX_NS 52428800000ULL	/* below 2^36, which the products here require */
 #define SAMPLE_COUNTS_SHIFT 14			/* a wait counts as at most 2^14 */
 #define SAMPLE_ONE_Q8 256			/* one wait; counts are in units of 1/256 */
-/* Variances are in units of 2^20 ns^2, rounded to the nearest: one wait adds less than 2^52, so a sum has room for
- * 2^12. */
+/* Variances are in units of 2^20 ns^2, rounded: one wait adds less than 2^52, so a sum has room for 2^12. */
 #define SAMPLE_VARIANCE_SHIFT 20
 
 static inline __u64 sample_least_ns(__u64 scale_ns)
@@ -57,8 +56,7 @@ static inline __u64 sample_weight_q8(__u64 chance_ns, __u64 scale_ns)
 	return (scale_ns * SAMPLE_ONE_Q8 + chance_ns / 2) / chance_ns;
 }
 
-/* What part_ns of a kept wait's duration counts, or all of it. Precise to 2^-18 where the product would exceed 63
- * bits. */
+/* What part_ns of a kept wait's duration counts, or all of it. Precise to 2^-18 if the product exceeds 63 bits. */
 static inline __u64 sample_part_ns(__u64 part_ns, __u64 chance_ns, __u64 scale_ns)
 {
 	if (chance_ns >> 27) {

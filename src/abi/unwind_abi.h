@@ -100,11 +100,10 @@ enum unwind_arm64_saved {
 #define UNWIND_UCONTEXT_RIP 168
 
 /*
- * A frame of HotSpot's interpreter on x86-64, found by the frame pointer. It has the caller and the caller's frame
- * pointer as usual, the stack pointer of compiled code that called it, the method, and the position in its bytecode.
- * All interpreter code looks alike, so method and bytecode replace the frame's address in a stack: bits 63 and 62 are
- * 1 and 0, as in no address of x86-64, bits 61 to 46 are the low bits of the bytecode's address, the rest is half the
- * Method's address.
+ * A frame of HotSpot's interpreter on x86-64, found by the frame pointer. It has the caller and its frame pointer as
+ * usual, the stack pointer of compiled code that called it, the method, and the position in its bytecode. All
+ * interpreter code looks alike, so method and bytecode replace the frame's address in a stack: bits 63 and 62 are 1
+ * and 0, as in no address, 61 to 46 the low bits of the bytecode's address, the rest half the Method's.
  */
 #define UNWIND_INTERPRETED_SP (-8)
 #define UNWIND_INTERPRETED_METHOD (-24)

@@ -9,19 +9,19 @@
 #include "bpf/sums.bpf.h"
 
 /*
- * The account of a thread: at every instant it is in one mode, and each event adds the
- * time since the last one to the class that the mode stands for (SEMANTICS, "Time of a
- * thread").  What cannot be classed is added to nothing and shows as residual.
+ * The account of a thread: at every instant it is in one mode, and each event adds the time since the previous event
+ * to the class of that mode (docs/semantics.md, "Time of a thread"). What cannot be classified is added to nothing and
+ * shows as residual.
  */
 
-/* A thread from before the window is observed from the window's start. */
+/* A thread that is older than the window is observed from the window's start. */
 static __always_inline void enter_window(struct thread_state *st)
 {
 	if (st->from_ns < window.start_ns)
 		st->from_ns = window.start_ns;
 }
 
-/* It is in its mode since then, as nothing else is known; or since the last cut. */
+/* Its mode is assumed to have begun then, as nothing else is known; or at the last cut. */
 static __always_inline void since_window(struct thread_state *st)
 {
 	if (st->since_ns < st->from_ns)
@@ -29,8 +29,8 @@ static __always_inline void since_window(struct thread_state *st)
 }
 
 /*
- * For sample_is_kept(): the upper bits of a linear congruential generator, whose multiplier is of Steele and Vigna,
- * "Computationally easy, spectrally good multipliers" (2021); the helper takes several times as long.
+ * For sample_is_kept(): the upper bits of a linear congruential generator, with a multiplier of Steele and Vigna,
+ * "Computationally easy, spectrally good multipliers" (2021). The helper takes several times as long.
  */
 static __always_inline __u32 draw_now(struct scratch *scratch)
 {
@@ -48,17 +48,16 @@ static __always_inline __u64 switches_of(struct task_struct *task)
 	return task->nvcsw + task->nivcsw;
 }
 
-/* Its wait, or stretch on the CPU, was cut there: what was before is in the window before. */
+/* Its wait, or stretch on the CPU, was cut there: the part before belongs to the previous window. */
 static __always_inline bool began_at_cut(const struct thread_state *st)
 {
 	return cfg.may_cut && (st->since_ns == window.cut_ns || st->since_ns == window.stop_ns);
 }
 
 /*
- * Splits an off-CPU stretch of [st->since_ns, now).  Asleep, it is blocked up to the
- * waking.  The waker may be quicker than the sleeper: it can run between the sleeper's
- * leaving the run queue and its sched_switch event, so a waking seen since the thread
- * last got the CPU, with none after, was for this sleep and found it barely begun.
+ * Splits an off-CPU stretch of [st->since_ns, now). Asleep, it is blocked up to the waking. The waker may be quicker
+ * than the sleeper: it can run between the sleeper's leaving the run queue and its sched_switch event. So a waking
+ * seen since the thread last got the CPU, with none after, ended this sleep right at its beginning.
  */
 static __always_inline void split_wait(const struct thread_state *st, __u64 now, bool ended,
 				       struct wait_parts *parts)
@@ -90,9 +89,9 @@ static __always_inline void split_wait(const struct thread_state *st, __u64 now,
 }
 
 /*
- * A thread without an event in the window was, from its start, whatever its first event or
- * the snapshot says it was.  One on a run queue at the start counts as runnable: who put it
- * there was not seen.  csw: its switches when it was last seen to stand still.
+ * A thread without an event in the window was in the state that its first event or the snapshot shows, from the
+ * window's start. If it was on a run queue at the start it counts as runnable: its waking was not seen. csw: its
+ * number of switches when it was last seen standing still.
  */
 static __always_inline void assume_off_cpu(struct task_struct *task, struct thread_state *st, __u64 csw)
 {
@@ -104,7 +103,7 @@ static __always_inline void assume_off_cpu(struct task_struct *task, struct thre
 	st->open_at_start = st->began_off_cpu = 1;
 	since_window(st);
 	st->state = snap ? st->snap_state : OFFCPU_STATE_S;
-	/* one that was queued when it was looked at can be woken, and does not sleep for that */
+	/* one that was on a run queue in the snapshot can still be woken, without having slept */
 	if (!woken_before && (snap ? st->snap_mode == MODE_ASLEEP : st->wake_ns != 0)) {
 		st->mode = MODE_ASLEEP;
 	} else {
@@ -121,14 +120,14 @@ static __always_inline void assume_off_cpu(struct task_struct *task, struct thre
 }
 
 /*
- * With the waker's stacks a waking costs several times as much, and of most short sleeps they would
- * not be used: a sleep is kept if it takes longer than a bar that is drawn.  It may still do that by waiting
- * for a CPU after its waking, so wakers are looked at from a quarter of that on; what is left is counted.
+ * With the waker's stacks a waking costs several times as much, in vain for most short sleeps: a sleep is kept if it
+ * takes longer than a bar that is drawn. It may still pass the bar by waiting for a CPU after its waking, so wakers
+ * are recorded from a quarter of the bar on. The rest is counted.
  */
 #define WAKERS_FROM 4
-#define WAKER_SURE_NS 1000000ULL	/* the waker of a sleep from this on is always walked: see calls_again() */
+#define WAKER_SURE_NS 1000000ULL	/* the waker of a sleep this long is always walked: see calls_again() */
 
-/* Of a thread that waits already when we meet it.  Not with draw_now(): we may be preempted here. */
+/* For a thread that already waits when it is first seen. Not with draw_now(): this code may be preempted. */
 static __always_inline void draw_first_wait(struct thread_state *st)
 {
 	if (cfg.may_sample)
@@ -156,14 +155,14 @@ static __always_inline bool skips_waker(const struct thread_state *st, __u64 now
 	return cfg.may_sample && !cfg.want_storms && now < st->take_waker_ns;
 }
 
-/* Who ended the sleep that began at st->since_ns; by the same signs as split_wait(). */
+/* The waker of the sleep that began at st->since_ns; by the same signs as split_wait(). */
 static __always_inline __u64 waker_of_wait(const struct thread_state *st, __u64 now)
 {
 	if (!cfg.want_wakers || st->mode != MODE_ASLEEP || !st->wake_ns || st->wake_ns < st->on_ns ||
 	    st->wake_ns > now)
 		return 0;
 	if (st->waker == WAKER_SKIPPED) {
-		/* or it was woken on its way to sleep */
+		/* or it was woken while going to sleep */
 		count_loss(OFFCPU_LOSS_WAKER_SKIPPED, st->wake_ns > st->since_ns ? st->wake_ns - st->since_ns : 0);
 		return 0;
 	}
@@ -192,15 +191,15 @@ _Static_assert(OFFCPU_STATE_COUNT == 7 && __builtin_offsetof(struct offcpu_accou
 static __always_inline struct offcpu_state_total *total_of(struct offcpu_account *account, __u64 state)
 {
 	state &= 7;
-	barrier_var(state);	/* what clang knows of it the verifier does not */
+	barrier_var(state);	/* clang knows the bound, the verifier does not */
 	return &account->state[state];
 }
 
 #define OPEN_OFFSET __builtin_offsetof(struct offcpu_rec_thread, open_ustack)
 
 /*
- * Ends the observation of a thread at `now`: everything but its open wait is in st->account.  by_old_name: it has just
- * got another one, by an exec or a rename, and what is told was done under the one before.
+ * Ends the observation of a thread at `now`: everything but its open wait is in st->account. by_old_name: an exec or a
+ * rename has just changed the name; the account is sent under the old one.
  */
 static __always_inline __u64 service_cgroup(struct task_struct *task)
 {
@@ -227,7 +226,7 @@ static __always_inline void fill_thread(struct offcpu_rec_thread *rec, struct ta
 	copy_comm(rec->process, leader);
 	if (by_old_name) {
 		__builtin_memcpy(rec->comm, st->old_comm, OFFCPU_COMM_LEN);
-		if (leader == plain(task))	/* always so after an exec */
+		if (leader == plain(task))	/* always true after an exec */
 			__builtin_memcpy(rec->process, st->old_comm, OFFCPU_COMM_LEN);
 	} else {
 		copy_comm(rec->comm, task);
@@ -240,7 +239,7 @@ static __always_inline void fill_thread(struct offcpu_rec_thread *rec, struct ta
 	__builtin_memset((char *)rec + OPEN_OFFSET, 0, sizeof(*rec) - OPEN_OFFSET);
 }
 
-/* The thread goes on as another row. */
+/* The thread continues as another row. */
 static __always_inline void empty_account(struct thread_state *st)
 {
 	__builtin_memset(&st->account, 0, sizeof(st->account));
@@ -248,7 +247,7 @@ static __always_inline void empty_account(struct thread_state *st)
 	st->throttled_runnable_ns = st->throttled_preempted_ns = 0;
 }
 
-/* A filter selects it from now on, or no longer: it has a row from here. */
+/* A filter begins or ceases to select it: it gets a new row. */
 static __always_inline void begin_account(struct thread_state *st, __u64 now)
 {
 	empty_account(st);

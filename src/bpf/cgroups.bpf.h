@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Is a task in one of the control groups that were chosen, or in one below them? */
+/* Is a task in one of the selected control groups, or below one of them? */
 #ifndef BPF_CGROUPS_BPF_H
 #define BPF_CGROUPS_BPF_H
 

@@ -13,28 +13,28 @@
  * A cut ends a window and begins the next one at one instant, the edge, while all programs go on.  User space names
  * the edge a little ahead of time, in window.stop_ns, with is_cut set.
  *
- * Each thread is told once as of the edge: its account so far, and what goes on then.  since_ns, when its mode began,
- * becomes the edge by one exchange, and whoever does that tells the thread.  So since_ns >= edge means that the thread
- * is told, or was born later, and all time from the edge on is added to the account by itself.  The account itself is
- * never emptied: user space takes the difference to the one of the cut before (fold/windows.h), and adds what went on.
+ * Each thread's account is sent once as of the edge, with its open wait.  One compare-and-exchange sets since_ns, when
+ * its mode began, to the edge. Whoever succeeds sends the account. So since_ns >= edge means that the account is sent,
+ * or that the thread was born later. All time after the edge is added to the account as usual.  The account is never
+ * reset: user space subtracts that of the previous cut (fold/windows.h), and adds the open waits.
  *
- * Who does it?  The first event of the thread behind the edge, before it changes anything; or the iterator, which user
- * space starts when each CPU was visited behind the edge.  Every event from before has ended by then.  Both work on a
- * copy.  The exchange succeeds only if no event came since the copy was begun, for each event begins with the same
- * exchange.  So what is told is the thread as of the edge.  A waking does not take part: it writes wake_ns, and a
- * waking behind the edge tells that the thread slept up to there.
+ * Two may do it: the thread's first event after the edge, before it changes anything; or the iterator. User space
+ * starts the iterator when each CPU was visited after the edge. Every event from before has ended by then.  Both work
+ * on a copy.  Each event begins with the same exchange, so it succeeds only if no event came since the copy was begun:
+ * the copy is the thread's state as of the edge. A waking does not take part: it writes wake_ns, and a waking after
+ * the edge shows that the thread slept until the edge.
  *
- * A thread that user space was late to name the edge for has since_ns behind it and is not told: nothing is lost or
- * counted twice, the next account tells it, and user space counts that.
+ * If user space names the edge too late for a thread, its since_ns is already after the edge and its account is not
+ * sent. Nothing is lost or counted twice: the next account includes it, and user space counts such threads.
  */
 
-/* `now` lies behind a cut that all threads are about to be told at, or were just now. */
+/* `now` is after a cut whose accounts are being sent, or were just sent. */
 static __always_inline bool is_behind_cut(__u64 now)
 {
 	return cfg.may_cut && is_cut && now >= window.start_ns;
 }
 
-/* A copy of the thread in scratch->cut, to be told.  False: it is told already, or is none that counts. */
+/* Copies the thread to scratch->cut, to be sent. False: it was sent already, or is not selected. */
 static __always_inline bool copy_thread(const struct thread_state *st, struct scratch *scratch, __u64 edge)
 {
 	struct thread_state *copy = &scratch->cut;
@@ -44,13 +44,13 @@ static __always_inline bool copy_thread(const struct thread_state *st, struct sc
 	bpf_probe_read_kernel(copy, sizeof(*copy), st);
 	if (!copy->selected || copy->since_ns >= edge)
 		return false;
-	/* a waking writes this first: if it is the same the waker is this one's */
+	/* a waking writes this first: if it has not changed, the waker read here belongs to it */
 	copy->wake_ns = *(volatile const __u64 *)&st->wake_ns;
-	copy->memory = 0;	/* nobody but the thread's own CPU writes there */
+	copy->memory = 0;	/* only the thread's own CPU writes there */
 	return true;
 }
 
-/* What goes on at the edge, for scratch->thread. */
+/* The open wait at the edge, for scratch->thread. */
 static __always_inline void tell_going_on(struct task_struct *task, struct scratch *scratch, __u64 edge)
 {
 	struct offcpu_rec_thread *rec = &scratch->thread;
@@ -78,7 +78,7 @@ static __always_inline void tell_going_on(struct task_struct *task, struct scrat
 }
 
 /*
- * Fills scratch->thread from the copy.  runs: it is being switched out, so it ran whatever was known of it.  False: it
+ * Fills scratch->thread from the copy. runs: it is being switched out, so it ran, whatever was known of it. False: it
  * was not observed before the edge.
  */
 static __always_inline bool fill_cut(struct task_struct *task, struct scratch *scratch, __u64 edge, bool runs,
@@ -101,13 +101,13 @@ static __always_inline bool fill_cut(struct task_struct *task, struct scratch *s
 	return true;
 }
 
-/* was: of the copy.  True: it is ours to tell. */
+/* was: since_ns of the copy. True: the caller is to send it. */
 static __always_inline bool take_cut(struct thread_state *st, __u64 was, __u64 edge)
 {
 	return __sync_val_compare_and_swap(&st->since_ns, was, edge) == was;
 }
 
-/* An event of the thread behind the edge.  True: scratch->thread is to be sent. */
+/* An event of the thread after the edge. True: scratch->thread is to be sent. */
 static __noinline int cut_event(struct task_struct *task, struct scratch *scratch, __u64 edge, bool runs,
 				bool has_execed)
 {
@@ -129,13 +129,13 @@ static __noinline int cut_event(struct task_struct *task, struct scratch *scratc
 
 #define NOT_LISTED ~0ULL
 
-/* A switch behind the edge.  NULL: the thread is none that counts. */
+/* A switch after the edge. NULL: the thread is not selected. */
 static __noinline int cut_switch(struct task_struct *prev, struct task_struct *next, struct scratch *scratch, __u64 now)
 {
 	__u64 edge = window.stop_ns;
 
 	if (now < edge)
-		return 0;	/* over by now */
+		return 0;	/* the window is over by now */
 	if (prev && cut_event(prev, scratch, edge, true, false))
 		send_account(scratch);
 	if (next && cut_event(next, scratch, edge, false, false)) {
@@ -146,7 +146,7 @@ static __noinline int cut_switch(struct task_struct *prev, struct task_struct *n
 	return 0;
 }
 
-/* An exec behind the edge: the thread is told by the name it had. */
+/* An exec after the edge: the account is sent under the old name. */
 static __always_inline void cut_exec(struct task_struct *task, struct scratch *scratch, __u64 now)
 {
 	__u64 edge = window.stop_ns;
@@ -155,7 +155,7 @@ static __always_inline void cut_exec(struct task_struct *task, struct scratch *s
 		send_account(scratch);
 }
 
-/* The thread that was switched in is told, with the stacks that its wait was just listed under. */
+/* Sends the account of the thread that was switched in, with the stacks that its wait was just listed under. */
 static __noinline int send_cut(struct scratch *scratch)
 {
 	struct offcpu_rec_thread *rec = &scratch->thread;
@@ -173,7 +173,7 @@ static __noinline int send_cut(struct scratch *scratch)
 	return 0;
 }
 
-/* What the iterator found out of a wait holds until that ends. */
+/* What the iterator noted of a wait is valid until the wait ends. */
 static __always_inline void keep_noted(struct thread_state *st, const struct thread_state *copy)
 {
 	if (copy->by_fp || !copy->end_noted)
@@ -186,8 +186,8 @@ static __always_inline void keep_noted(struct thread_state *st, const struct thr
 }
 
 /*
- * Did it sleep all through this window, and was it told at the cut before with all that would be told of it now?
- * Neither its account nor its stacks have changed then, nor did any waking come.
+ * Did it sleep all through this window, and has nothing changed since its account was sent at the previous cut? Then
+ * its account and stacks are the same, and no waking came.
  */
 static __always_inline bool slept_through(struct task_struct *task, const struct thread_state *st, __u64 since)
 {
@@ -206,7 +206,7 @@ static __always_inline bool slept_through(struct task_struct *task, const struct
 
 enum still { STILL_NOT, STILL_TOLD, STILL_NO_ROOM };
 
-/* Of 10,000 threads most sleep: their whole accounts took most of a cut's time. */
+/* Most of 10,000 threads sleep: sending all of their accounts took most of a cut's time. */
 static __always_inline enum still tell_still(struct task_struct *task, struct thread_state *st, __u64 edge)
 {
 	struct offcpu_rec_still *rec;
@@ -222,7 +222,7 @@ static __always_inline enum still tell_still(struct task_struct *task, struct th
 	rec->cgroup_id = service_cgroup(task);
 	copy_comm(rec->comm, task);
 	copy_comm(rec->process, plain(task)->group_leader);
-	/* else it is told by what it just did */
+	/* else its own event has just sent it */
 	if (take_cut(st, since, edge))
 		bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	else
@@ -231,10 +231,10 @@ static __always_inline enum still tell_still(struct task_struct *task, struct th
 }
 
 /*
- * User space forgets what crossed long ago, as what processes sent that are gone.  Whoever means it next is to send it
- * again: so at a cut `crossed` is emptied, then each CPU forgets what it remembers for all, then each thread what it
- * knows to have crossed.  A thread that runs meanwhile may take something over from where it was not forgotten yet;
- * but that is a use of it, and user space keeps what was used.  Kernel stacks stay known: there are only so many.
+ * User space forgets what crossed long ago, such as stacks of processes that have ended. The next user of a forgotten
+ * id must send it again. So at a cut `crossed` is emptied, then each CPU forgets its shared caches, then each thread
+ * its ids that have crossed. A running thread may meanwhile copy an id from where it is not forgotten yet; but that is
+ * a use, and user space keeps what was used. Kernel stacks stay known: their number is limited.
  */
 static __always_inline void forget_crossed(struct thread_state *st)
 {
@@ -249,7 +249,7 @@ static __always_inline void forget_crossed(struct thread_state *st)
 		m->walks[i].id = 0;
 }
 
-/* Run behind the edge, when each CPU was visited. */
+/* Runs after the edge, when each CPU was visited. */
 SEC("iter/task")
 int cut_thread(struct bpf_iter__task *ctx)
 {
@@ -269,7 +269,7 @@ int cut_thread(struct bpf_iter__task *ctx)
 		forget_crossed(st);
 	still = tell_still(task, st, edge);
 	if (still != STILL_NOT)
-		return still == STILL_NO_ROOM;	/* user space empties the ring and goes on from here */
+		return still == STILL_NO_ROOM;	/* user space empties the ring and continues from here */
 	if (!copy_thread(st, scratch, edge) || (st->mode == MODE_UNKNOWN && is_gone(task)))
 		return 0;
 	was = scratch->cut.since_ns;

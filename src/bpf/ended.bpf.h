@@ -3,26 +3,26 @@
 #define BPF_ENDED_BPF_H
 
 /*
- * A wait that ends: accounts, then filters and sampling, then stacks and sums.  A part of offcpu.bpf.c, which has what
- * it calls.
+ * A wait that ends: accounts, then filters and sampling, then stacks and sums. A part of offcpu.bpf.c, which includes
+ * what this calls.
  */
 
-/* What the kernel itself counts of it, as of a moment at which nothing is missed. */
+/* The kernel's own counts for the thread, taken when no event is missing. */
 static __always_inline void note_kernels_counts(struct task_struct *task, struct thread_state *st)
 {
 	st->csw = switches_of(task);
 	st->exec_ns = task->se.sum_exec_runtime;
 }
 
-/* Histograms have no stacks: who the thread is stands in their place. */
+/* Histograms have no stacks: the thread's ids take their place. */
 static __always_inline __u64 hist_key(const struct thread_state *st)
 {
 	return (__u64)st->pid << 32 | st->tid;
 }
 
 /*
- * The wait that began at st->since_ns ends.  Filters come first, then the accounts, and only then sampling: it never
- * touches an account.  False: a filter leaves it out.  A global function: the verifier checks it once.
+ * The wait that began at st->since_ns ends. Filters come first, then the accounts, and only then sampling: it never
+ * affects an account. False: a filter excludes it. A global function: the verifier checks it once.
  */
 __noinline int account_wait(struct thread_state *st, struct chain_state *chain, __u64 now)
 {
@@ -47,7 +47,7 @@ __noinline int account_wait(struct thread_state *st, struct chain_state *chain, 
 	return true;
 }
 
-/* Fills in scratch->kept.  scale: by which the wait was kept.  A global function, as that one. */
+/* Fills scratch->kept. scale: the sampling scale by which the wait was kept. Global for the same reason. */
 __noinline int keep_wait(struct thread_state *st, struct scratch *scratch, __u64 scale, __u64 now)
 {
 	struct wait_parts parts;
@@ -59,7 +59,7 @@ __noinline int keep_wait(struct thread_state *st, struct scratch *scratch, __u64
 	return 0;
 }
 
-/* What the governor goes by. */
+/* What the governor reads. */
 static __always_inline void count_listed(struct scratch *scratch)
 {
 	__u32 slot;
@@ -68,7 +68,7 @@ static __always_inline void count_listed(struct scratch *scratch)
 	if (!cfg.may_sample)
 		return;
 	slot = log2_slot(scratch->kept.duration_ns);
-	barrier_var(slot);	/* what clang knows of it the verifier does not */
+	barrier_var(slot);	/* clang knows the bound, the verifier does not */
 	if (slot < OFFCPU_HIST_SLOTS)
 		scratch->counts.waits_q8[slot] += scratch->kept.weight_q8;
 }
@@ -135,7 +135,7 @@ __noinline int list_wait(struct thread_state *st, struct scratch *scratch, struc
 	return 0;
 }
 
-/* How long the thread stood in a queue in the wait that ends.  A global function, as account_wait(). */
+/* How long the thread stood on a run queue in the wait that ends. Global, like account_wait(). */
 __noinline __u64 end_delay(struct thread_state *st, __u64 now)
 {
 	struct wait_parts parts;
@@ -158,7 +158,7 @@ static __always_inline void put_trace(const struct thread_state *st, const struc
 	__builtin_memcpy(event->trace, word, sizeof(event->trace) + sizeof(event->span));
 }
 
-/* Tells scratch->kept as one wait.  scratch->event has the thread's name.  A global function, as the others. */
+/* Sends scratch->kept as one wait. scratch->event has the thread's name. Global, like the others. */
 __noinline int send_event(struct thread_state *st, struct scratch *scratch, __u64 now)
 {
 	struct offcpu_rec_event *event;
@@ -194,10 +194,10 @@ __noinline int send_event(struct thread_state *st, struct scratch *scratch, __u6
 	return 0;
 }
 
-/* The trace of a wait that is told by itself.  The thread still stands where it waited. */
+/* The trace context of a wait that is sent as an event. The thread still stands where it waited. */
 static __noinline int find_trace(struct task_struct *task, struct thread_state *st, struct scratch *scratch, __u64 now)
 {
-	/* where its user stack was read as it began, the context is gone from here */
+	/* its user stack was read as the wait began, so the context must be read here */
 	if (st->ustack_from == USTACK_BEGUN && direct_map && plain(task)->mm) {
 		view_of(&scratch->walk.view, task);
 		scratch->walk.in_parents = is_in_parents(task, st);
@@ -207,7 +207,7 @@ static __noinline int find_trace(struct task_struct *task, struct thread_state *
 	return 0;
 }
 
-/* A wait is to be listed, as scratch->kept. */
+/* Walks the stacks of a wait that is to be listed, scratch->kept, and lists it. */
 static __noinline int walk_and_list(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
 				    bool may_walk, __u64 now)
 {
@@ -218,7 +218,7 @@ static __noinline int walk_and_list(struct task_struct *task, struct thread_stat
 		take_memory_of(st);
 	if (rarely(st->speaks & SPACE_HAS_CONTEXT))
 		scratch->context.tno = 0;
-	/* first the user stack: where it begins tells where the kernel's was remembered */
+	/* user stack first: its beginning shows where the kernel stack's walk is cached */
 	scratch->ustack = cfg.hist ? hist_key(st) : end_user_stack(task, st, scratch, may_walk, now);
 	scratch->kstack = 0;
 	if (cfg.want_kstack && may_walk)
@@ -240,13 +240,13 @@ static __noinline int walk_and_list(struct task_struct *task, struct thread_stat
 	return 0;
 }
 
-/* A wait ends: it comes to its accounts.  may_walk: as below.  False: a filter leaves it out. */
+/* Adds an ended wait to its accounts. may_walk: as below. False: a filter excludes it. */
 static __always_inline bool end_wait(struct task_struct *task, struct thread_state *st, bool may_walk, __u64 now)
 {
 	if (cfg.want_storms || cfg.want_blame) {
 		__u64 delay_ns = end_delay(st, now);
 
-		/* of waits that are told one by one, only those */
+		/* of events, only the listed ones */
 		if (may_walk && (!cfg.want_events || is_listed(st, now - st->since_ns)))
 			blame_wait(task, st, bpf_get_smp_processor_id(), delay_ns, now);
 	}
@@ -254,14 +254,14 @@ static __always_inline bool end_wait(struct task_struct *task, struct thread_sta
 	return account_wait(st, chain_of(st), now);
 }
 
-/* It has ended, and no filter leaves it out.  may_walk: the thread still stands where it waited. */
+/* It has ended, and no filter excludes it. may_walk: the thread still stands where it waited. */
 static __always_inline void sample_ended(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
 					 bool may_walk, __u64 scale, __u64 now)
 {
 	if (rarely(sample_is_kept(now - st->since_ns, st->draw, scale))) {
 		keep_wait(st, scratch, scale, now);
 		walk_and_list(task, st, scratch, may_walk, now);
-		/* not within: of calls only so many may lie in one another */
+		/* not inside: call depth is limited */
 		if (may_walk && rarely(st->speaks & SPACE_HAS_CONTEXT) &&
 		    (cfg.want_events || (cfg.want_waits && scratch->context.is_longest))) {
 			find_trace(task, st, scratch, now);

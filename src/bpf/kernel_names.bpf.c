@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The kernel's symbols, one at a time, as the kernel itself looks them up: /proc/kallsyms has 100,000 lines and more, of
- * which a recording needs some hundreds.  bpf_snprintf() came with Linux 5.13, programs of system calls with 5.14 and
+ * The kernel's symbols, one at a time, looked up by the kernel itself: /proc/kallsyms has more than 100,000 lines, of
+ * which a recording needs some hundreds. bpf_snprintf() came with Linux 5.13, programs of system calls with 5.14 and
  * bpf_kallsyms_lookup_name() with 5.16.
  */
 #include "bpf/ktypes.h"
@@ -16,7 +16,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 __u64 address;
 char name[OFFCPU_KERNEL_NAME_MAX];
 
-/* "schedule+0x1f/0xa0", " [module]" behind it; a number where there is none. */
+/* Result: "schedule+0x1f/0xa0", followed by " [module]"; a number where there is no symbol. */
 SEC("syscall")
 int name_of_address(void *ctx)
 {
@@ -26,7 +26,7 @@ int name_of_address(void *ctx)
 	return bpf_snprintf(name, sizeof(name), form, words, sizeof(words)) < 0;
 }
 
-/* 0: there is none of that name. */
+/* 0: no symbol of that name. */
 SEC("syscall")
 int address_of_name(void *ctx)
 {

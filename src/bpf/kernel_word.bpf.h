@@ -4,7 +4,7 @@
 
 #include "bpf/maps.bpf.h"
 
-/* Reads of the kernel's memory at addresses that the verifier takes for numbers; what cannot be read is 0. */
+/* Reads the kernel's memory at addresses that the verifier takes for numbers; unreadable memory reads as 0. */
 
 #define AT(type, base, member) ((base) + bpf_core_field_offset(type, member))
 
@@ -17,14 +17,14 @@ static __always_inline __u64 word_at(__u64 addr)
 		const struct timespec64 *at = bpf_rdonly_cast((const void *)addr, cfg.timespec64_id);
 
 		word = at->tv_sec;
-		barrier_var(word);	/* or clang makes one load of this and of another word on our stack */
+		barrier_var(word);	/* or clang merges the loads of this word and of another one on our stack */
 		return word;
 	}
 #endif
 	return bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr) ? 0 : word;
 }
 
-/* The word's lower half; its address is a multiple of 4 only, so it may be the upper half of the aligned word. */
+/* Half of a word at an address that is a multiple of 4: it may be the upper half of the aligned word. */
 static __always_inline __u32 half_of(__u64 word, __u64 addr)
 {
 	return addr & 4 ? word >> 32 : word;
@@ -39,8 +39,8 @@ static __always_inline __u32 half_at(__u64 addr)
 #define NUMBER(type, base, member) half_at(AT(type, base, member))
 
 /*
- * The same where many are read and nothing is in a hurry.  A global function: the verifier checks it once, and does not
- * cut the one way that is not taken out of every place, which goes through the whole program each time.
+ * The same for code that reads many words and is not critical. A global function: the verifier checks it once.
+ * Inlined, it would have to remove the untaken branch at every place, each time with a pass over the whole program.
  */
 __noinline __u64 read_word(__u64 addr)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The kernel's types, cut down to the fields we read; CO-RE finds the real offsets. */
+/* The kernel's types, reduced to the fields we read; CO-RE finds the real offsets. */
 #ifndef BPF_KTYPES_H
 #define BPF_KTYPES_H
 
@@ -18,7 +18,7 @@ typedef _Bool bool;
 #define true 1
 #define false 0
 
-/* include/uapi/linux/bpf.h, which cannot be included beside our own types. */
+/* include/uapi/linux/bpf.h, which cannot be included beside our own types */
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1ULL << 0 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_EXIST = 2 };
 enum { BPF_F_USER_STACK = 1ULL << 8 };
@@ -34,10 +34,10 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 
-/* Asked for by name at load time; the number is the kernel's own. */
+/* Looked up by name at load time; the number is the kernel's own. */
 enum bpf_func_id { BPF_FUNC_loop = 181 };
 
-/* include/linux/sched.h; values older than any kernel with BTF unless said */
+/* include/linux/sched.h; values hold for all kernels with BTF unless noted */
 #define PF_KTHREAD 0x00200000
 #define PF_IO_WORKER 0x00000010		/* 5.12; io_uring workers have no user registers */
 #define PF_USER_WORKER 0x00004000	/* 6.4, vhost */
@@ -49,9 +49,9 @@ enum bpf_func_id { BPF_FUNC_loop = 181 };
 #define TASK_DEAD 0x80
 #define TASK_WAKING 0x200
 #define TASK_NOLOAD 0x400
-#define TASK_FROZEN 0x8000		/* 6.1 (f5d39b020809); bits that older kernels do not have */
-#define RT_PRIO_END 100			/* MAX_RT_PRIO: below it are real-time threads, below 0 those with a deadline */
-#define TASK_ON_RQ_MIGRATING 2		/* of on_rq: on its way to another queue */
+#define TASK_FROZEN 0x8000		/* 6.1 (f5d39b020809); unused bits in older kernels */
+#define RT_PRIO_END 100			/* MAX_RT_PRIO: real-time threads are below it, deadline threads below 0 */
+#define TASK_ON_RQ_MIGRATING 2		/* of on_rq: moving to another run queue */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -92,7 +92,7 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
-/* A cgroup's run queue on one CPU; these with CONFIG_CFS_BANDWIDTH only. */
+/* A cgroup's run queue on one CPU; the throttling fields only with CONFIG_CFS_BANDWIDTH. */
 struct cfs_rq {
 	__u64 throttled_clock_self_time;	/* 6.6 (677ea015f231) */
 	__u64 throttled_clock_pelt_time;	/* 5.19 (64eaf50731ac) */
@@ -117,9 +117,9 @@ struct sched_info {
 
 struct mm_struct {
 	unsigned long *pgd;
-	unsigned long task_size;	/* where the program's addresses end */
+	unsigned long task_size;	/* end of the program's address space */
 	unsigned long start_code;
-	int mm_lock_seq;		/* counts writers; 6.4 (5e31275cc997), with CONFIG_PER_VMA_LOCK */
+	int mm_lock_seq;		/* incremented by writers; 6.4 (5e31275cc997), with CONFIG_PER_VMA_LOCK */
 };
 
 /* Since Linux 6.14 (eb449bd96954 "mm: convert mm_lock_seq to a proper seqcount"). */

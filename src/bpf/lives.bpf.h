@@ -3,8 +3,8 @@
 #define BPF_LIVES_BPF_H
 
 /*
- * Births, deaths, names and execs: which thread it is whose account is kept.  The last part of offcpu.bpf.c, which has
- * what it calls.
+ * Births, deaths, names and execs: the identity of each thread. The last part of offcpu.bpf.c, which includes what
+ * this calls.
  */
 
 static __always_inline void count_unfollowed(void)
@@ -15,7 +15,7 @@ static __always_inline void count_unfollowed(void)
 		__sync_fetch_and_add(&scratch->counts.unfollowed, 1);
 }
 
-/* Also for threads born before the window: the scheduler's path never has to make room. */
+/* Also for threads born before the window: the scheduler's path never allocates. */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags)
 {
@@ -30,12 +30,12 @@ int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags
 	}
 	identify(task, st);
 	draw_first_wait(st);
-	/* An idle task made for a CPU coming up has pid 0; swapper is never a thread. */
+	/* The idle task of a CPU that comes up has pid 0; swapper never counts as a thread. */
 	pst = thread_of(parent);
 	if (pst) {
 		st->exec_no = pst->exec_no;
 		st->by_descent = pst->by_descent || (cfg.follow_forks && pst->selected);
-		/* the same mappings, for now */
+		/* it still shares the parent's mappings */
 		st->tables_epoch = pst->tables_epoch;
 		st->tables_generation = pst->tables_generation;
 		st->speaks = pst->speaks;
@@ -48,14 +48,14 @@ int BPF_PROG(handle_newtask, struct task_struct *task, unsigned long clone_flags
 	st->mode = MODE_NEW;
 	st->state = OFFCPU_STATE_R;
 	if (now < window.start_ns) {
-		/* born before the window: the first event in it tells what it is doing */
+		/* born before the window: its first event there shows what it was doing */
 		st->mode = MODE_UNKNOWN;
 		st->from_ns = 0;
 	}
 	return 0;
 }
 
-/* Once it has been switched out for the last time, and reaped, and a grace period later. */
+/* Called when a thread was switched out for the last time, was reaped, and a grace period has passed. */
 SEC("tp_btf/sched_process_free")
 int handle_free(unsigned long long *ctx)
 {
@@ -71,8 +71,8 @@ int handle_free(unsigned long long *ctx)
 }
 
 /*
- * A name is given to a thread that a filter selects by that.  Who runs is looked at as it goes off CPU, and so is
- * whoever another thread names; unless it is off CPU already, which may last.
+ * A thread gets a name by which a filter may select it. A running thread is checked when it goes off CPU, and so is
+ * one that another thread renames; unless it is off CPU already, which may last.
  */
 static __always_inline void select_by_name(struct task_struct *task, struct thread_state *st, const char *name)
 {
@@ -101,7 +101,7 @@ int BPF_PROG(handle_rename, struct task_struct *task, const char *comm)
 
 	if (!st)
 		return 0;
-	/* Where names decide, what it is called since that was done: of several names in a row the first one. */
+	/* If names matter, use the name before the first rename since selection was last decided */
 	if (!cfg.by_comm || st->renames == st->seen_renames)
 		copy_comm(st->old_comm, task);
 	st->renames++;
@@ -110,7 +110,7 @@ int BPF_PROG(handle_rename, struct task_struct *task, const char *comm)
 	return 0;
 }
 
-/* An exec makes another program of the thread: its account so far is closed under the old name. */
+/* An exec starts another program in the thread: its account so far is closed under the old name. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(handle_exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * offcpu sample: an iterator over all threads.  Nothing of it runs but while user space reads its file, once for each
- * look.  A thread that has not run since the last look is told in a few words; of others the kernel stack, the
- * registers and the innermost part of the user stack go along, which user space walks.
+ * offcpu sample: an iterator over all threads, which runs only while user space reads its file, once for each look. A
+ * thread that has not run since the last look gets a short record. For others the kernel stack, the registers and the
+ * innermost part of the user stack are added; user space walks the latter.
  */
 #include "bpf/ktypes.h"
 
@@ -23,35 +23,35 @@ static __always_inline __u64 word_at(__u64 addr)
 	return bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr) ? 0 : word;
 }
 
-const volatile __u32 page_shift;	/* of the kernel's pages */
+const volatile __u32 page_shift;	/* log2 of the kernel's page size */
 #define PAGE_SHIFT page_shift
 #include "bpf/walk/page_view.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-const volatile __u32 pidns_inum;	/* ours; 0: the initial one */
+const volatile __u32 pidns_inum;	/* the tracer's pid namespace; 0: the initial one */
 const volatile bool by_tgid, by_tid, by_cgroup, want_user, want_kernel, want_ustack, want_kstack;
 const volatile __u32 self_tgid;
 
 MAP(wanted_tgids, HASH, __u32, __u8, 4096);
 MAP(wanted_tids, HASH, __u32, __u8, 4096);
 
-/* How often a thread had got a CPU when its stacks were told last; by its start and number. */
+/* Number of times a thread had got a CPU when its stacks were last sent; keyed by its start and number. */
 MAP(told, LRU_HASH, __u64, __u64, 131072);
 
-/* One reader at a time, so one of these. */
+/* There is one reader at a time, so one buffer. */
 MAP(buffers, ARRAY, __u32, struct look_sample, 1);
 
-/* What the timers met: threads on a CPU. */
+/* What the timers found: threads on a CPU. */
 MAP(cpu_buffers, PERCPU_ARRAY, __u32, struct look_sample, 1);
 RING(ran, 4 << 20);
 
 __u64 ran_lost = 0;
 
-/* Of the reader. */
+/* Used by the reader only. */
 static struct page_view view;
 
-/* Its ids as we see them; false: it is outside of our pid namespace. */
+/* Its id in our pid namespace; 0: it is outside. */
 static __always_inline __u32 id_in_namespace(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
@@ -128,7 +128,7 @@ static long read_word(__u32 i, struct top_of_stack *t)
 	return 0;
 }
 
-/* A page that is not in memory may lie in a file system that never answers: the stack goes without. */
+/* A page that is not in memory may belong to a file system that never answers: it is left out. */
 static __always_inline bool read_stack(struct task_struct *task, __u64 sp, __u64 *words)
 {
 	struct top_of_stack t = { .sp = sp, .words = words };
@@ -197,9 +197,7 @@ static __always_inline void fill(struct task_struct *task, struct look_sample *b
 		read_stacks(task, b);
 }
 
-/*
- * Where the file's buffer is full the kernel calls again with the same thread: so it counts as told behind that only.
- */
+/* If the file's buffer is full the kernel repeats the thread, so a record counts as sent only after the write. */
 static __always_inline bool tell(struct seq_file *seq, struct look_sample *b)
 {
 	__u32 frames = b->rec.frames;
@@ -227,14 +225,14 @@ int look_at_task(struct bpf_iter__task *ctx)
 	fill(task, b, key);
 	if (!tell(ctx->meta->seq, b))
 		return 0;
-	/* one that runs has other stacks by the time it sleeps, and its count then is this one */
+	/* the stacks of a running thread change before it sleeps with this same count */
 	runs = b->rec.flags & (LOOK_RUNS | LOOK_MOVED) ? ~0ULL : b->rec.runs;
 	if (!(b->rec.flags & LOOK_STOOD))
 		bpf_map_update_elem(&told, &key, &runs, BPF_ANY);
 	return 0;
 }
 
-/* Where the program of a thread on a CPU is: interrupted there, or in the kernel that it called. */
+/* User registers of a thread on a CPU: interrupted in user mode, or in a system call. */
 static __always_inline void read_running(struct oncpu_context *ctx, struct task_struct *task, struct look_sample *b)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);

@@ -4,7 +4,7 @@
 
 #include <bpf/bpf_helpers.h>
 
-/* MAP(filter_tgids, HASH, __u32, __u8, 4096) is a map of so many entries, by the types of its keys and values. */
+/* MAP(filter_tgids, HASH, __u32, __u8, 4096) defines a map of 4096 entries with these types of keys and values. */
 #define MAP(name, kind, key_type, value_type, cnt, ...)           \
 	struct {                                                  \
 		__uint(type, BPF_MAP_TYPE_##kind);                \

@@ -5,23 +5,23 @@
 #include "bpf/state.bpf.h"
 
 /*
- * A switch goes one way nearly always, and that is to lie in few lines of the instruction cache, which the kernel
- * in between has filled: what is rare goes to functions of its own, or to the end.
+ * A switch nearly always takes the same path, which must fit few lines of the instruction cache, as the kernel in
+ * between has filled it. Rare code goes to functions of its own, or to the end.
  */
 #define rarely(x) __builtin_expect(!!(x), 0)
 #define mostly(x) __builtin_expect(!!(x), 1)
 
-/* How many there are user space says before load; of the second one only, where no wakers are wanted. */
+/* User space sets their numbers before load; waker_memories has one entry where no wakers are wanted. */
 MAP(memories, ARRAY, __u32, struct memory, 1);
 MAP(waker_memories, ARRAY, __u32, struct waker_memory, 1);
 
-/* Everything that crosses: stacks (about 400 bytes each, once), accounts of the dead, events. */
+/* Everything that crosses: stacks (about 400 bytes each, once), accounts of dead threads, events. */
 RING(ring, 4 << 20);	/* resized before load */
 
 /*
- * On PREEMPT_RT the ring's lock is one that sleeps (kernel/bpf/ringbuf.c: a spinlock_t, until it became a rqspinlock
- * in 2025). Two CPUs that met at it within the scheduler would stop the machine: the second one would sleep there.  So
- * on such kernels only one program at a time comes near it; for the second the ring is full.
+ * On PREEMPT_RT the ring's lock is a sleeping lock (kernel/bpf/ringbuf.c: a spinlock_t, until it became a rqspinlock
+ * in 2025). If two CPUs contended for it within the scheduler the second one would sleep there and stop the machine.
+ * So on such kernels one program at a time uses the ring; for others it is full.
  */
 __u32 ring_taken = 0;
 
@@ -34,7 +34,7 @@ static __always_inline bool is_preempt_rt(void)
 	return bpf_core_field_exists(task->softirq_disable_cnt);
 }
 
-/* A global function: where it does nothing it would have to be cut out of every place that tells something. */
+/* A global function: where it does nothing, the verifier would otherwise have to remove it from every sender. */
 __noinline int ring_enter(void)
 {
 	if (!is_preempt_rt())
@@ -64,7 +64,7 @@ static __always_inline long ring_send(const void *record, __u64 size)
 	return err;
 }
 
-/* Room for a record, to be filled and submitted; NULL: there is none.  size: a constant. */
+/* Reserves a record, to be filled and submitted; NULL: no room. size: a constant. */
 static __always_inline void *ring_reserve(__u64 size)
 {
 	void *record;
@@ -77,21 +77,21 @@ static __always_inline void *ring_reserve(__u64 size)
 }
 
 /*
- * Ids that have crossed.  Each has one set, from which the oldest one falls: it crosses again, user space knows it.
- * Not a hash map: to note an id in one took a microsecond, and to make it some milliseconds at start.
+ * Ids that have crossed. Each id has one set, from which the oldest entry drops out: it then crosses again, and user
+ * space knows it. Not a hash map: an insertion took a microsecond, and its creation some milliseconds at start.
  */
 #define CROSSED_SETS_SHIFT 13
 struct crossed_set {
 	__u64 mark[8];
 } __attribute__((aligned(64)));
 
-/* Mapped, so that a set lies in one cache line. */
+/* Mapped, so that a set fits one cache line. */
 MAP_FLAGS(crossed, ARRAY, __u32, struct crossed_set, 1 << CROSSED_SETS_SHIFT, BPF_F_MMAPABLE);
 
 /*
- * Sums of waits, in two halves that take turns; user space swaps and reads them out (attach/wait_table.c), and says
- * before load how many there are and how long each is.  Not a hash map: to hash a key of 40 bytes, and its bucket, and
- * an element that lies across four lines, took as long as to recognise both stacks.
+ * Sums of waits, in two halves that take turns. User space swaps and reads them (attach/wait_table.c), and sets their
+ * number and size before load. Not a hash map: hashing a key of 40 bytes, its bucket, and an element that spans four
+ * lines took as long as recognising both stacks.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -101,19 +101,19 @@ struct {
 	__uint(value_size, OFFCPU_WAIT_SLOT_BYTES);
 } wait_slots SEC(".maps");
 
-/* What chains tell of them; two maps that are swapped with the halves. */
+/* Chains' parts of waits; two maps that are swapped with the halves. */
 MAP(chains_a, HASH, struct offcpu_wait_key, struct offcpu_chain_sum, 8192);
 MAP(chains_b, HASH, struct offcpu_wait_key, struct offcpu_chain_sum, 8192);
 
 /*
- * What each switch asks and hardly anybody writes: apart from what programs write, each write to which would
- * take it away from the other CPUs.
+ * What each switch reads and hardly anything writes. Kept apart from what programs write, since each write takes the
+ * cache line away from the other CPUs.
  */
 #define RARELY_WRITTEN SEC(".data")
 
 /*
- * Which half is in use: from this time on the one that its lowest bit names (1: the second), before the other one.
- * One word, so that a cut moves all CPUs to the other half at one instant; 0 and 1 are one half all the time.
+ * Which half is in use: from this time on the one that its lowest bit names (1: the second), before it the other one.
+ * One word, so that a cut moves all CPUs to the other half at one instant. 0 and 1 name one half for all time.
  */
 volatile __u64 half_edge RARELY_WRITTEN = 0;
 
@@ -143,15 +143,15 @@ struct {
 /* 10 KiB each. */
 MAP_FLAGS(spaces, HASH, __u64, struct space, SPACES_MAX, BPF_F_NO_PREALLOC);
 
-/* Of the programs of `spaces` those with an interpreter. */
+/* Those programs of `spaces` that have an interpreter. */
 MAP_FLAGS(languages, HASH, __u64, struct offcpu_language, OFFCPU_LANGUAGES_MAX, BPF_F_NO_PREALLOC);
 
-/* Of the programs of `spaces` those whose threads have a trace context. */
+/* Those programs of `spaces` whose threads have a trace context. */
 MAP_FLAGS(contexts, HASH, __u64, struct offcpu_context_place, OFFCPU_CONTEXTS_MAX, BPF_F_NO_PREALLOC);
 
 /*
- * Per CPU: the rules of addresses that walks met lately; to look one up anew takes several times
- * as long as the rest of a step.  A generation is that of one version of one program's mappings.
+ * Per CPU: cached rules of recently walked addresses; a new look-up takes several times as long as the rest of a step.
+ * A generation identifies one version of one program's mappings.
  */
 #define RULES 2048	/* 32 KiB, the most that the kernel allows */
 struct found_rules {
@@ -166,7 +166,7 @@ MAP(rules, PERCPU_ARRAY, __u32, struct found_rules, 1);
 MAP(losses, PERCPU_ARRAY, __u32, struct offcpu_loss_count, OFFCPU_LOSS_COUNT);
 MAP(scratches, PERCPU_ARRAY, __u32, struct scratch, 1);
 
-/* The iterators may be preempted: theirs is apart, and only one runs at a time. */
+/* The iterators may be preempted, so they have a scratch of their own; only one runs at a time. */
 MAP(iter_scratch, ARRAY, __u32, struct scratch, 1);
 MAP(filter_tgids, HASH, __u32, __u8, 4096);
 MAP(filter_tids, HASH, __u32, __u8, 4096);
@@ -174,45 +174,43 @@ MAP(filter_tids, HASH, __u32, __u8, 4096);
 const volatile struct offcpu_config cfg = {};
 const volatile char comm_glob[2 * OFFCPU_COMM_LEN] = {};
 
-/* The window is [start_ns, stop_ns): set by user space a little ahead of time.  Together: one address for both. */
+/* The window is [start_ns, stop_ns), set a little ahead of time. In one struct, so that one address serves both. */
 volatile struct {
 	__u64 start_ns, stop_ns;
-	__u64 cut_ns;		/* the last cut, where one is over: see cut.bpf.h */
+	__u64 cut_ns;		/* time of the last completed cut: see cut.bpf.h */
 } window = { ~0ULL, ~0ULL, ~0ULL };
-/* stop_ns is no end but a cut. */
+/* stop_ns is a cut, not the end. */
 volatile __u8 is_cut RARELY_WRITTEN = 0;
-/* User space counts it up, and all of `crossed` is forgotten; what is known of it elsewhere is to be, too: cut.bpf.h. */
+/* User space increments it when `crossed` is emptied; what is cached of it elsewhere is then stale: see cut.bpf.h. */
 volatile __u64 crossed_turn RARELY_WRITTEN = 0;
 volatile __u8 forgets_crossed RARELY_WRITTEN = 0;
-/* Waits below are sampled (abi/sample.h); 0: none is.  User space changes it while we run. */
+/* Waits shorter than this are sampled (abi/sample.h); 0: none is. User space changes it while we run. */
 volatile __u64 scale_ns RARELY_WRITTEN = 0;
-/* wakers of shorter sleeps are not looked at, where waits may be sampled */
+/* where waits may be sampled, wakers of shorter sleeps are skipped */
 volatile __u64 wakers_from_ns RARELY_WRITTEN = 0;
-/* Of the numbers of slices: as a recording gets long user space clears lower bits, and slices become longer. */
+/* Mask of slice numbers: in a long recording user space clears lower bits, and slices become longer. */
 volatile __u32 slice_mask RARELY_WRITTEN = ~0U;
-/* The scheduler's functions: where they begin, and how many bytes, once user space knows. */
+/* The scheduler's functions: their start and size in bytes, once user space has set them. */
 volatile __u64 sched_text RARELY_WRITTEN = 0, sched_text_bytes RARELY_WRITTEN = 0;
-/* Of both halves of wait_slots: which groups of slots hold something.  User space empties them with it. */
+/* Of both halves of wait_slots: which groups of slots are in use. User space clears them when it empties the slots. */
 __u8 wait_groups[OFFCPU_WAIT_GROUPS] = { 0 };
-/* Slots taken in the current half since user space last swapped it, and entries put into the current map of chains. */
+/* Slots taken in the current half since the last swap, and entries in the current map of chains. */
 __u64 wait_entries = 0, chain_entries = 0;
-/* Of `memories`: where the next free one is looked for, and how many are taken. */
+/* Of `memories`: where the search for a free one begins, and how many are taken. */
 __u32 next_memory = 0, memories_taken = 0;
-/* Chains of wakers are told from then on; 0: not now. */
+/* Chains of wakers are recorded from then on; 0: not now. */
 volatile __u64 chains_since_ns RARELY_WRITTEN = 0;
-/* The window is open, near enough to count switches by. */
+/* The window is open; precise enough to count switches. */
 volatile __u8 is_open RARELY_WRITTEN = 0;
-/*
- * close_thread leaves those for another walk that nothing was seen of in the window: they will hardly move just now.
- */
+/* close_thread leaves threads without an event in the window to a second walk: they are unlikely to move just now. */
 volatile __u8 leaves_quiet RARELY_WRITTEN = 0;
 /*
- * Threads that may be selected, by their tasks' addresses: a thread that no filter
- * selects costs the reading of one bit.  A bit that is set may be another thread's.
+ * Bits of threads that may be selected, by their tasks' addresses: a thread that no filter selects costs reading one
+ * bit. Threads may share a bit.
  */
 #define SELECTED_SHIFT 16
 __u64 selected_bits[(1 << SELECTED_SHIFT) / 64] = {};
-/* User space counts it up after each change of `spaces` or `file_tables`. */
+/* User space increments it after each change of `spaces` or `file_tables`. */
 volatile __u32 tables_epoch RARELY_WRITTEN = 1;
 
 /* One step of hashing 64-bit words. */
@@ -230,17 +228,17 @@ static __always_inline __u64 scale_now(void)
 }
 
 /*
- * Makes a pointer to the kernel's memory readable without a helper; Linux 6.2 (a35b9af4ec2c), elsewhere the types' ids
- * are 0.  Newer bpf_core_read.h says the same.  The object for older kernels is compiled without it: whether a function
- * is in a module, after all, libbpf may look up with CAP_SYS_ADMIN only, which the agent does not have.
+ * Makes a pointer to the kernel's memory readable without a helper; Linux 6.2 (a35b9af4ec2c). On older kernels the
+ * types' ids are 0. Newer bpf_core_read.h has the same. The object for older kernels is compiled without it: to find
+ * out that no module has the function, libbpf needs CAP_SYS_ADMIN, which the agent does not have.
  */
 #ifndef WITHOUT_CAST
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 #endif
 
 /*
- * Known as it is compiled where there is an object for either: each way that is not taken at one of 200 places the
- * kernel would cut out at load, and move all of the program for it.
+ * Decided at compile time, with an object for either case. Otherwise the kernel would remove the untaken branch at 200
+ * places at load, and move the rest of the program each time.
  */
 #ifdef ALWAYS_CASTS
 #define can_cast() true
@@ -249,20 +247,20 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 #endif
 
 /*
- * The task, to follow its pointers.  Where the verifier trusts a task it looks through all of the kernel's
- * types for each pointer that is followed, some milliseconds each (Linux 6.4, 57539b1c0ac2).
+ * The task as a plain pointer. If the verifier trusts a task it searches all of the kernel's types for each pointer
+ * that is followed, which takes some milliseconds each (Linux 6.4, 57539b1c0ac2).
  */
 static __always_inline const struct task_struct *plain(const struct task_struct *task)
 {
 #ifdef WITHOUT_CAST
-	barrier_var(task);	/* else clang goes on with what it has compared the pointer with, which may be a number */
+	barrier_var(task);	/* else clang uses what the pointer was compared with, which may be a number */
 	return task;
 #else
 	return can_cast() ? bpf_rdonly_cast(task, cfg.task_struct_id) : task;
 #endif
 }
 
-/* To what lies at a multiple of 8 bytes; without a helper, which takes several times as long. */
+/* `to` is aligned to 8 bytes. A helper would take several times as long. */
 static __always_inline void copy_comm(void *to, const struct task_struct *task)
 {
 	((__u64 *)to)[0] = *(__u64 *)task->comm;
@@ -270,8 +268,7 @@ static __always_inline void copy_comm(void *to, const struct task_struct *task)
 }
 
 /*
- * A global function: in line at its many callers it would make the programs larger by a tenth, and their loading
- * longer.
+ * A global function: inlined at its many callers it would make the programs a tenth larger and their loading slower.
  */
 __noinline int count_loss(__u32 reason, __u64 time_ns)
 {
@@ -296,7 +293,7 @@ static __always_inline struct crossed_set *crossed_set_of(__u64 mark)
 	return bpf_map_lookup_elem(&crossed, &set);
 }
 
-/* Global functions, these two: the verifier checks them once. */
+/* These two are global functions: the verifier checks them once. */
 __noinline int has_crossed(__u64 id)
 {
 	__u64 mark = crossed_mark(id);
@@ -311,7 +308,7 @@ __noinline int has_crossed(__u64 id)
 	return false;
 }
 
-/* Two CPUs at once may lose one of two: it crosses again. */
+/* Of two CPUs at once one may lose its entry: that id crosses again. */
 __noinline int note_crossed(__u64 id)
 {
 	__u64 mark = crossed_mark(id);
@@ -326,7 +323,7 @@ __noinline int note_crossed(__u64 id)
 	return 0;
 }
 
-/* Sends what has not crossed before.  False: it did not get through, which is counted under `loss`. */
+/* Sends a record unless it has crossed before. False: it was not sent, which is counted under `loss`. */
 static __always_inline bool send_crossing(const void *record, __u64 size, __u64 id, __u32 loss)
 {
 	if (ring_send(record, size)) {
@@ -346,8 +343,8 @@ static __always_inline struct scratch *my_scratch(void)
 }
 
 /*
- * st: as thread_of() gives it, in the program that asked for it.  NULL: no chains are wanted, or not now.  What was
- * kept when they were last told says nothing of what came since.
+ * st: the result of thread_of() in the same program. NULL: chains are not wanted, or not now. State from when they
+ * were last recorded is reset, as it says nothing of the time since.
  */
 static __always_inline struct chain_state *chain_of(struct thread_state *st)
 {

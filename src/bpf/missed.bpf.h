@@ -3,8 +3,8 @@
 #define BPF_MISSED_BPF_H
 
 /*
- * Switches that no program saw: what the kernel's own counts still say.  A part of offcpu.bpf.c, which has what it
- * calls.
+ * Switches that no program saw: what the kernel's own counts still show. A part of offcpu.bpf.c, which includes what
+ * this calls.
  */
 
 /* Since when a thread that goes off CPU now has run without a pause, by the scheduler's count of its CPU time. */
@@ -17,9 +17,9 @@ static __always_inline __u64 entered_at(struct task_struct *prev, const struct t
 }
 
 /*
- * A thread goes off CPU that was never seen to get it.  It happens: some kernels hide the
- * switches of threads of their own (a hypervisor's agent).  How long it ran the scheduler's
- * own count of its CPU time tells; it cannot have begun before the last switch seen here.
+ * A thread goes off CPU whose switch-in was not seen. Some kernels hide the switches of threads of their own (a
+ * hypervisor's agent). The scheduler's count of its CPU time shows how long it ran; that cannot have begun before the
+ * last switch seen on this CPU.
  */
 static __always_inline void recover_switch_in(struct task_struct *prev, struct thread_state *st,
 					      struct scratch *scratch, __u64 now)
@@ -39,14 +39,11 @@ static __always_inline void recover_switch_in(struct task_struct *prev, struct t
 	st->phase = PHASE(MODE_ON_CPU, 0);
 }
 
-/*
- * Without an event so far: was it on CPU all the time, as the scheduler's count of that may say; or asleep, and then
- * as above?
- */
+/* No event so far: it was on CPU all the time if the scheduler's count agrees; or asleep, and then as above. */
 static __always_inline void recover_unknown(struct task_struct *prev, struct thread_state *st,
 					    struct scratch *scratch, __u64 now)
 {
-	__u64 csw = switches_of(prev) - 1;	/* this switch is counted already */
+	__u64 csw = switches_of(prev) - 1;	/* the current switch is counted already */
 
 	enter_window(st);
 	if (st->has_snap && st->snap_csw == csw && st->snap_mode != MODE_ON_CPU &&
@@ -60,7 +57,7 @@ static __always_inline void recover_unknown(struct task_struct *prev, struct thr
 	}
 }
 
-/* A thread goes off CPU of which another thing was known than that it ran. */
+/* A thread goes off CPU that was not known to be running. */
 static __noinline int recover(struct task_struct *prev, struct thread_state *st, struct scratch *scratch, __u64 now)
 {
 	if (st->mode == MODE_UNKNOWN)
@@ -71,9 +68,8 @@ static __noinline int recover(struct task_struct *prev, struct thread_state *st,
 }
 
 /*
- * A thread goes off CPU, and by the kernel's count more often than was seen since it got it: where these stood and how
- * long nobody knows.  It is said to have run what the scheduler's count of its CPU time says, up to now; the rest is
- * of no class.
+ * A thread goes off CPU, and the kernel counts more switches than were seen since its switch-in. Where and how long it
+ * waited is unknown. Its CPU time by the scheduler's count is added up to now; the rest gets no class.
  */
 static __noinline int miss_switches(struct task_struct *prev, struct thread_state *st, __u64 now)
 {

@@ -9,11 +9,10 @@
 #include "bpf/walk/unwind.bpf.h"
 
 /*
- * The lock a thread waits for (--locks): a sleep inside of the futex system calls has their arguments
- * in the thread's saved registers.  They are taken at switch-out, since only then what
- * lies around the futex still says who holds it: when the wait ends, that one has let it go.  Whether it
- * is a lock of a kind that says so the kernel cannot know, so what looks like one goes along, and
- * user space believes it only where the thread's stack agrees (fold/objects.h).
+ * The lock that a thread waits for (--locks). In a sleep inside the futex system calls the saved registers have their
+ * arguments. They are read at switch-out, since the memory around the futex names the holder only then: at the wait's
+ * end the holder has released it. The kernel cannot know the kind of lock, so the guess is sent along, and user space
+ * believes it only if the thread's stack agrees (fold/objects.h).
  */
 
 /* include/uapi/linux/futex.h */
@@ -42,7 +41,7 @@ static __always_inline bool is_waiting(__u32 op)
 	return false;
 }
 
-/* The arguments of the thread's system call, if it is one that waits for a futex; of waitv, where they lie. */
+/* The arguments of the thread's system call, if it waits for a futex; of futex_waitv, the address of its array. */
 static __always_inline void find_futex(struct task_struct *task, struct futex_wait *f)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -76,10 +75,9 @@ static __always_inline bool is_thread_id(__u32 word)
 }
 
 /*
- * Who holds it, of the three words from where the futex lies on: as glibc lays out
- * pthread_mutex_t (lock, count, owner, users, kind), the part of pthread_rwlock_t that begins with its
- * two futexes (phase, writers, padding, who writes, shared), struct pthread (tid, unused) and sem_t (value,
- * waiters, whether shared).
+ * The holder, from the three words at the futex. Layouts are glibc's: pthread_mutex_t (lock, count, owner, users,
+ * kind), the part of pthread_rwlock_t from its two futexes on (phase, writers, padding, writer, shared), struct
+ * pthread (tid, unused) and sem_t (value, waiters, shared).
  */
 static __always_inline void find_holder(struct futex_wait *f, const __u64 *words)
 {
@@ -115,7 +113,7 @@ static __always_inline bool futex_word(struct page_view *view, __u64 addr, __u64
 	return !bpf_probe_read_user(ret, sizeof(*ret), (const void *)addr);
 }
 
-/* struct futex_waitv: the value that is expected, the address, flags. */
+/* struct futex_waitv: expected value, address, flags. */
 static __always_inline void read_waitv(struct futex_wait *f, struct page_view *view)
 {
 	__u64 at = f->addr[0], flags;
@@ -133,8 +131,9 @@ static __always_inline void read_waitv(struct futex_wait *f, struct page_view *v
 }
 
 /*
- * Since glibc 2.43 pthread_join() waits for a state (2: joinable) in the other's struct pthread, which is known by its
- * own address in it (tcbhead_t.self, x86-64), and no longer for the thread number there.  Layout of 2.43, x86-64.
+ * Since glibc 2.43 pthread_join() waits for a state (2: joinable) in the other thread's struct pthread, and no longer
+ * for the thread number. The struct is recognised by its own address in it (tcbhead_t.self, x86-64). Layout of 2.43,
+ * x86-64.
  */
 #define GLIBC_JOINABLE 2
 #define GLIBC_SELF 16
@@ -165,7 +164,7 @@ static __always_inline void read_holder(struct futex_wait *f, struct page_view *
 		find_joined(f, view);
 }
 
-/* Global functions, as those of unwind.bpf.h: the verifier checks them once.  Of the current thread: */
+/* Global functions, like those of unwind.bpf.h: the verifier checks them once. Reads the current thread's memory: */
 __noinline int read_futex(struct futex_wait *f)
 {
 	if (!f)
@@ -177,7 +176,7 @@ __noinline int read_futex(struct futex_wait *f)
 	return 0;
 }
 
-/* Of another thread, through its page tables. */
+/* Reads another thread's memory, through its page tables. */
 __noinline int read_futex_pages(struct futex_wait *f, struct page_view *view, bool is_waiting_still)
 {
 	if (!f || !view)
@@ -195,7 +194,7 @@ __noinline int read_futex_pages(struct futex_wait *f, struct page_view *view, bo
 	return 0;
 }
 
-/* At switch-out. */
+/* Called at switch-out. */
 static __always_inline void note_futex(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
 {
 	if (!cfg.want_locks)
@@ -214,7 +213,7 @@ static __always_inline void note_futex(struct task_struct *task, struct thread_s
 		note_gil(task, st, scratch);
 }
 
-/* Of a thread that slept already as the window began. */
+/* For a thread that slept already as the window began. */
 static __always_inline void look_at_futex(struct task_struct *task, struct thread_state *st,
 					  struct scratch *scratch, bool is_waiting_still)
 {
@@ -251,7 +250,7 @@ __noinline __u64 object_hash(const struct futex_wait *f, __u64 seed)
 	return h ? h : 1;
 }
 
-/* Sends the object unless it has crossed before; its id, or 0 when it did not get through. */
+/* Sends the object unless it has crossed before; returns its id, or 0 when it was not sent. */
 static __always_inline __u64 intern_object(struct thread_state *st, struct offcpu_rec_object *rec)
 {
 	struct futex_wait *f = &st->futex;
@@ -279,7 +278,7 @@ static __always_inline __u64 intern_object(struct thread_state *st, struct offcp
 	return id;
 }
 
-/* What the thread sleeps for; 0: nothing that is known. */
+/* What the thread sleeps for; 0: not known. */
 static __always_inline __u64 object_of_sleep(struct thread_state *st, struct scratch *scratch)
 {
 	if (!cfg.want_locks && !cfg.want_objects)
@@ -291,7 +290,7 @@ static __always_inline __u64 object_of_sleep(struct thread_state *st, struct scr
 	return cfg.want_objects ? st->target : 0;
 }
 
-/* What the wait that ends was for; the same. */
+/* What the wait that ends was for; 0: not known. */
 static __always_inline __u64 object_of_wait(struct thread_state *st, struct scratch *scratch)
 {
 	return st->mode == MODE_ASLEEP ? object_of_sleep(st, scratch) : 0;

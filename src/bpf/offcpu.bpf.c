@@ -39,7 +39,7 @@ static __always_inline bool in_window(__u64 now)
 static __always_inline __u64 sleep_bits(unsigned long long *ctx, struct task_struct *prev)
 {
 	if (cfg.has_prev_state)
-		return ctx[3];	/* an unsigned int, which the kernel passes with nothing above it */
+		return ctx[3];	/* an unsigned int; the kernel zeroes the upper half */
 	if (bpf_core_field_exists(prev->__state))
 		return prev->__state;
 	return BPF_CORE_READ((struct task_struct___old *)prev, state);
@@ -60,20 +60,20 @@ static __always_inline bool left_queue(struct task_struct *prev)
 #include "bpf/sched.bpf.h"
 #include "bpf/missed.bpf.h"
 
-/* An exec gives the name first, and is over later (handle_exec()). */
+/* An exec sets the name first, and ends later (handle_exec()). */
 static __always_inline bool is_in_exec(struct task_struct *task)
 {
 	return bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD(task, in_execve);
 }
 
-/* Its group is another, which shows as another css_set, or its name is, where that decides about it. */
+/* Its control group, which shows as another css_set, or its name has changed, where that decides about selection. */
 static __always_inline bool has_changed(struct task_struct *task, const struct thread_state *st)
 {
 	return (cfg.by_cgroup && st->css != plain(task)->cgroups) ||
 	       (cfg.by_comm && st->renames != st->seen_renames && !is_in_exec(task));
 }
 
-/* A thread goes off CPU that has_changed(): does a filter still leave it out, or select it? */
+/* A thread goes off CPU that has_changed(): does a filter select it now? */
 static __noinline int reselect(struct task_struct *prev, struct thread_state *st, __u64 now)
 {
 	bool was_renamed = st->renames != st->seen_renames, selected = is_selected(prev, st);
@@ -90,11 +90,11 @@ static __noinline int reselect(struct task_struct *prev, struct thread_state *st
 	st->selected = selected;
 	st->mode = MODE_ON_CPU;
 	note_kernels_counts(prev, st);
-	st->csw--;	/* the switch that is being looked at is counted already */
+	st->csw--;	/* the current switch is counted already */
 	return 0;
 }
 
-/* A global function: its stack is not the switch's, which Linux 6.1 allows 512 bytes with all that it calls. */
+/* A global function: its stack is apart from the switch's, which Linux 6.1 limits to 512 bytes with all callees. */
 __noinline int sum_stretch(struct thread_state *st)
 {
 	struct offcpu_wait_key key = { .flags = OFFCPU_KEY_ONCPU };
@@ -143,7 +143,7 @@ static __always_inline void begin_any_wait(struct task_struct *prev, struct thre
 		note_preempted(prev, st, next);
 }
 
-/* What else somebody may want to know of it. */
+/* Optional records of a switch-out. */
 static __always_inline void note_switch_out(struct task_struct *prev, struct thread_state *st, struct task_struct *next)
 {
 	bool is_asleep = st->mode == MODE_ASLEEP;
@@ -223,7 +223,7 @@ static __always_inline void switch_out(unsigned long long *ctx, struct task_stru
 		begin_tcp_wait(st);
 }
 
-/* The first event of a thread in the window is that it gets a CPU. */
+/* The first event of a thread in the window is a switch-in. */
 static __noinline int meet(struct task_struct *next, struct thread_state *st)
 {
 	enter_window(st);
@@ -254,7 +254,7 @@ static __always_inline void switch_in(struct task_struct *next, struct thread_st
 	st->since_ns = st->on_ns = now;
 }
 
-/* What of it lies in no cache, or in another CPU's, is fetched while this one does prev's part. */
+/* Prefetches next's lines that are in no cache, or in another CPU's, while prev is handled. */
 static __always_inline void fetch_early(const struct thread_state *st)
 {
 	__u64 wake = st->wake_ns, since = st->since_ns, on_cpu = st->account.on_cpu_ns;
@@ -264,7 +264,7 @@ static __always_inline void fetch_early(const struct thread_state *st)
 	barrier_var(on_cpu);
 }
 
-/* What listing the wait that ends will take, of which nothing is in a cache if it was long. */
+/* Prefetches what listing the ending wait will need, which is in no cache after a long wait. */
 static __always_inline void fetch_listed_early(const struct task_struct *next, const struct thread_state *st, __u64 now)
 {
 	if (now - st->since_ns < COLD_NS)
@@ -290,7 +290,7 @@ int handle_switch(unsigned long long *ctx)
 
 	if (!scratch)
 		return 0;
-	/* one of the two always counts where all threads do */
+	/* where all threads are selected, one of the two always is */
 	if (!prev_counts && !next_counts && !cfg.want_blame) {
 		if (is_open)
 			scratch->counts.switches++;

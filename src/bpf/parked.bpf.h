@@ -6,10 +6,9 @@
 #include "bpf/threads.bpf.h"
 
 /*
- * Accounts of threads that are no more, for which the ring had no room: thousands of threads may end between two
- * readings of it, and more where the reader itself waits for a CPU.  Such an account takes a free slot of the threads'
- * tables and waits there, in a list of which the last one is the first; user space asks for the list once it has made
- * room.
+ * Accounts of ended threads for which the ring had no room: thousands of threads may end between two reads of it, and
+ * more if the reader itself waits for a CPU. Such an account is deferred: it takes a free slot of the threads' tables,
+ * in a list (last in, first out). User space asks for the list once it has made room.
  */
 #define NEXT_UNKNOWN (~0U)
 #define PARKED_A_RUN 32
@@ -22,10 +21,10 @@ struct parked_account {
 
 _Static_assert(sizeof(struct parked_account) <= sizeof(struct thread_state), "it lies in a thread's slot");
 
-/* The last one that was parked, and the next one to be sent of those that user space asked for; as `next`. */
+/* The slot deferred last, and the next one to be sent of those that user space asked for; encoded as `next`. */
 __u32 parked = 0, parked_asked = 0;
 
-/* Parks scratch->thread.  False: there is no free slot. */
+/* Defers scratch->thread. False: there is no free slot. */
 __noinline int park_account(const struct scratch *scratch)
 {
 	struct parked_account *p;
@@ -43,7 +42,7 @@ __noinline int park_account(const struct scratch *scratch)
 	return true;
 }
 
-/* Sends scratch->thread, the account of a thread that is no more: now, or once user space has made room. */
+/* Sends scratch->thread, the account of an ended thread: now, or once user space has made room. */
 static __always_inline void send_account(const struct scratch *scratch)
 {
 	const struct offcpu_rec_thread *rec = &scratch->thread;
@@ -52,9 +51,7 @@ static __always_inline void send_account(const struct scratch *scratch)
 		count_loss(OFFCPU_LOSS_RING_THREAD, rec->to_ns - rec->from_ns);
 }
 
-/*
- * The next one that was asked for crosses.  False: there is none, or no room, or another CPU is just about to park it.
- */
+/* Sends the next account that was asked for. False: there is none, or no room, or another CPU is just deferring it. */
 __noinline int send_one_parked(void)
 {
 	struct parked_account *p;
@@ -74,7 +71,7 @@ __noinline int send_one_parked(void)
 	return true;
 }
 
-/* Run by user space, which alone takes from the list. */
+/* Run by user space, the only one to take from the list. */
 SEC("raw_tp")
 int send_parked(void *ctx)
 {

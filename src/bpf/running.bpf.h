@@ -8,9 +8,9 @@
 #include <bpf/bpf_core_read.h>
 
 /*
- * task->on_cpu and task->on_rq, which Linux 7 has as bytes and earlier ones as ints.  A load's size is fitted to the
- * kernel only where the compiler leaves load and offset together, which it does not do everywhere; so there is a load
- * for each, and the other is never reached: barrier_var() keeps the compiler from doing both.
+ * task->on_cpu and task->on_rq are bytes since Linux 7 and ints before. CO-RE adapts a load's size only if the
+ * compiler keeps load and offset together, which it does not always do. So there is a load for each size. Only one is
+ * reached: barrier_var() keeps the compiler from doing both.
  */
 static __always_inline bool is_on_cpu(const struct task_struct *task)
 {

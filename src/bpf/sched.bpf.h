@@ -3,12 +3,12 @@
 #define BPF_SCHED_BPF_H
 
 /*
- * Tells each context switch of threads that are traced (abi/sched_abi.h).  A waking is told with the switch that it
- * led to: only then it is known whether it was for that sleep (see split_wait()), and each record has one place.  A
- * part of offcpu.bpf.c, which has what it calls.
+ * Records each context switch of traced threads (abi/sched_abi.h). A waking is part of the record of the switch that
+ * it led to: only then is it known whether it was for that sleep (see split_wait()). A part of offcpu.bpf.c, which
+ * includes what this calls.
  */
 
-/* Who made the thread runnable that gets the CPU.  Its wait goes on still. */
+/* The waker of the thread that gets the CPU, whose wait has not ended yet. */
 static __always_inline void note_woken(const struct thread_state *st, struct offcpu_rec_switch *rec, __u64 now)
 {
 	rec->wake_ns = rec->waker = 0;
@@ -30,7 +30,7 @@ static __always_inline void note_woken(const struct thread_state *st, struct off
 	rec->wake_cpu = st->out_cpu;
 }
 
-/* False: it is none that is traced. */
+/* False: it is not traced. */
 static __always_inline bool tell_side(struct offcpu_sched_thread *side, struct task_struct *task, __u8 *ret_state)
 {
 	struct thread_state *st = may_be_selected(task) && task->pid ? thread_of(task) : NULL;
@@ -57,7 +57,7 @@ static __always_inline void send_sched(struct offcpu_rec_switch *rec, __u64 ns)
 		count_loss(OFFCPU_LOSS_RING_SWITCH, 0);
 }
 
-/* The thread got the CPU then, which was not reported (bpf/missed.bpf.h); after note_woken(). */
+/* A switch-in that was not reported (bpf/missed.bpf.h); call it after note_woken(). */
 static __noinline int send_missed_switch(struct task_struct *task, struct scratch *scratch, __u64 ns)
 {
 	struct offcpu_rec_switch *rec = &scratch->sched;
@@ -69,7 +69,7 @@ static __noinline int send_missed_switch(struct task_struct *task, struct scratc
 	return 0;
 }
 
-/* After both threads' accounts.  The waking in scratch->sched is of next. */
+/* Called after both threads' accounts. The waking in scratch->sched is next's. */
 static __noinline int send_switch(unsigned long long *ctx, struct scratch *scratch, __u64 now)
 {
 	struct offcpu_rec_switch *rec = &scratch->sched;

@@ -7,12 +7,12 @@
 #include "bpf/threads.bpf.h"
 
 /*
- * Which threads are subjects.  Decided when a thread is first known and again at exec; and when it next leaves the CPU
- * after a rename or a move to another cgroup.  Never per event; always about the thread itself, never about whoever is
- * current.
+ * Which threads are selected. Decided when a thread is first seen and again at exec; and when it next leaves the CPU
+ * after a rename or a move to another cgroup. Never per event; always by the thread's own properties, not the current
+ * task's.
  */
 
-/* The number of `pid` in the tracer's pid namespace; 0: it has none there. */
+/* The number of `pid` in the tracer's pid namespace; 0: none. */
 static __always_inline __u32 pid_nr(struct pid *pid)
 {
 	unsigned int level = BPF_CORE_READ(pid, level);
@@ -22,7 +22,7 @@ static __always_inline __u32 pid_nr(struct pid *pid)
 
 		if (i > level)
 			break;
-		/* numbers[] is a flexible array; its elements lie level after level */
+		/* numbers[] is a flexible array with one element per level */
 		if (bpf_core_read(&upid, sizeof(upid), &pid->numbers[i]))
 			break;
 		if (BPF_CORE_READ(upid.ns, ns.inum) == cfg.pidns_inum)
@@ -46,11 +46,11 @@ static __always_inline __u8 state_of(__u64 bits)
 		return OFFCPU_STATE_S;
 	if ((bits & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == (TASK_UNINTERRUPTIBLE | TASK_NOLOAD))
 		return OFFCPU_STATE_I;
-	/* Also TASK_KILLABLE (0x102) and TASK_RTLOCK_WAIT (0x1000). */
+	/* Includes TASK_KILLABLE (0x102) and TASK_RTLOCK_WAIT (0x1000). */
 	return OFFCPU_STATE_D;
 }
 
-/* Most sleeps: of this state whatever else the bits say, but for the ones left out here. */
+/* True for most sleeps: TASK_INTERRUPTIBLE decides the state, unless bits outside this mask are set. */
 static __always_inline bool is_plain_sleep(__u64 bits)
 {
 	return (bits & (TASK_INTERRUPTIBLE | TASK_STOPPED | TASK_TRACED | TASK_PARKED | TASK_DEAD)) ==
@@ -59,11 +59,11 @@ static __always_inline bool is_plain_sleep(__u64 bits)
 
 const volatile char state_letters[OFFCPU_STATE_COUNT + 1] = OFFCPU_STATE_LETTERS;
 
-/* As SEMANTICS has them. */
+/* The letters of docs/semantics.md. */
 static __always_inline __u8 letter_of(__u32 state)
 {
 	state &= 7;
-	barrier_var(state);	/* what clang knows of it the verifier does not */
+	barrier_var(state);	/* clang knows the bound, the verifier does not */
 	return state_letters[state];
 }
 
@@ -113,8 +113,8 @@ __noinline int glob_matches(const struct comm *whose)
 #define ANCESTORS_MAX 16
 
 /*
- * Is that one of the processes chosen, or forked by one?  Whoever lists their children beforehand misses what is forked
- * between that and the first event here.  A global function, which takes no pointer to a task: the verifier checks it
+ * Is it one of the selected processes, or a descendant of one? Listing their children beforehand would miss a fork
+ * between that and the first event here. A global function, which takes no pointer to a task: the verifier checks it
  * once.
  */
 __noinline int is_chosen_or_forked(__u64 parent)
@@ -141,16 +141,16 @@ static __always_inline bool is_of_chosen_process(struct task_struct *task, struc
 	if (st->by_descent || bpf_map_lookup_elem(&filter_tgids, &st->pid))
 		return true;
 	if (cfg.by_ancestry && is_chosen_or_forked((__u64)BPF_CORE_READ(task, real_parent)))
-		st->by_descent = 1;	/* whoever forked it may end */
+		st->by_descent = 1;	/* its ancestor may end */
 	return st->by_descent;
 }
 
-/* comm: what it is called, or just about to be. */
+/* comm: its current name, or the one it is about to get. */
 static __always_inline bool is_selected_as(struct task_struct *task, struct thread_state *st, const struct comm *comm)
 {
 	bool kernel = task->flags & PF_KTHREAD;
 
-	/* what is not in our pid namespace is not ours to trace */
+	/* what is outside our pid namespace is not ours to trace */
 	if (cfg.pidns_inum && !st->pid)
 		return false;
 	if (cfg.self_tgid && st->pid == cfg.self_tgid)
@@ -179,15 +179,15 @@ static __always_inline bool is_selected(struct task_struct *task, struct thread_
 }
 
 /*
- * By its address: to read anything of a task that another CPU ran last costs more than all else that is done with a
- * stranger.
+ * Indexed by address: reading a task that last ran on another CPU costs more than all else done for an unselected
+ * thread.
  */
 static __always_inline __u32 selected_bit(const struct task_struct *task)
 {
 	return hash_of_tag(tag_of(task), SELECTED_SHIFT);
 }
 
-/* Its switches are looked at from now on. */
+/* Its switches are examined from now on. */
 static __always_inline void set_selected_bit(const struct task_struct *task)
 {
 	__u32 bit;
@@ -206,7 +206,7 @@ static __always_inline void select_thread(struct task_struct *task, struct threa
 		set_selected_bit(task);
 }
 
-/* Without a look at its slot; true: look there. */
+/* Decides without reading its slot; true: read that. */
 static __always_inline bool may_be_selected(struct task_struct *task)
 {
 	__u32 bit;
@@ -220,7 +220,7 @@ static __always_inline bool may_be_selected(struct task_struct *task)
 	return (task->flags & PF_KTHREAD) ? cfg.want_kernel : cfg.want_user;
 }
 
-/* Who the thread is, read from the task; anew after an exec, which may change its tid. */
+/* The thread's identity, read from the task; again after an exec, which may change its tid. */
 static __always_inline void identify(struct task_struct *task, struct thread_state *st)
 {
 	const struct task_struct *leader = plain(task)->group_leader;

@@ -13,10 +13,10 @@
 #include "features/requests/wait.bpf.h"
 
 /*
- * The threads at the edges of the window.  Before it, every thread gets its slot (so
- * the scheduler's path never allocates) and every sleeping one its user stack is read: it
- * may sleep right through.  Just after the start the same again for those that moved in
- * between.  After the window every thread's account is read out with its open wait.
+ * The threads at the edges of the window. Before it, every thread gets its slot (so the scheduler's path never
+ * allocates), and every sleeping thread's user stack is read, as it may sleep through the whole window. Just after the
+ * start this is repeated for those that moved in between. After the window every thread's account is read with its
+ * open wait.
  */
 
 static __always_inline __u64 sleep_bits_now(struct task_struct *task)
@@ -26,7 +26,7 @@ static __always_inline __u64 sleep_bits_now(struct task_struct *task)
 	return BPF_CORE_READ((struct task_struct___old *)task, state);
 }
 
-/* It has ended, and waits to be reaped. */
+/* It has ended, and was not reaped yet. */
 static __always_inline bool is_gone(struct task_struct *task)
 {
 	return (sleep_bits_now(task) & TASK_DEAD) && !is_on_cpu(task);
@@ -39,16 +39,16 @@ static __always_inline struct scratch *iter_scratch_get(void)
 	return bpf_map_lookup_elem(&iter_scratch, &zero);
 }
 
-/* The user stack of a sleeping thread, by tables if they are there; its id or 0. */
+/* The user stack of a sleeping thread, by tables where available; its id or 0. */
 static __always_inline __u64 sleeper_stack(struct task_struct *task, struct thread_state *st,
 					   struct scratch *scratch, __u8 *ret_by_fp)
 {
-	const struct space *space = cfg.want_tables ? space_of(st, false) : NULL;	/* or asks for it */
+	const struct space *space = cfg.want_tables ? space_of(st, false) : NULL;	/* or requests them */
 	__u32 depth;
 	__u64 id;
 
 	*ret_by_fp = !space;
-	/* most are walked late, and to read it here may wait for a file system that never answers */
+	/* most are walked at the wait's end, and reading here may block on a file system that never answers */
 	if (!has_user_stack(task) || (cfg.can_walk && direct_map))
 		return 0;
 	depth = walk_sleeper(task, space, scratch);
@@ -60,9 +60,9 @@ static __always_inline __u64 sleeper_stack(struct task_struct *task, struct thre
 }
 
 /*
- * A wait that began before its program's tables were there, and goes on: many a process
- * sleeps for seconds right after its start.  Where it sleeps does not change, so its stack is
- * walked now; the exchange fails when the wait is over, for the next one has another id.
+ * A wait that began before its program's tables were loaded, and continues: many processes sleep for seconds right
+ * after their start. Its stack cannot change while it sleeps, so it is walked now. The exchange fails if the wait is
+ * over, for the next one has another id.
  */
 static __always_inline void walk_again(struct task_struct *task, struct thread_state *st,
 				       struct scratch *scratch)
@@ -79,7 +79,7 @@ static __always_inline void walk_again(struct task_struct *task, struct thread_s
 	st->by_fp = 0;
 }
 
-/* What a thread without an event does just now.  Counts when end_snapshot() has said so. */
+/* The current state of a thread without an event. Valid only if end_snapshot() confirms it. */
 static __always_inline void begin_snapshot(struct task_struct *task, struct thread_state *st)
 {
 	__u64 bits = sleep_bits_now(task);
@@ -93,13 +93,13 @@ static __always_inline void begin_snapshot(struct task_struct *task, struct thre
 		st->snap_mode = bits ? MODE_ASLEEP : MODE_QUEUED;
 }
 
-/* One that was asleep may run by now: it has not been switched out since. */
+/* One that was asleep may run by now without having been switched out. */
 static __always_inline bool runs_as_snapped(const struct task_struct *task, const struct thread_state *st)
 {
 	return is_on_cpu(task) == (st->snap_mode == MODE_ON_CPU);
 }
 
-/* It may have moved, or ended, while it was read; then the other reading, or its next event, tells. */
+/* It may have moved, or ended, while it was read; then the second reading or its next event decides. */
 static __always_inline void end_snapshot(struct task_struct *task, struct thread_state *st, __u64 csw)
 {
 	if (thread_of(task) == st && switches_of(task) == csw && runs_as_snapped(task, st)) {
@@ -119,7 +119,7 @@ static __always_inline int look_at(struct task_struct *task, bool may_read_user)
 		return 0;
 	st = thread_of(task);
 	if (is_gone(task)) {
-		/* before the window, or its end would have been seen */
+		/* it ended before the window, or its end would have been seen */
 		if (st && st->mode == MODE_UNKNOWN)
 			st->mode = MODE_DEAD;
 		return 0;
@@ -163,13 +163,13 @@ int look_at_thread_plain(struct bpf_iter__task *ctx)
 	return look_at(ctx->task, false);
 }
 
-/* Has the thread stood still since its last switch-out that we saw? */
+/* Has the thread not run since its last switch-out that we saw? */
 static __always_inline bool stands_still(struct task_struct *task, const struct thread_state *st)
 {
 	return !is_on_cpu(task) && switches_of(task) == (st->mode == MODE_UNKNOWN ? st->snap_csw : st->csw);
 }
 
-/* Its switches as of its last event: as long as they are the same it stands where it stood. */
+/* Its switches as of its last event: while the number is the same it has not moved. */
 static __always_inline __u64 csw_of(const struct thread_state *st)
 {
 	return st->mode == MODE_UNKNOWN ? st->snap_csw : st->csw;
@@ -180,7 +180,7 @@ static __always_inline bool is_noted(const struct thread_state *st)
 	return st->end_noted && st->end_csw == csw_of(st);
 }
 
-/* What is noted is of another wait. */
+/* Drops stacks that were noted for another wait. */
 static __always_inline void forget_stale_stacks(struct thread_state *st)
 {
 	if (!is_noted(st))
@@ -188,8 +188,8 @@ static __always_inline void forget_stale_stacks(struct thread_state *st)
 }
 
 /*
- * Right after the window, or a cut: the longer it takes, the more threads have moved on.  Once for each wait, so not
- * again after a pause, nor at the next cut.
+ * Right after the window, or a cut: the longer it takes, the more threads have moved on. Once for each wait, so not
+ * repeated after a pause, nor at the next cut.
  */
 static __always_inline void note_stacks(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
 {
@@ -219,8 +219,8 @@ static __always_inline void note_stacks(struct task_struct *task, struct thread_
 }
 
 /*
- * Of a sleep that goes on a waking before it began says nothing, unless the thread is awake since: it was on CPU still
- * when that came, went on, and fell asleep later (split_wait() knows that a sleep ended).
+ * A waking from before an open sleep belongs to an earlier one, unless the thread has been on CPU since: it was still
+ * running when the waking came, and fell asleep later (split_wait() knows that a sleep ended).
  */
 static __always_inline void forget_stale_waking(struct task_struct *task, struct thread_state *st)
 {
@@ -231,7 +231,7 @@ static __always_inline void forget_stale_waking(struct task_struct *task, struct
 		st->wake_ns = 0;
 }
 
-/* Fills in the open wait of scratch->thread; its stacks were noted. */
+/* Fills in the open wait of scratch->thread, with the noted stacks. */
 static __always_inline void tell_open(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
 				      const struct wait_parts *parts, __u64 end)
 {
@@ -249,7 +249,7 @@ static __always_inline void tell_open(struct task_struct *task, struct thread_st
 	rec->open_preempted_ns = parts->preempted_ns;
 }
 
-/* It is listed, so what its stacks lack is a loss. */
+/* It is listed, so missing stacks are losses. */
 static __always_inline void count_open_losses(struct task_struct *task, struct thread_state *st,
 					      struct offcpu_rec_thread *rec, __u64 total)
 {
@@ -263,7 +263,7 @@ static __always_inline void count_open_losses(struct task_struct *task, struct t
 	}
 }
 
-/* The wait of a thread that is off CPU as the window ends. */
+/* Closes the wait of a thread that is off CPU as the window ends. */
 static __always_inline void close_wait(struct task_struct *task, struct thread_state *st,
 				       struct scratch *scratch, __u64 end, bool may_blame)
 {
@@ -293,7 +293,7 @@ static __always_inline void close_wait(struct task_struct *task, struct thread_s
 	count_open_losses(task, st, rec, end - st->since_ns);
 }
 
-/* Without an event in the window it was throughout what it was at the start. */
+/* Without an event in the window its mode was the initial one throughout. */
 static __always_inline void know_mode(struct task_struct *task, struct thread_state *st)
 {
 	since_window(st);
@@ -304,8 +304,8 @@ static __always_inline void know_mode(struct task_struct *task, struct thread_st
 }
 
 /*
- * Sends the thread's account as of the window's end, once: the iterator may come to a thread that is just dying.
- * has_execed: it does just that.  False: it did not get through, and is in scratch->thread.
+ * Sends the thread's account as of the window's end, once: the iterator may reach a thread that is just dying.
+ * has_execed: it is just doing that. False: it was not sent, and is in scratch->thread.
  */
 static __always_inline bool close_account(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
 					  bool may_blame, bool has_execed)
@@ -323,14 +323,14 @@ static __always_inline bool close_account(struct task_struct *task, struct threa
 		scratch->thread.account.on_cpu_ns += end - st->since_ns;
 	else
 		close_wait(task, st, scratch, end, may_blame);
-	/* Once: after a pause (the ring was full) only those are sent that did not get through. */
+	/* After a pause (the ring was full) only those are sent that were not sent before. */
 	if (ring_send(&scratch->thread, sizeof(scratch->thread)))
 		return false;
 	st->mode = MODE_DEAD;
 	return true;
 }
 
-/* Run when no program of the window's runs any more, which all wrote what this reads. */
+/* Runs when all programs of the window have ended, which wrote what this reads. */
 SEC("iter/task")
 int close_thread(struct bpf_iter__task *ctx)
 {
@@ -349,12 +349,12 @@ int close_thread(struct bpf_iter__task *ctx)
 	if (close_account(task, st, scratch, true, false))
 		return 0;
 	st->is_closed = 0;
-	return 1;	/* user space empties the ring and goes on from here */
+	return 1;	/* user space empties the ring and continues from here */
 }
 
 /*
- * After the window, before the iterator has come to it, a thread dies or becomes another program.  Who held its CPU as
- * the window ended stays unknown: on Linux 6.1 the verifier refuses to follow blame from here.
+ * After the window, before the iterator has reached it, a thread dies or becomes another program. The holder of its
+ * CPU at the window's end stays unknown: on Linux 6.1 the verifier refuses to follow blame from here.
  */
 static __always_inline void close_early(struct task_struct *task, struct thread_state *st, struct scratch *scratch,
 					bool has_execed)
@@ -365,7 +365,7 @@ static __always_inline void close_early(struct task_struct *task, struct thread_
 	send_account(scratch);
 }
 
-/* It is in no list of threads any more, for as long as it still has to wait for a CPU to run its last instructions. */
+/* A dying thread is in no list of threads, while it may still wait for a CPU to run its last instructions. */
 static __noinline int close_dying(struct task_struct *task, struct scratch *scratch)
 {
 	struct thread_state *st = thread_of(task);

@@ -4,7 +4,7 @@
 
 #include "bpf/maps.bpf.h"
 
-/* Waits that are listed are summed here, by thread, state and stacks: see struct offcpu_wait_slot. */
+/* Sums of listed waits, by thread, state and stacks: see struct offcpu_wait_slot. */
 
 static __always_inline __u32 log2_slot(__u64 ns)
 {
@@ -12,8 +12,8 @@ static __always_inline __u32 log2_slot(__u64 ns)
 	__u32 slot;
 
 	/*
-	 * the bits below the highest one, set and counted (Hacker's Delight, 5-1): each branch doubled the verifier's
-	 * work
+	 * set the bits below the highest one and count them (Hacker's Delight, 5-1): each branch doubled the
+	 * verifier's work
 	 */
 	ones |= ones >> 1;
 	ones |= ones >> 2;
@@ -35,13 +35,13 @@ static __always_inline void add_to_hist(__u32 *bar_q8, const struct kept_wait *k
 	*bar_q8 = sum > ~0U ? ~0U : sum;
 }
 
-/* Where nobody asks for these they are 0 in all keys, and lie in a line of the slot that nothing else is wanted of. */
+/* If neither is wanted they are 0 in all keys, and their cache line of the slot is not needed. */
 static __always_inline bool has_waker_or_object(void)
 {
 	return cfg.want_wakers || cfg.want_locks || cfg.want_objects;
 }
 
-/* Its stacks' ids are hashes; so one multiplication for each part that is told apart from the others. */
+/* Stack ids are hashes already, so one multiplication for each part is enough. */
 static __always_inline __u32 wait_key_hash(const struct offcpu_wait_key *key)
 {
 	__u64 h = key->ustack ^ key->kstack << 17 ^ key->kstack >> 47;
@@ -63,10 +63,10 @@ static __always_inline bool is_slot_of(const struct offcpu_wait_slot *s, const s
 #define NO_WAIT_SLOT ~0U
 
 /*
- * Is this the slot of that key, or does it become that, having been free?  A key holds a thread number and a thread is
- * on one CPU at a time, so two CPUs may be after one free slot, but not for one key: whoever sets tno has it, and to
- * the other it is none of its own, whatever else is in it yet.  A global function: the verifier checks it once, and
- * not for each round of the loop below.
+ * Is this the slot of that key, or is it free and becomes that slot? A key holds a thread number and a thread is on
+ * one CPU at a time, so two CPUs may compete for a free slot, but not for one key. The one that sets tno has it; the
+ * other one sees a foreign slot, whatever else is in it yet. A global function: the verifier checks it once, not for
+ * each round of the loop below.
  */
 __noinline int is_wait_slot_of(__u32 number, const struct offcpu_wait_key *key)
 {
@@ -92,7 +92,7 @@ __noinline int is_wait_slot_of(__u32 number, const struct offcpu_wait_key *key)
 	return true;
 }
 
-/* Of the places from where its hash points to on.  A global function, as that one. */
+/* Searches the places from the key's hash on. Global for the same reason. */
 __noinline __u32 find_wait_slot(const struct offcpu_wait_key *key)
 {
 	__u32 first, at;
@@ -110,7 +110,7 @@ __noinline __u32 find_wait_slot(const struct offcpu_wait_key *key)
 	return NO_WAIT_SLOT;
 }
 
-/* The lines of the slot that its last wait was added to, as the next one probably will be, are fetched. */
+/* Prefetches the slot that its last wait was added to, which the next one is likely to use. */
 static __always_inline void fetch_sum_early(const struct thread_state *st)
 {
 	const struct offcpu_wait_slot *s = bpf_map_lookup_elem(&wait_slots, &st->last_sum);
@@ -124,7 +124,7 @@ static __always_inline void fetch_sum_early(const struct thread_state *st)
 	barrier_var(hist);
 }
 
-/* The slice that `now` lies in becomes the CPU's. */
+/* Sets the CPU's slice to the one that contains `now`. */
 static __always_inline void begin_slice(struct scratch *scratch, __u64 now)
 {
 	__u32 mask = slice_mask;
@@ -135,9 +135,8 @@ static __always_inline void begin_slice(struct scratch *scratch, __u64 now)
 }
 
 /*
- * A wait that ends now is summed in the slice that it ends in.  One that began before that slice has a sum of its own,
- * with its start: there is one of them for each thread and slice at most, and user space shares it out among the
- * slices that it lies in.
+ * A wait is summed in the slice in which it ends. One that began before that slice has a sum of its own, with its
+ * start. There is at most one of these for each thread and slice; user space distributes it over its slices.
  */
 static __always_inline void set_slice(struct scratch *scratch, const struct thread_state *st,
 				      struct offcpu_wait_key *key, __u64 now)
@@ -154,8 +153,8 @@ static __always_inline void set_slice(struct scratch *scratch, const struct thre
 enum summed { SUM_NO_ROOM, SUM_ADDED, SUM_LONGEST };
 
 /*
- * Adds one wait of the thread under its key: the longest of it so far, or not.  Without room the caller accounts for
- * it.  A global function: the verifier checks it once.
+ * Adds one wait of the thread under its key; it may be the longest of it so far. Without room the caller accounts for
+ * it. A global function: the verifier checks it once.
  */
 __noinline int sum_wait(struct thread_state *st, const struct offcpu_wait_key *key, const struct kept_wait *kept)
 {
@@ -184,7 +183,7 @@ __noinline int sum_wait(struct thread_state *st, const struct offcpu_wait_key *k
 	if (key->flags & OFFCPU_KEY_CROSSING)
 		s->start_ns = st->since_ns;
 	place = offcpu_hist_place(log2_slot(kept->duration_ns));
-	barrier_var(place);	/* what clang knows of it the verifier does not */
+	barrier_var(place);	/* clang knows the bound, the verifier does not */
 	if (place < OFFCPU_HIST_SLOTS)
 		add_to_hist(&s->hist_q8[place], kept);
 	if (cfg.want_wakers) {

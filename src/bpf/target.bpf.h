@@ -11,10 +11,10 @@
 #include "bpf/target_types.h"
 
 /*
- * What a thread waits for in a system call or a page fault (--objects).  It is looked at as the wait ends, of waits
- * that are listed only: the thread still stands in its call, so its registers are those of the call, and the call
- * holds the file. Should another thread have closed the descriptor meanwhile there is none; should it have opened
- * another file under the same number, the wait is told under that one.
+ * What a thread waits for in a system call or a page fault (--objects). Looked up when the wait ends, and for listed
+ * waits only: the thread is still in its call, so the registers are the call's, and the call holds the file. If
+ * another thread has closed the descriptor meanwhile there is no target. If it has opened another file under the same
+ * number, that file is reported.
  *
  * Global functions take numbers, not pointers to the kernel's types: so the verifier checks each once.
  */
@@ -23,11 +23,11 @@
 #define EVENT_IN 1		/* POLLIN */
 #define EVENT_OUT 4
 #define URING_SQE128 (1U << 10)		/* IORING_SETUP_SQE128 */
-#define URING_FIXED_FILE 0x100	/* IOSQE_FIXED_FILE, as it lies beside the operation */
+#define URING_FIXED_FILE 0x100	/* IOSQE_FIXED_FILE, at its place in the word with the operation */
 #define TCP_SYN_SENT 2		/* include/net/tcp_states.h */
 #define TCP_LISTEN 10
 
-/* The last part of the path, "[eventpoll]" of what has none: all that is left where it is closed before user space looks. */
+/* The last part of the path, or "[eventpoll]" for an anonymous file: all that remains if it is closed too soon. */
 static __always_inline void name_file(struct offcpu_rec_target *rec, __u64 file)
 {
 	__u64 dentry = READ_POINTER(struct file, file, f_path.dentry);
@@ -45,7 +45,7 @@ static __always_inline void name_unix(struct offcpu_rec_target *rec, __u64 sk)
 
 	if (!address)
 		return;
-	len = READ_NUMBER(struct unix_address, address, len) - 2;	/* sun_family */
+	len = READ_NUMBER(struct unix_address, address, len) - 2;	/* without sun_family */
 	if (!len || len > 108)
 		return;
 	rec->text_len = len < sizeof(rec->text) ? len : sizeof(rec->text);
@@ -118,8 +118,8 @@ static __always_inline void look_at_file(struct offcpu_rec_target *rec, __u64 fi
 }
 
 /*
- * What poll() waits for that wants to know when it can write: a socket without a byte of data yet is being connected.
- * It is looked at as the wait ends, when it may be connected already.
+ * Purpose of a poll() for writing: a socket that has transferred no data yet is being connected. It is read as the
+ * wait ends, when it may be connected already.
  */
 static __always_inline __u32 purpose_of_socket(const struct offcpu_rec_target *rec, __u64 file, __u32 events)
 {
@@ -139,7 +139,7 @@ static __always_inline __u32 purpose_of_socket(const struct offcpu_rec_target *r
 		       OFFCPU_FOR_CONNECTION;
 }
 
-/* Each process's descriptors are numbered anew, so what has no inode of its own is told apart by its process, too. */
+/* Anonymous inodes are shared and descriptors are per process: what has no own inode is hashed with its process. */
 static __always_inline __u64 target_hash(const struct thread_state *st, const struct offcpu_rec_target *rec, __u64 file)
 {
 	__u64 h = mix(mix(rec->what | (__u64)rec->purpose << 8, rec->ino),
@@ -156,7 +156,7 @@ static __always_inline __u64 target_hash(const struct thread_state *st, const st
 	return h > 1 ? h : 2;
 }
 
-/* Sends it unless it has crossed before; its id, or 0 when it did not get through. */
+/* Sends it unless it has crossed before; returns its id, or 0 when it was not sent. */
 static __always_inline __u64 intern_target(const struct thread_state *st, struct offcpu_rec_target *rec, __u64 file)
 {
 	__u64 id = target_hash(st, rec, file);
@@ -171,7 +171,7 @@ static __always_inline __u64 intern_target(const struct thread_state *st, struct
 	return send_crossing(rec, sizeof(*rec), id, OFFCPU_LOSS_OBJECT) ? id : 0;
 }
 
-/* Of TCP, or what watches some. */
+/* The TCP socket, or WATCHES_SOCKETS for a set of descriptors. */
 static __always_inline __u64 sock_of(const struct offcpu_rec_target *rec, __u64 file)
 {
 	__u64 sk;
@@ -185,7 +185,7 @@ static __always_inline __u64 sock_of(const struct offcpu_rec_target *rec, __u64 
 	return is_tcp(sk) ? sk : 0;
 }
 
-/* The same thread and the same file: nothing else need be read. */
+/* Same thread and same file: nothing else need be read. */
 static __always_inline struct seen_target *seen_of(struct thread_state *st, __u32 fd)
 {
 	return &st->targets[fd % SEEN_TARGETS];
@@ -233,7 +233,7 @@ __noinline __u64 target_of_fd(struct thread_state *st, struct wait_target *t)
 		t->rec.purpose = purpose_of_socket(&t->rec, file, t->events);
 	id = intern_target(st, &t->rec, file);
 	t->sock = sock_of(&t->rec, file);
-	/* a socket that is not connected may be, one day */
+	/* a socket that is not connected yet may be later */
 	if (t->rec.family && ((!t->rec.remote_port && !t->rec.peer_ino) || t->rec.purpose == OFFCPU_FOR_CONNECTION))
 		return id;
 	seen->file = file;
@@ -247,8 +247,8 @@ __noinline __u64 target_of_fd(struct thread_state *st, struct wait_target *t)
 }
 
 /*
- * A ring whose operations that are not reaped yet are one and the same on one descriptor: then it waits for that.
- * They still stand in the queue where they were handed in, of which the last ones are looked at.
+ * An io_uring waits for one operation if all its uncompleted operations are the same one on one descriptor. They are
+ * still in the submission queue, whose last entries are read.
  */
 #define URING_LAST 8
 
@@ -278,7 +278,7 @@ static __always_inline __u64 uring_operation(__u64 ctx)
 	return entry;
 }
 
-/* The descriptor of the ring becomes the one that it waits for. */
+/* Replaces the ring's descriptor by the one that the ring waits for. */
 __noinline int look_into_uring(struct wait_target *t)
 {
 	struct io_ring_ctx *type = NULL;
@@ -302,8 +302,8 @@ __noinline int look_into_uring(struct wait_target *t)
 #define CHILDREN 64
 
 /*
- * Is that child the one waited for, or, of any (0), one that has ended?  Its number; 0: no.  A global function: what is
- * asked in a loop is checked once, as fault_at() below.
+ * Is that child the one waited for or, if any is (0), has it ended? Returns its number; 0: no. A global function: the
+ * body of a loop is checked once, as in fault_at() below.
  */
 __noinline __u32 awaited_child(__u64 child, __u32 wanted)
 {
@@ -312,7 +312,7 @@ __noinline __u32 awaited_child(__u64 child, __u32 wanted)
 	return (wanted ? nr == wanted : READ_NUMBER(struct task_struct, child, exit_state) != 0) ? nr : 0;
 }
 
-/* One child, whose `sibling` lies at `at`: the next one's place, 0: this is the one, or the last.  As above. */
+/* Checks one child, whose `sibling` is at `at`. Returns the next one's place; 0: found, or the last. As above. */
 __noinline __u64 look_at_child(struct wait_target *t, __u64 at)
 {
 	__u64 child = at - bpf_core_field_offset(struct task_struct, sibling);
@@ -329,7 +329,9 @@ __noinline __u64 look_at_child(struct wait_target *t, __u64 at)
 	return 0;
 }
 
-/* Which of the thread's children: that one, or, of any, one that has ended; its name, before it is reaped. */
+/*
+ * Which of the thread's children it waits for or, if for any, one that has ended; with its name before it is reaped.
+ */
 __noinline __u64 target_of_child(struct thread_state *st, struct wait_target *t)
 {
 	__u64 at;
@@ -357,9 +359,9 @@ __noinline __u64 target_of_aio(struct thread_state *st, struct wait_target *t)
 #define FAULT_WORD (bpf_core_field_offset(struct vm_fault, address) / 8)
 
 /*
- * Where a page fault is the kernel keeps in a struct vm_fault on the thread's stack only.  The i-th word of this piece
- * of the stack is taken for its first one if it leads to a mapping of this program that holds the address which the
- * same structure names.  The mapping, or 0.
+ * The kernel keeps the address of a page fault only in a struct vm_fault on the thread's stack. The i-th word of this
+ * piece of the stack is taken for the struct's first one if it leads to a mapping of this program that contains the
+ * address named by the same struct. Returns the mapping, or 0.
  */
 __noinline __u64 fault_at(struct wait_target *t, __u32 i, __u64 mm)
 {
@@ -379,7 +381,7 @@ __noinline __u64 fault_at(struct wait_target *t, __u32 i, __u64 mm)
 	return vma;
 }
 
-/* The mapping; 0: none in this piece of the stack.  What begins in its last words is looked for in the next. */
+/* The mapping; 0: none in this piece of the stack. A struct that begins in its last words is in the next piece. */
 __noinline __u64 find_fault(struct wait_target *t, __u64 mm)
 {
 	__u64 vma = 0;
@@ -419,7 +421,7 @@ __noinline __u64 target_of_fault(struct thread_state *st, struct wait_target *t)
 	return intern_target(st, &t->rec, 0);
 }
 
-/* Which of 64 bits is the lowest one set. */
+/* Index of the lowest set bit. */
 static __always_inline __u32 lowest_bit(__u64 bits)
 {
 	__u32 at = 0;
@@ -442,8 +444,8 @@ static __always_inline __u32 bits_cnt(__u64 bits)
 }
 
 /*
- * The first descriptor of poll()'s array, or of select()'s set of those to be read, and of that how many are among the first
- * 64; false: there is none, or it cannot be read.
+ * The first descriptor of poll()'s array, or of select()'s read set together with the number of those among the first
+ * 64; false: none, or unreadable.
  */
 __noinline int first_fd(struct wait_target *t, struct page_view *view, bool is_select)
 {
@@ -481,7 +483,7 @@ static __always_inline __u64 target_of_call(struct task_struct *task, struct thr
 	t->purpose = 0;
 	switch (call_waits_for(call->nr)) {
 	case CALL_COPY:
-		/* a wait for a disk is one for the file, which is read; what is full is waited for otherwise */
+		/* a wait in D state is for the disk: the file is read; a full pipe is waited for otherwise */
 		if (st->state == OFFCPU_STATE_D)
 			t->fd = call->second;
 		return target_of_fd(st, t);
@@ -497,7 +499,7 @@ static __always_inline __u64 target_of_call(struct task_struct *task, struct thr
 			t->addr = call->first;
 			t->fd_cnt = call->second;
 		} else {
-			/* to read, or else to write: so a connection that is being set up */
+			/* the read set, else the write set: then a connection is being set up */
 			t->addr = call->second ?: call->third;
 			t->events = call->second ? 0 : EVENT_OUT;
 		}
@@ -505,7 +507,7 @@ static __always_inline __u64 target_of_call(struct task_struct *task, struct thr
 			return 0;
 		is_select = call_waits_for(call->nr) == CALL_SELECT;
 		mm = READ_POINTER(struct task_struct, *(volatile __u64 *)&t->task, mm);
-		/* mostly on the page of the stack that the walk has just looked up */
+		/* likely on the stack page that the walk has just used */
 		if (scratch->walk.view.moved || scratch->walk.view.pgd != READ_POINTER(struct mm_struct, mm, pgd) ||
 		    !first_fd(t, &scratch->walk.view, is_select)) {
 			view_of(&scratch->walk.view, task);
@@ -560,7 +562,7 @@ static __always_inline __u32 direction_of(const struct wait_target *t, __u32 cal
 	return t->rec.purpose == OFFCPU_FOR_CONNECTION ? TCP_CONNECT : TCP_SEND;
 }
 
-/* In a system call or a page fault. */
+/* What a system call or page fault waits for. */
 static __always_inline __u64 target_of_wait(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
 {
 	struct pt_regs *regs;
@@ -586,7 +588,7 @@ static __always_inline __u64 target_of_wait(struct task_struct *task, struct thr
 	return target_of_fault(st, &scratch->target);
 }
 
-/* Says what the wait is for that ends, or that goes on as the window ends. */
+/* Finds the target of a wait that ends, or that is open as the window ends. */
 static __always_inline void look_at_target(struct task_struct *task, struct thread_state *st, struct scratch *scratch)
 {
 	if (!cfg.want_objects)

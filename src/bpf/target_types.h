@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The kernel's types of files, sockets and mappings, cut down as those of ktypes.h. */
+/* The kernel's types of files, sockets and mappings, reduced as in ktypes.h. */
 #ifndef BPF_TARGET_TYPES_H
 #define BPF_TARGET_TYPES_H
 
@@ -80,7 +80,7 @@ struct vm_area_struct {
 	struct file *vm_file;
 };
 
-/* Its first members are in a structure without a name. */
+/* In the kernel its first members are in an anonymous struct. */
 struct vm_fault {
 	struct vm_area_struct *vma;
 	unsigned long pgoff;
@@ -105,8 +105,8 @@ struct socket;
 struct sock {
 	struct sock_common __sk_common;
 	struct socket *sk_socket;
-	__u16 sk_type;	/* 16 bits of its own since Linux 5.6 */
-	__u16 sk_protocol;	/* the same */
+	__u16 sk_type;	/* a separate 16-bit field since Linux 5.6 */
+	__u16 sk_protocol;	/* likewise */
 	int sk_err;
 };
 
@@ -124,8 +124,8 @@ struct minmax {
 };
 
 struct tcp_rack {
-	__u64 mstamp;		/* when the segment left that was acknowledged last, in us of the monotonic clock */
-	__u32 rtt_us;		/* and how long that took */
+	__u64 mstamp;		/* send time of the segment acknowledged last, in us of the monotonic clock */
+	__u32 rtt_us;		/* and its round-trip time */
 	__u32 end_seq;
 };
 
@@ -141,7 +141,7 @@ struct tcp_sock {
 	__u8 chrono_type : 2;
 };
 
-/* The same. */
+/* Its first member is a socket, too. */
 struct inet_connection_sock {
 	struct {
 		__u8 pingpong;
@@ -162,7 +162,7 @@ struct eventpoll {
 	struct list_head rdllist;
 };
 
-/* Of an io_uring: what is next to be taken, what has been reaped. */
+/* Head and tail of an io_uring's queues. */
 struct io_uring {
 	__u32 head;
 };
@@ -197,7 +197,7 @@ struct unix_address {
 	struct sockaddr_un name[];
 };
 
-/* Not where Unix sockets are a module. */
+/* Missing in BTF if Unix sockets are a module. */
 struct unix_sock {
 	struct unix_address *addr;
 	struct sock *peer;

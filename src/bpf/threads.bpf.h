@@ -5,25 +5,24 @@
 #include "bpf/maps.bpf.h"
 
 /*
- * Where the memory of each thread lies: in slots of tables, which are taken one after the other, and an index that
- * finds a slot by the address of the thread's task_struct.  Task storage would do the same, but finds the memory by
- * way of two others of its own, which are in no cache for a thread that comes back after long, and allocates and frees
- * it for each fork.
+ * Storage of per-thread state: slots in tables, and an index from the address of the thread's task_struct to a slot.
+ * Task storage would do the same, but reads two structures of its own on the way, which are in no cache after a long
+ * wait, and allocates and frees for each fork.
  *
- * With thousands of threads an event costs what has to be fetched for it, lines and the pages they are in.  So the
- * index has 8 bytes for a thread, and stays in a cache; slots lie side by side, the one that was free last is taken
- * first; and of a sleeper's slot a waker reads nothing: it does not wait for what it writes there.
+ * With thousands of threads the cost of an event is its cache and TLB misses. So the index has 8 bytes for a thread
+ * and stays in a cache. Slots are adjacent, and the one freed last is reused first. A waker only writes to a sleeper's
+ * slot and does not wait for that.
  *
- * A thread takes a slot at its birth, or as the iterator meets it, and it is free again when the kernel frees the
- * thread (sched_process_free): nobody runs as it, wakes it or iterates over it then.  Should that not be seen, the
- * thread that is born at the same address takes the slot over.
+ * A thread takes a slot at its birth, or when the iterator finds it. The slot is freed when the kernel frees the
+ * thread (sched_process_free): then it cannot run, be woken or be iterated over. If that event is missed, the next
+ * thread at the same address takes the slot over.
  *
- * User space makes the first table for the threads that there are and some more, and has always one more than they
- * need (supply/thread_table.c).  In the index a thread has THREAD_TRIES places side by side, about the one that its
- * hash names; and as many in a second one, which is long enough for all slots that there may be, where they are taken.
+ * User space sizes the first table for the existing threads and some more, and always keeps one spare table
+ * (supply/thread_table.c). In the index a thread has THREAD_TRIES adjacent places around its hash. If they are taken
+ * it has as many in a second index, which is long enough for the maximal number of slots.
  */
 #define THREAD_TRIES 16
-#define TABLE_SHIFT 16	/* number of a slot: its table, and its place there; 0 is nobody's */
+#define TABLE_SHIFT 16	/* number of a slot: its table, and its place there; 0 is unused */
 #define SLOT_BITS (TABLE_SHIFT + OFFCPU_THREAD_TABLE_BITS)
 #define SLOT_MAX ((1ULL << SLOT_BITS) - 1)
 #define INDEX_BITS 15	/* 256 KiB */
@@ -32,13 +31,13 @@
 
 struct thread_slots {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);	/* begins with a page, so that a slot begins with a cache line */
-	__uint(max_entries, 1);			/* how many, and how long, supply/thread_table.c says */
+	__uint(map_flags, BPF_F_MMAPABLE);	/* begins at a page, so that slots begin at a cache line */
+	__uint(max_entries, 1);			/* number and size are set by supply/thread_table.c */
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(struct thread_state));
 };
 
-const volatile __u32 chain_state_bytes = sizeof(struct chain_state);	/* longer by this where chains are wanted */
+const volatile __u32 chain_state_bytes = sizeof(struct chain_state);	/* additional size where chains are wanted */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
@@ -48,28 +47,25 @@ struct {
 } thread_tables SEC(".maps");
 
 /*
- * The number of a slot, below what index_key() says of its thread; 0: free.  It is always of one length, so the
- * programs need not ask for that: with 10,000 threads it is a third full, and an L2 cache still holds it.
+ * The number of a slot, below the bits of index_key(); 0: free. Its length is constant, so programs need not read it:
+ * with 10,000 threads it is a third full, and still fits an L2 cache.
  */
 __u64 thread_index[1 << INDEX_BITS] __attribute__((aligned(64))) = { 0 };
 
-MAP(second_index, ARRAY, __u32, __u64, 1);	/* user space says how many */
+MAP(second_index, ARRAY, __u32, __u64, 1);	/* size set by user space */
 
 __u32 threads_taken = 0;	/* slots, in all tables */
-__u32 slots_begun = 1;		/* those that were ever taken, and number 0 */
-/*
- * The list of the slots that were taken and are free again: the number of the first one, and above that how often the
- * list has changed, since the same one may be the first again with another one after it.
- */
+__u32 slots_begun = 1;		/* slots ever taken, plus number 0 */
+/* The free list: the number of its first slot and, above that, a count of the list's changes (against ABA). */
 __u64 free_slots = 0;
 bool second_index_used = false;
-/* Of those that threads are known by outside.  Here, since who makes a slot has the line. */
+/* The last thread number (tno). Here, since making a slot has already fetched this line. */
 __u32 last_tno = 0;
 
 /*
- * A number that tells a task: its address, in cache lines, for a task_struct begins with one (kernel/fork.c,
- * fork_init()).  The verifier lets nobody shift or multiply a pointer; but the difference of two is a number, and the
- * other one is the same always.
+ * A number for a task: its address in cache lines, since a task_struct is aligned to one (kernel/fork.c, fork_init()).
+ * The verifier forbids shifting or multiplying a pointer; but the difference of two pointers is a number, and the
+ * other one is constant.
  */
 static __always_inline __u64 tag_of(const struct task_struct *task)
 {
@@ -80,7 +76,7 @@ static __always_inline __u64 tag_of(const struct task_struct *task)
 }
 
 #define TAG_MIX                                                                                                        \
-	0x9e3779b1U /* 2^32 over the golden ratio, Knuth's multiplier; within the instruction, which 64 bits are not */
+	0x9e3779b1U /* 2^32 over the golden ratio, Knuth's multiplier; it fits the instruction, unlike 64 bits */
 
 static __always_inline __u32 hash_of_tag(__u64 tag, __u32 bits)
 {
@@ -88,15 +84,15 @@ static __always_inline __u32 hash_of_tag(__u64 tag, __u32 bits)
 }
 
 /*
- * What tells a thread from all others above the number of its slot: 45 bits of the tag.  All task_structs lie in the
- * machine's memory, of which no kernel has 2 PiB in a row.
+ * Identifies a thread above the number of its slot: 45 bits of the tag. All task_structs are in the machine's memory,
+ * which in no kernel has 2 PiB in a row.
  */
 static __always_inline __u64 index_key(__u64 tag)
 {
 	return tag << SLOT_BITS;
 }
 
-/* The thread's slot, if this is its entry; else it is above SLOT_MAX. */
+/* The thread's slot, if the entry is this thread's; else above SLOT_MAX. */
 static __always_inline __u64 slot_of_entry(__u64 entry, __u64 tag)
 {
 	return entry ^ index_key(tag);
@@ -110,11 +106,11 @@ static __always_inline __u32 first_place(__u64 tag)
 
 static __always_inline const volatile __u32 *table_key(__u32 table)
 {
-	barrier_var(table);	/* what clang knows of it the verifier does not, here and below */
+	barrier_var(table);	/* clang knows the bound, the verifier does not; likewise below */
 	return &small_keys[table & (OFFCPU_THREAD_TABLES - 1)];
 }
 
-/* NULL: the table is not there yet. */
+/* NULL: the table does not exist yet. */
 static __always_inline struct thread_state *thread_at(const volatile __u32 *table, __u32 place)
 {
 	void *slots = bpf_map_lookup_elem(&thread_tables, (const void *)table);
@@ -122,7 +118,7 @@ static __always_inline struct thread_state *thread_at(const volatile __u32 *tabl
 	return slots ? bpf_map_lookup_elem(slots, &place) : NULL;
 }
 
-/* The same; or it is the number of none. */
+/* The thread in a slot; NULL: no such slot. */
 static __always_inline struct thread_state *thread_in(__u32 slot)
 {
 	const volatile __u32 *table = table_key(slot >> TABLE_SHIFT);
@@ -130,7 +126,7 @@ static __always_inline struct thread_state *thread_in(__u32 slot)
 	return !slot || slot > SLOT_MAX ? NULL : thread_at(table, slot & ((1U << TABLE_SHIFT) - 1));
 }
 
-/* A place of the first index, or above that of the second one.  NULL: there is no such place. */
+/* A place of the first index or, with higher numbers, of the second. NULL: no such place. */
 static __always_inline __u64 *entry_at(__u32 place)
 {
 	__u32 above = place - (1U << INDEX_BITS);
@@ -142,8 +138,8 @@ static __always_inline __u64 *entry_at(__u32 place)
 }
 
 /*
- * Is this the thread's place?  With a slot: or does it become that, having been free?  A global function, as are the
- * others here: the verifier checks them once, and what loops do once for all rounds.
+ * Is this the thread's place? If slot is given: or is it free and becomes that? A global function like the others
+ * here: the verifier checks them once, and loops for all rounds.
  */
 __noinline int is_place_of(__u32 place, __u64 tag, __u32 slot)
 {
@@ -157,7 +153,7 @@ __noinline int is_place_of(__u32 place, __u64 tag, __u32 slot)
 	return slot_of_entry(found, tag) <= SLOT_MAX;
 }
 
-/* The first such place of THREAD_TRIES side by side. */
+/* The first such place of THREAD_TRIES adjacent ones. */
 __noinline __u32 place_near(__u32 first, __u64 tag, __u32 slot)
 {
 	for (__u32 i = 0; i < THREAD_TRIES; i++)
@@ -166,7 +162,7 @@ __noinline __u32 place_near(__u32 first, __u64 tag, __u32 slot)
 	return NO_PLACE;
 }
 
-/* The same of both indexes. */
+/* The same in both indexes. */
 __noinline __u32 find_place(__u64 tag, __u32 slot)
 {
 	__u32 place = place_near(first_place(tag), tag, slot);
@@ -178,7 +174,7 @@ __noinline __u32 find_place(__u64 tag, __u32 slot)
 	return place_near((1U << INDEX_BITS) + hash_of_tag(tag, cfg.thread_bits + OFFCPU_THREAD_TABLE_BITS), tag, slot);
 }
 
-/* The slot that stands there.  0: it has none, or no more, or there was no place for the one given. */
+/* The slot found there. 0: the thread has none, or there was no place for the given one. */
 __noinline __u32 find_slot(__u64 tag, __u32 slot)
 {
 	__u64 *entry = entry_at(find_place(tag, slot));
@@ -188,9 +184,8 @@ __noinline __u32 find_slot(__u64 tag, __u32 slot)
 }
 
 /*
- * The slot of a thread whose first place was another's, where it stands at one of the others about it; else 0.  With
- * thousands of threads many a one does (of 10,000 every seventh), and this takes a fraction of what find_slot() does,
- * which looks everywhere.
+ * The slot of a thread that is not at its first place but at one of the others around it; else 0. With thousands of
+ * threads that is frequent (every seventh of 10,000), and takes a fraction of find_slot(), which searches everywhere.
  */
 __noinline __u32 slot_nearby(__u64 tag)
 {
@@ -206,9 +201,9 @@ __noinline __u32 slot_nearby(__u64 tag)
 }
 
 /*
- * NULL: we know of no such thread.  It is the same lookup for all tables, since the verifier would follow each one to
- * the end of the program; but a thread of the first table takes one comparison, and the CPU need not wait to know
- * which table it is.
+ * NULL: no such thread is known. The look-up is the same for all tables, since the verifier would follow each one to
+ * the end of the program. For a thread of the first table one comparison suffices, and the CPU need not wait to know
+ * the table.
  */
 static __always_inline struct thread_state *thread_of(struct task_struct *task)
 {
@@ -230,7 +225,7 @@ struct free_slot {
 	__u32 next;	/* 0: none */
 };
 
-/* Makes this one the first of the list, in place of what it was.  False: somebody was quicker. */
+/* Replaces the first slot of the list. False: another CPU was quicker. */
 static __always_inline bool change_first(__u64 was, __u32 slot)
 {
 	return __sync_val_compare_and_swap(&free_slots, was, ((was >> 32) + 1) << 32 | slot) == was;
@@ -243,7 +238,7 @@ static __always_inline __u32 nth_slot(__u32 n)
 
 #define QUICKER_TOOK_IT ~0U
 
-/* The first of the list, off it.  0: the list is empty. */
+/* Removes the first slot of the list. 0: the list is empty. */
 __noinline __u32 take_first(void)
 {
 	__u64 first = *(volatile __u64 *)&free_slots;
@@ -254,7 +249,7 @@ __noinline __u32 take_first(void)
 	return change_first(first, head->next) ? (__u32)first : QUICKER_TOOK_IT;
 }
 
-/* A slot that nobody else has.  0: there is none, or not yet. */
+/* A free slot. 0: there is none, or not yet. */
 __noinline __u32 take_slot(void)
 {
 	__u32 slot = QUICKER_TOOK_IT;
@@ -262,9 +257,7 @@ __noinline __u32 take_slot(void)
 	for (int i = 0; i < LIST_TRIES && slot == QUICKER_TOOK_IT; i++)
 		slot = take_first();
 	if (!slot || slot == QUICKER_TOOK_IT) {
-		/*
-		 * Looked at first: at the end of a table a number of the next one may get lost, but not all of them.
-		 */
+		/* Read first: at the end of a table a number of the next table may get lost, but not all of them. */
 		if (!thread_in(nth_slot(slots_begun)))
 			return 0;
 		slot = nth_slot(__sync_fetch_and_add(&slots_begun, 1));
@@ -273,7 +266,7 @@ __noinline __u32 take_slot(void)
 	return slot;
 }
 
-/* Makes it the first of the list.  False: to be tried again. */
+/* Makes it the first of the list. False: try again. */
 __noinline int put_first(__u32 slot)
 {
 	__u64 first = *(volatile __u64 *)&free_slots;
@@ -288,7 +281,7 @@ __noinline int put_first(__u32 slot)
 	return true;
 }
 
-/* Should so many CPUs do the same at once that it fails each time, the slot stays taken. */
+/* If contention makes every attempt fail the slot stays taken. */
 __noinline int give_slot(__u32 slot)
 {
 	for (int i = 0; i < LIST_TRIES; i++)
@@ -303,7 +296,7 @@ static __always_inline bool has_options(void)
 	       cfg.want_storms || cfg.want_requests;
 }
 
-/* As at birth.  chain: of the thread, or NULL. */
+/* Resets to the state at birth. chain: the thread's, or NULL. */
 __noinline int clear_thread(struct thread_state *st, struct chain_state *chain)
 {
 	if (!st)
@@ -317,8 +310,8 @@ __noinline int clear_thread(struct thread_state *st, struct chain_state *chain)
 }
 
 /*
- * A memory for the thread, zeroed.  NULL: there is no room, or not yet.  is_born: it has none yet, unless the end of
- * another was not seen.
+ * Zeroed state for the thread. NULL: there is no room, or not yet. is_born: it has none yet, unless the end of a
+ * predecessor was missed.
  */
 static __always_inline struct thread_state *new_thread(struct task_struct *task, bool is_born)
 {
@@ -329,7 +322,7 @@ static __always_inline struct thread_state *new_thread(struct task_struct *task,
 	if (!st)
 		return NULL;
 	clear_thread(st, chain_of(st));
-	/* Its first place is free most of the time. */
+	/* Its first place is likely to be free. */
 	if (mostly(!__sync_val_compare_and_swap(&thread_index[first_place(tag)], 0, index_key(tag) | slot)))
 		return st;
 	found = find_slot(tag, slot);
@@ -342,9 +335,7 @@ static __always_inline struct thread_state *new_thread(struct task_struct *task,
 	return st;
 }
 
-/*
- * Some thread found no free slot: one without may be that one.  And a process that the kernel hides; 0: none was met.
- */
+/* Some thread found no free slot: an unknown thread may be that one. A process that the kernel hides; 0: none seen. */
 __u32 some_without_slot = 0, hidden_pid = 0;
 
 static __always_inline void count_no_slot(void)
@@ -354,9 +345,8 @@ static __always_inline void count_no_slot(void)
 }
 
 /*
- * A thread without a slot: there was no room, or the kernel hides it, as it can hide the process that looks after a
- * sandbox.  With a filter in force nobody knows that it would have been selected, and what is not in our pid namespace
- * is not ours to trace.
+ * A thread without a slot: there was no room, or the kernel hides it, as sandboxes may hide their monitor. With an
+ * active filter it may not be selected, and what is outside our pid namespace is not ours to trace.
  */
 static __noinline int count_unknown_thread(const struct task_struct *task)
 {
@@ -368,7 +358,7 @@ static __noinline int count_unknown_thread(const struct task_struct *task)
 	return 0;
 }
 
-/* The thread is no more: takes it out of the index.  Its slot, which nobody finds any more; or the number of none. */
+/* The thread has ended: removes it from the index. Returns its slot, now unreachable, or an invalid number. */
 static __always_inline __u32 forget_thread(struct task_struct *task)
 {
 	__u64 tag = tag_of(task), slot;

@@ -6,15 +6,15 @@
 #include "bpf/maps.bpf.h"
 
 /*
- * What a cgroup's CPU quota takes of a thread's time.  The kernel counts for each run queue of a cgroup how long it
- * was throttled, ever.  As a thread is put on a queue that count is noted, and as it gets the CPU, what the count grew
- * by since is the throttled part of its delay: of its preempted or runnable time, which it stays a part of.
+ * The part of a thread's time that is due to a cgroup's CPU quota. The kernel counts for each run queue of a cgroup
+ * its total throttled time. This count is noted when a thread is put on a queue. When it gets the CPU, the increase
+ * since then is the throttled part of its preempted or runnable time.
  *
- * A preempted thread's queue is looked at always: it is in the cache, the scheduler has just used it.  A woken one's
- * only where some cgroup had a quota as the recording began (cfg.has_quota), for that lies in the way of each waking.
+ * A preempted thread's queue is always read: it is in the cache, as the scheduler has just used it. A woken thread's
+ * only where some cgroup had a quota as the recording began (cfg.has_quota), as this adds to each waking.
  */
 
-/* How long the run queue of a cgroup on one CPU has been throttled, ever; 0 where the kernel does not say. */
+/* Total throttled time of a cgroup's run queue on one CPU; 0 where the kernel does not count it. */
 static __always_inline __u64 throttled_ns_of(const struct cfs_rq *queue)
 {
 	if (bpf_core_field_exists(queue->throttled_clock_self_time))
@@ -24,7 +24,7 @@ static __always_inline __u64 throttled_ns_of(const struct cfs_rq *queue)
 	return 0;
 }
 
-/* The same of a queue that may be gone. */
+/* The same of a queue that may have been freed. */
 static __always_inline __u64 throttled_ns_read(const struct cfs_rq *queue)
 {
 	if (bpf_core_field_exists(queue->throttled_clock_self_time))
@@ -34,7 +34,7 @@ static __always_inline __u64 throttled_ns_read(const struct cfs_rq *queue)
 	return 0;
 }
 
-/* As a thread is put on a queue: how much throttling lies behind it. */
+/* When a thread is put on a queue: notes the queue's throttled time so far. */
 static __always_inline void note_queue(struct task_struct *task, struct thread_state *st)
 {
 	const struct cfs_rq *queue = plain(task)->se.cfs_rq;
@@ -45,7 +45,7 @@ static __always_inline void note_queue(struct task_struct *task, struct thread_s
 	st->queue_throttled_ns = throttled_ns_of(queue);
 }
 
-/* Throttled since it was put on the queue, if that is still the same one. */
+/* Throttled time since it was put on the queue, if that is still the same one. */
 static __always_inline __u64 throttled_since(struct task_struct *task, const struct thread_state *st)
 {
 	const struct cfs_rq *queue = plain(task)->se.cfs_rq;
@@ -57,7 +57,7 @@ static __always_inline __u64 throttled_since(struct task_struct *task, const str
 	return now_ns > st->queue_throttled_ns ? now_ns - st->queue_throttled_ns : 0;
 }
 
-/* The same; a preempted thread that was moved to another CPU since was throttled in the queue it stood in. */
+/* The same; a preempted thread that has migrated since was throttled on the queue it left. */
 static __always_inline __u64 throttled_before(struct task_struct *task, const struct thread_state *st)
 {
 	__u64 now_ns;
@@ -71,8 +71,8 @@ static __always_inline __u64 throttled_before(struct task_struct *task, const st
 }
 
 /*
- * Is it now?  Since Linux 6.18 (2cd571245b43) each thread is by itself, as it returns to user mode; before, with its
- * queue.
+ * Is it throttled now? Since Linux 6.18 (2cd571245b43) threads are throttled one by one, as they return to user mode;
+ * before, with their queue.
  */
 static __always_inline bool is_throttled_now(struct task_struct *task)
 {
@@ -85,20 +85,20 @@ static __always_inline bool is_throttled_now(struct task_struct *task)
 	return queue && queue->throttle_count > 0;
 }
 
-/* Of thread_state.out_throttled. */
+/* Values of thread_state.out_throttled. */
 enum { BY_QUOTA = 1, BY_POLICY = 2 };
 
 /*
- * A real-time thread gives way to a thread of a lower class only where its own policy takes the CPU away:
- * SCHED_DEADLINE has used up its runtime, or SCHED_FIFO and _RR the part of a CPU that is theirs (rt_throttled, since
- * Linux 6.12 the deadline server of all others).  `next` with priority 0 may be the stopper, which is above all classes.
+ * A real-time thread yields to a thread of a lower class only if its own policy takes the CPU away: SCHED_DEADLINE has
+ * used up its runtime, or SCHED_FIFO and _RR their share of the CPU (rt_throttled, since Linux 6.12 the deadline
+ * server of the fair class). `next` with priority 0 may be the stopper, which is above all classes.
  */
 static __always_inline bool gives_way_by_policy(const struct task_struct *task, const struct task_struct *next)
 {
 	return task->prio < 0 ? next->prio > 0 : task->prio < RT_PRIO_END && next->prio >= RT_PRIO_END;
 }
 
-/* Goes off CPU while it could run. */
+/* Goes off CPU while runnable. */
 static __always_inline void note_preempted(struct task_struct *task, struct thread_state *st,
 					   const struct task_struct *next)
 {
@@ -107,8 +107,8 @@ static __always_inline void note_preempted(struct task_struct *task, struct thre
 }
 
 /*
- * Of a wait up to `now`, so much was throttled: the part that lies in its delay.  A wait that is more than half
- * throttled is called so.
+ * The throttled part of a wait up to `now`: at most its run-queue delay. A wait that is more than half throttled is
+ * flagged as throttled.
  */
 static __always_inline __u64 name_throttled(struct thread_state *st, __u64 throttled_ns, __u64 now)
 {
@@ -127,7 +127,7 @@ static __always_inline __u64 name_throttled(struct thread_state *st, __u64 throt
 	return throttled_ns;
 }
 
-/* A wait ends.  A global function: it is rare, and the verifier checks it once. */
+/* A wait ends. A global function: this is rare, and the verifier checks it once. */
 __noinline int add_throttled(struct thread_state *st, __u64 throttled_ns, __u64 now)
 {
 	if (!st)
@@ -151,7 +151,7 @@ static __always_inline void end_throttled(struct task_struct *task, struct threa
 		add_throttled(st, throttled_ns, now);
 }
 
-/* A wait that goes on as the window ends. */
+/* A wait that is open as the window ends. */
 static __always_inline void close_throttled(struct task_struct *task, struct thread_state *st,
 					    struct offcpu_rec_thread *rec, bool stands_still, __u64 end)
 {

@@ -11,7 +11,7 @@ static __always_inline void forget_shared_walks(struct scratch *scratch)
 		scratch->shared_walks[i].one.walk.id = scratch->shared_walks[i].other.walk.id = 0;
 }
 
-/* Run on a CPU by user space: when it has, a handle_switch() that ran there before has ended. */
+/* Run on a CPU by user space: afterwards every handle_switch() that ran there before has ended. */
 SEC("raw_tp")
 int visit_cpu(void *ctx)
 {

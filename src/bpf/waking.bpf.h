@@ -2,11 +2,9 @@
 #ifndef BPF_WAKING_BPF_H
 #define BPF_WAKING_BPF_H
 
-/* sched_waking: when a sleeper was woken, and by whom.  A part of offcpu.bpf.c, which has what it calls. */
+/* sched_waking: when a sleeper was woken, and by whom. A part of offcpu.bpf.c, which includes what this calls. */
 
-/*
- * Who wakes p: of every thread, or only in a storm.  The waker is made out in one place, which is big.
- */
+/* Records p's waker: of every thread, or only in a storm. The large code for a waker is in one place. */
 static __always_inline void note_waker(unsigned long long *ctx, struct task_struct *p, struct thread_state *st,
 				       __u64 now)
 {
@@ -19,7 +17,7 @@ static __always_inline void note_waker(unsigned long long *ctx, struct task_stru
 		waker = waker_now(ctx, p, st, &wst, now);
 	if (burst)
 		waker = storm_woken(burst, waker);
-	scratch = my_scratch();	/* not kept meanwhile: the stack is full then */
+	scratch = my_scratch();	/* looked up again, not kept: the stack is full */
 	if (scratch)
 		compare_callers(st, scratch, waker, now);
 	if (cfg.chain_depth && waker && scratch) {
@@ -36,20 +34,20 @@ static __always_inline void skip_waker(struct task_struct *p, struct thread_stat
 		skip_chain(p, st);
 }
 
-/* The time of it.  True: within the window, or before that. */
+/* Notes the time of the waking. True: it is within the window, or before. */
 static __always_inline bool note_waking(struct thread_state *st, __u64 now)
 {
 	if (now >= window.stop_ns && !is_cut) {
 		st->woken_late = 1;
 		return false;
 	}
-	/* Written first: the line comes from another CPU's cache, to be written, and is not asked for twice. */
+	/* Written first: the line comes from another CPU's cache, and is thus fetched once, for writing. */
 	st->wake_ns = now;
 	barrier();
 	return true;
 }
 
-/* The sleeper may be woken before our window: then only what ran since can tell. */
+/* The sleeper may be woken before the window: then only later switches show whether it ran. */
 static __always_inline bool note_early_waking(struct task_struct *p, struct thread_state *st, __u64 now)
 {
 	if (now >= window.start_ns)
@@ -59,8 +57,8 @@ static __always_inline bool note_early_waking(struct task_struct *p, struct thre
 }
 
 /*
- * A freezer (control groups version 1, suspend) takes hold of sleepers where they sleep.  One whose event came meanwhile
- * is woken from there: it waited for the thaw, and not for its event.
+ * A freezer (control groups version 1, suspend) holds sleepers where they sleep. If its event comes meanwhile the
+ * thread is woken by the thaw: then it waited for the thaw, and not for its event.
  */
 static __always_inline void note_thaw(struct task_struct *p, struct thread_state *st)
 {

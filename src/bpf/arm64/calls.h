@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Of bpf/calls.bpf.h, by the numbers of include/uapi/asm-generic/unistd.h. */
+/* For bpf/calls.bpf.h: system calls by their numbers in include/uapi/asm-generic/unistd.h. */
 static const __u8 calls[CALLS_END] = {
 	[4] = CALL_AIO, [292] = CALL_AIO,			/* io_getevents, io_pgetevents */
 	[22] = CALL_FD,						/* epoll_pwait */

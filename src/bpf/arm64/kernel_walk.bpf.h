@@ -4,7 +4,7 @@
 
 #include "bpf/walk/remember.bpf.h"
 
-/* On arm64 the kernel's own walk, a chain of frame records, is done each time: nothing of it is remembered. */
+/* On arm64 the kernel's own walk, a chain of frame records, is repeated each time: it is not cached. */
 static __always_inline __u64 known_kernel_stack(struct thread_state *st, struct scratch *scratch, __u64 fp)
 {
 	return 0;
@@ -22,7 +22,7 @@ static __always_inline void fetch_stack_early(const struct task_struct *task)
 
 #define SLEEP_PATH_STEPS OFFCPU_SLEEP_PATH_MAX
 
-/* An address of the kernel's code, whose upper bits pointer authentication may have signed. */
+/* An address of kernel code, whose upper bits may hold a pointer authentication signature. */
 static __always_inline __u64 kernel_code(__u64 word)
 {
 	__u64 limit = address_limit < 1ULL << 48 ? address_limit : 1ULL << 48;

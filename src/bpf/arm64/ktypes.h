@@ -8,11 +8,11 @@ struct pt_regs {
 	__u64 sp;
 	__u64 pc;
 	__u64 pstate;
-	__u64 orig_x0;		/* the first argument of a system call, whose result goes to regs[0] */
-	__s32 syscallno;	/* -1: it is in none */
+	__u64 orig_x0;		/* the first argument of a system call, whose result overwrites regs[0] */
+	__s32 syscallno;	/* -1: not in a system call */
 };
 
-/* Of a thread that is off CPU: where it left its kernel stack. */
+/* Of a thread that is off CPU: its saved kernel stack pointer. */
 struct cpu_context {
 	unsigned long fp, sp, pc;
 };
@@ -23,7 +23,7 @@ struct user_words {
 
 struct thread_struct {
 	struct cpu_context cpu_context;
-	struct user_words uw;	/* the kernel's has no name */
+	struct user_words uw;	/* anonymous in the kernel */
 };
 
 #define PSR_MODE32_BIT 0x10	/* arch/arm64/include/uapi/asm/ptrace.h */

@@ -3,18 +3,18 @@
 #define BPF_ARM64_PAGES_BPF_H
 
 /*
- * Of bpf/walk/page_view.bpf.h: how arm64 lays out page tables (arch/arm64/include/asm/pgtable-hwdef.h).  A page has 4, 16 or 64
- * KiB, a table is one page, and programs have 36 to 52 bits of address, so there are two to five levels; the first may
+ * For bpf/walk/page_view.bpf.h: arm64's page tables (arch/arm64/include/asm/pgtable-hwdef.h). A page has 4, 16 or 64
+ * KiB, a table is one page, and user addresses have 36 to 52 bits, so there are two to five levels. The top table may
  * be shorter than a page.
  */
 #define ENTRY_KIND 3ULL
-#define ENTRY_BLOCK 1ULL		/* above the last level: memory; in the last one: nothing */
-#define ENTRY_TABLE 3ULL		/* a table, in the last level a page */
-#define ENTRY_SPECIAL (1ULL << 56)	/* PTE_SPECIAL: no memory of the kernel's own */
+#define ENTRY_BLOCK 1ULL		/* above the last level: a block of memory; in the last level: invalid */
+#define ENTRY_TABLE 3ULL		/* a table; in the last level a page */
+#define ENTRY_SPECIAL (1ULL << 56)	/* PTE_SPECIAL: not the kernel's own memory */
 #define PAGE_BYTES (1ULL << PAGE_SHIFT)
 #define LEVELS_MAX 5
 
-/* Where addresses of programs of 64 bits end: it is the same for all of them. */
+/* End of the address space of 64-bit programs: the same for all of them. */
 volatile __u64 address_limit SEC(".data") = 1ULL << 48;
 
 static __always_inline void learn_addresses(const struct task_struct *task)
@@ -22,7 +22,7 @@ static __always_inline void learn_addresses(const struct task_struct *task)
 	address_limit = BPF_CORE_READ(task, mm, task_size);
 }
 
-/* With 52 bits of address and small pages (LPA2, Linux 6.9) the topmost bits of a physical one lie elsewhere. */
+/* With 52-bit addresses and small pages (LPA2, Linux 6.9) a physical address has its topmost bits elsewhere. */
 static __always_inline __u64 entry_pages(__u64 entry, __u64 limit)
 {
 	__u64 low = ~(PAGE_BYTES - 1);
@@ -34,7 +34,7 @@ static __always_inline __u64 entry_pages(__u64 entry, __u64 limit)
 	return entry & 0xffffffffffffULL & low;
 }
 
-/* What an entry points to; 0: nothing that is there.  One that is there for NUMA's sake only counts as not there. */
+/* What an entry points to; 0: not present. An entry made inaccessible for NUMA balancing is not present, either. */
 static __always_inline __u64 entry_address(__u64 entry)
 {
 	if (!(entry & ENTRY_BLOCK))
@@ -42,7 +42,7 @@ static __always_inline __u64 entry_address(__u64 entry)
 	return entry & ~ENTRY_SPECIAL & 0xffffffffffffULL & ~(PAGE_BYTES - 1);
 }
 
-/* One level down; false: nothing is there. */
+/* One level down; false: not present. */
 static __always_inline bool next_entry(struct page_view *v, __u64 table, __u32 shift, __u64 addr)
 {
 	__u64 number = addr >> shift & ((PAGE_BYTES >> 3) - 1);
@@ -54,7 +54,7 @@ static __always_inline bool next_entry(struct page_view *v, __u64 table, __u32 s
 	return v->leaf & ENTRY_BLOCK;
 }
 
-/* Where the kernel sees the page of a user's address; 0: it is not in memory. */
+/* Kernel address of the page of a user address; 0: it is not in memory. */
 static __always_inline __u64 page_of(struct page_view *v, __u64 base, __u64 addr)
 {
 	__u64 table = v->pgd, limit = address_limit, entry;
@@ -63,12 +63,12 @@ static __always_inline __u64 page_of(struct page_view *v, __u64 base, __u64 addr
 	v->leaf_at = v->leaf = 0;
 	if (addr >= limit)
 		return 0;
-#pragma unroll	/* as on x86 */
+#pragma unroll	/* as in x86/pages.bpf.h */
 	for (int level = LEVELS_MAX - 1; level >= 0; level--) {
 		__u32 shift = PAGE_SHIFT + level * bits;
 
 		if (shift > 51 || !((limit - 1) >> shift))
-			continue;	/* there is no such level */
+			continue;	/* this level does not exist */
 		if (!next_entry(v, table, shift, addr))
 			return 0;
 		entry = v->leaf;

@@ -2,16 +2,16 @@
 #ifndef BPF_ARM64_REGS_BPF_H
 #define BPF_ARM64_REGS_BPF_H
 
-/* What the registers of a thread's program say on arm64. */
+/* Registers of a thread's user mode on arm64. */
 
-#define REG_FIRST regs[0]	/* argument of a kernel function */
-#define REG_RESULT regs[0]	/* of a function that returns */
+#define REG_FIRST regs[0]	/* first argument of a kernel function */
+#define REG_RESULT regs[0]	/* result of a function */
 #define REG_IP pc
 #define REG_SP sp
 #define REG_BP regs[29]
 #define REG_LINK regs[30]
 #define REG_GOROUTINE regs[28]	/* in code that Go compiled: src/cmd/compile/abi-internal.md */
-#define REG_GO_FIRST regs[0]	/* arguments there */
+#define REG_GO_FIRST regs[0]	/* first argument in Go code */
 #define REG_GO_THIRD regs[2]
 
 static __always_inline bool is_32_bit(const struct pt_regs *regs)
@@ -24,7 +24,7 @@ static __always_inline __u32 call_number(const struct pt_regs *regs)
 	return regs->syscallno;
 }
 
-/* The nth, from 1. */
+/* The nth argument, from 1. */
 static __always_inline __u64 argument(const struct pt_regs *regs, __u32 n)
 {
 	switch (n) {
@@ -60,13 +60,13 @@ static __always_inline void syscall_of(const struct pt_regs *regs, struct syscal
 	ret->fourth = regs->regs[3];
 }
 
-/* Of a thread that is off CPU: where it left its kernel stack. */
+/* Of a thread that is off CPU: its saved kernel stack pointer. */
 static __always_inline __u64 resting_sp(const struct task_struct *task)
 {
 	return task->thread.cpu_context.sp;
 }
 
-/* Where the kernel's walk of it begins: the innermost frame's record. */
+/* Where the kernel's walk of that thread begins: the innermost frame record. */
 static __always_inline __u64 kernel_walk_start(const struct task_struct *task)
 {
 	return task->thread.cpu_context.fp;
@@ -77,13 +77,13 @@ static __always_inline __u64 thread_pointer(const struct task_struct *task)
 	return task->thread.uw.tp_value;
 }
 
-/* Where a call leaves its return address: of a program's context, and of registers that the kernel keeps. */
+/* The return address of a call, in a program's context and in registers saved by the kernel. */
 #define LINK_OF(ctx) ((ctx)->REG_LINK)
 #define READ_LINK(regs) BPF_CORE_READ(regs, REG_LINK)
 
-#define RETURN_POPS 0ULL	/* bytes that a return takes off the stack: the address lies in x30 */
+#define RETURN_POPS 0ULL	/* bytes that a return pops: none, the address is in x30 */
 
-/* Of a function that has just been called. */
+/* At the entry of a function. */
 static __always_inline bool return_address(const struct pt_regs *ctx, __u64 *ret)
 {
 	*ret = ctx->REG_LINK;

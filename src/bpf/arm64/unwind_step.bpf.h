@@ -2,14 +2,14 @@
 #ifndef BPF_ARM64_UNWIND_STEP_BPF_H
 #define BPF_ARM64_UNWIND_STEP_BPF_H
 
-/* Of bpf/walk/unwind.bpf.h: from a frame to its caller, by the rules of arm64 (abi/unwind_abi.h). */
+/* For bpf/walk/unwind.bpf.h: from a frame to its caller, by arm64's rules (abi/unwind_abi.h). */
 
-/* A signal's frame: the registers of what it interrupted lie in a ucontext, which lies at sp + offset. */
+/* A signal frame: the interrupted registers are in a ucontext at sp + offset. */
 static __always_inline bool step_out_of_context(struct user_walk *w, __u64 at, bool may_sleep)
 {
 	__u64 pair[2], sp, ip;
 
-	/* x29 and x30, sp and pc lie beside each other, at multiples of 8 */
+	/* x29 and x30, sp and pc are adjacent, at multiples of 8 */
 	if (!read_stack(w, at + UNWIND_ARM64_UCONTEXT_X29, pair, sizeof(pair), may_sleep) ||
 	    !read_stack(w, at + UNWIND_ARM64_UCONTEXT_SP, &sp, sizeof(sp), may_sleep) ||
 	    !read_stack(w, at + UNWIND_ARM64_UCONTEXT_PC, &ip, sizeof(ip), may_sleep))
@@ -32,8 +32,8 @@ static __always_inline bool step_out_of_signal(struct user_walk *w, __u32 rule, 
 #define SIGNAL_RETURN 0xd4000001d2801168ULL	/* mov x8, #139 (rt_sigreturn); svc #0 */
 
 /*
- * A signal's handler returns to code that has no rules, in the vDSO or in musl: the kernel's authors left them out
- * since unwinders know the code itself (arch/arm64/kernel/vdso/sigreturn.S).
+ * A signal handler returns to code without rules, in the vDSO or in musl. The kernel leaves them out because unwinders
+ * recognise the code itself (arch/arm64/kernel/vdso/sigreturn.S).
  */
 static __always_inline bool step_by_epilogue(struct user_walk *w, bool may_sleep)
 {
@@ -45,7 +45,7 @@ static __always_inline bool step_by_epilogue(struct user_walk *w, bool may_sleep
 	return step_out_of_context(w, w->at->sp + UNWIND_ARM64_SIGNAL_FRAME, may_sleep);
 }
 
-/* There are no such rules. */
+/* arm64 has no such rules. */
 static __always_inline bool step_by_register(struct user_walk *w, __u32 rule)
 {
 	w->at->end = OFFCPU_WALK_BROKEN;
@@ -53,8 +53,8 @@ static __always_inline bool step_by_register(struct user_walk *w, __u32 rule)
 }
 
 /*
- * Where the register lies that the frame's address is found by; 0: not known.  Where the walk came by a frame pointer,
- * sp is told by the frame's own record, which x29 points at then.
+ * Base register of the frame address; 0: not known. If the walk came by frame pointer, sp follows from the frame
+ * record, which x29 then points to.
  */
 static __always_inline __u64 frame_base(struct user_walk *w, __u32 rule)
 {
@@ -74,8 +74,8 @@ static __always_inline __u64 frame_base(struct user_walk *w, __u32 rule)
 }
 
 /*
- * The frame has saved nothing: the return address is in x30, which only the innermost one knows, and what a signal
- * struck.
+ * The frame has saved nothing: the return address is in x30, which is known only in the innermost frame and in one
+ * that a signal interrupted.
  */
 static __always_inline bool step_by_link(struct user_walk *w, __u64 cfa)
 {
@@ -107,7 +107,7 @@ static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool m
 		return false;
 	if (how == UNWIND_ARM64_LINK)
 		return step_by_link(w, cfa);
-	/* the caller's frame lies above, or the rule or the stack is wrong */
+	/* the caller's frame is above this one, or the rule or the stack is wrong */
 	if (cfa <= w->at->sp && kind != UNWIND_CFA_BP_SWITCH)
 		return false;
 	base = (offset < 0 ? cfa : base) + offset;

@@ -5,15 +5,15 @@
 #include "bpf/walk/pages.bpf.h"
 #include "bpf/state.bpf.h"
 
-/* Of bpf/walk/unwind.bpf.h: what a walk on arm64 goes by besides instruction, stack and frame pointer. */
+/* For bpf/walk/unwind.bpf.h: what a walk on arm64 depends on besides instruction, stack and frame pointer. */
 
-/* Of a word that is an address of code: without what pointer authentication signed it with. */
+/* A code address without its pointer authentication signature. */
 static __always_inline __u64 code_address(const struct walk_state *at, __u64 word)
 {
 	return word & at->more.mask;
 }
 
-/* What a walk begins with besides; entry: thread_state.entry. */
+/* The further registers that a walk begins with; entry: thread_state.entry. */
 static __always_inline void begin_registers(struct walk_state *at, const struct pt_regs *regs, struct task_struct *task)
 {
 	at->more.mask = address_limit - 1;
@@ -22,7 +22,7 @@ static __always_inline void begin_registers(struct walk_state *at, const struct 
 	at->entry = regs->syscallno < 0 ? 0 : regs->pc;
 }
 
-/* Does it begin as the one that is remembered?  The innermost frame may have its return address in x30. */
+/* Are the initial registers those of the cached walk? The innermost frame's return address may be in x30. */
 static __always_inline bool same_registers(const struct walk_memory *m, const struct walk_state *at)
 {
 	return m->more.link == at->more.link;
@@ -33,7 +33,7 @@ static __always_inline void keep_registers(struct walk_memory *m, const struct w
 	m->more.link = at->more.link;
 }
 
-/* A frame's record lies anywhere in it, so it does not say where the frame ends. */
+/* The frame record may lie anywhere in the frame, so it does not show the frame's end. */
 static __always_inline void stepped_by_frame_pointer(struct walk_state *at)
 {
 	at->more.link = 0;

@@ -4,14 +4,14 @@
 
 #include "bpf/ktypes.h"
 
-/* Of a walk of a user stack, besides pc, sp and x29. */
+/* State of a user stack's walk, besides pc, sp and x29. */
 struct walk_registers {
 	__u64 link;		/* x30; 0 where it is not known */
-	__u64 mask;		/* the bits of an address: pointer authentication keeps its code in the others */
-	__u8 sp_lost;		/* sp only says what the frame lies above */
+	__u64 mask;		/* the bits of an address: the others may hold a pointer authentication signature */
+	__u8 sp_lost;		/* sp is only a lower bound of the frame's address */
 };
 
-/* Of those a walk is recognised by, besides. */
+/* Registers that identify a cached walk, besides those. */
 struct begun_registers {
 	__u64 link;
 };

@@ -9,17 +9,17 @@
 #include "bpf/sums.bpf.h"
 
 /*
- * Who holds an interpreter's lock (CPython's GIL, Ruby's GVL) as another thread begins to wait for it, and in which function that
- * is: looked up at switch-out, by the waiting thread's own state, in memory that both share.
+ * The holder of an interpreter's lock (CPython's GIL, Ruby's GVL) as another thread begins to wait for it, and the
+ * function it is in. Read at switch-out from the waiting thread's own state, in memory that both share.
  *
- * The holder mostly runs: its innermost frames may change while they are read.  User space names what is a code
- * object.
+ * The holder is likely to be running: its innermost frames may change while they are read. User space checks what is a
+ * code object.
  *
- * The waiting thread sleeps up to 5 ms at a time (sys.getswitchinterval()) and then looks again.  Each such piece has
- * its holder.  Together they are one wait, which counts where it ends, with the duration of all.
+ * The waiting thread sleeps up to 5 ms at a time (sys.getswitchinterval()) and then checks again. Each such piece has
+ * its holder. Together they are one wait, which counts where it ends, with the duration of all pieces.
  */
 
-#define GIL_RAN_NS 100000	/* a thread that only looked again has run no longer */
+#define GIL_RAN_NS 100000	/* a thread that only checked again has not run longer */
 
 static __always_inline bool user_word(__u64 addr, __u64 *ret)
 {
@@ -40,10 +40,10 @@ static __always_inline __u64 gil_of(struct walk_state *at, const struct offcpu_l
 	return gil;
 }
 
-#define RUBY_QUEUE_BYTES 16	/* a place in a queue; as long as the thread is in none it leads to itself */
-#define RUBY_COND_BYTES 48	/* what it sleeps on, then and at other times */
+#define RUBY_QUEUE_BYTES 16	/* entry of a queue; it points to itself while the thread is in none */
+#define RUBY_COND_BYTES 48	/* what it sleeps on while it is in the queue, and otherwise */
 
-/* Ruby's lock, if the thread waits in the queue for it, on the futex at addr; else 0. */
+/* Ruby's lock, if the thread waits in its queue on the futex at addr; else 0. */
 static __always_inline __u64 gvl_of(struct walk_state *at, const struct offcpu_language *l, __u64 addr)
 {
 	__u64 place, word;
@@ -58,12 +58,12 @@ static __always_inline __u64 gvl_of(struct walk_state *at, const struct offcpu_l
 	return at->method + l->gil_at;
 }
 
-#define MUSL_WAITER_FUTEX 20	/* in struct waiter (pthread_cond_timedwait.c); at 8 the next one */
-#define MUSL_WAITERS_MAX 8	/* a newcomer puts itself first, so it is among the first as it falls asleep */
+#define MUSL_WAITER_FUTEX 20	/* in struct waiter (pthread_cond_timedwait.c); the next waiter is at 8 */
+#define MUSL_WAITERS_MAX 8	/* a new waiter is the first in the list, so it is near the front as it falls asleep */
 
 /*
- * Is addr the futex of a thread that waits for the GIL's condition?  With musl each sleeps on a place on its own
- * stack, which it has put into the condition's list.
+ * Is addr the futex of a thread that waits for the GIL's condition? With musl each waiter sleeps on a word on its own
+ * stack, which it has added to the condition's list.
  */
 static __always_inline bool is_in_gil_queue(__u64 gil, __u64 addr)
 {
@@ -97,7 +97,7 @@ static __always_inline __u64 holder_of(const struct offcpu_language *l, __u64 gi
 	return holder;
 }
 
-/* Fills in the holder and its frames; it has none where nobody holds the lock. */
+/* Fills in the holder and its frames; both stay empty if the lock is free. */
 static __always_inline void find_gil_holder(struct scratch *s, const struct offcpu_language *l, __u64 gil)
 {
 	struct language_walk w = { .l = l, .at = &s->walk, .s = &s->language };
@@ -123,8 +123,8 @@ static __always_inline void find_gil_holder(struct scratch *s, const struct offc
 }
 
 /*
- * Where the innermost frame stands is told to 64 bytes of code only: a loop would be as many holders as it has
- * instructions.
+ * The innermost frame's position is kept at a granularity of 64 bytes: otherwise a loop would count as many holders as
+ * it has instructions.
  */
 #define GIL_INSTR_MASK (~63ULL)
 
@@ -162,9 +162,9 @@ static __always_inline bool gil_cross(const struct thread_state *st, struct offc
 }
 
 /*
- * Does the wait go on that the thread has just looked up from?  It stands where it stood.  Had it got the lock in
- * between, this would have changed hands twice at least: to it, and to who holds it now.  Where it did so twice, the
- * timer tells that it only looked.
+ * Does the thread continue the wait from which it has just checked again? It stands in the same place. Had it got the
+ * lock in between, the lock would have changed hands at least twice: to it, and to the current holder. If it did
+ * change twice, the timer shows that the thread only checked.
  */
 static __always_inline void join_gil(struct thread_state *st, __u64 gil)
 {
@@ -179,8 +179,8 @@ static __always_inline void join_gil(struct thread_state *st, __u64 gil)
 }
 
 /*
- * Of a thread that is going to sleep on the futex at addr: is that a part of the GIL?  Then what it waits for has the
- * id that is returned, else 0.  A global function: the verifier checks it once.
+ * A thread goes to sleep on the futex at addr: is that a part of the GIL? Returns the id of what it waits for, or 0. A
+ * global function: the verifier checks it once.
  */
 __noinline __u64 gil_of_futex(struct thread_state *st, struct scratch *scratch, __u64 key, __u64 addr)
 {
@@ -199,7 +199,7 @@ __noinline __u64 gil_of_futex(struct thread_state *st, struct scratch *scratch, 
 	if (!gil || (!l->queue_at && !is_part_of_gil(l, gil, addr)))
 		return 0;
 	if (l->queue_at)
-		st->futex.gil_ns = 0;	/* who waits for Ruby's sleeps once */
+		st->futex.gil_ns = 0;	/* a thread that waits for Ruby's lock sleeps once */
 	else
 		join_gil(st, gil);
 	rec->depth = 0;
@@ -220,7 +220,7 @@ static __always_inline void take_back(__u32 *bar_q8)
 		*bar_q8 -= SAMPLE_ONE_Q8;
 }
 
-/* Of a sum with an object: tells it from another one that has its slot by now. */
+/* Hash of a sum with an object, to detect that another sum has its slot by now. */
 static __always_inline __u64 gil_sum_hash(__u64 ustack, __u64 kstack, __u64 waker, __u64 object, __u8 flags,
 					  __u16 slice)
 {
@@ -233,7 +233,7 @@ static __always_inline void note_gil_sum(struct thread_state *st, const struct o
 	st->futex.gil_sum_of = gil_sum_hash(key->ustack, key->kstack, key->waker, key->object, key->flags, key->slice);
 }
 
-/* The piece before is no wait of its own: it is taken out of the counts, if its sum is still there. */
+/* The previous piece is not a wait of its own: it is removed from the counts, if its sum is still there. */
 static __always_inline void uncount_piece(struct thread_state *st)
 {
 	__u32 number = st->futex.gil_sum, place = offcpu_hist_place(log2_slot(st->futex.gil_ns));
@@ -255,7 +255,7 @@ static __always_inline void uncount_piece(struct thread_state *st)
 	}
 }
 
-/* Before a piece of a wait for the GIL is summed.  A global function, as the next: the verifier checks them once. */
+/* Before a piece of a wait for the GIL is summed. Global functions, these two: the verifier checks them once. */
 __noinline int begin_gil_sum(struct thread_state *st, struct kept_wait *kept)
 {
 	__u64 piece_ns;

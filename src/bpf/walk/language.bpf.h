@@ -7,13 +7,13 @@
 #include "bpf/walk/unwind.bpf.h"
 
 /*
- * The frames of an interpreter, read where the user stack is walked, from the same memory: the thread's own list of
- * them, which stands still while it is off CPU.  Programs that are none of these cost one look at the thread's slot.
+ * The frames of an interpreter, read with the user stack from the thread's own list, which does not change while it is
+ * off CPU. For other programs the cost is one check of the thread's slot.
  *
  * The list and the user stack together are one stack: its id is a hash of both, and waits are summed under that.
  */
 
-#define PERL_CONTEXTS 1024	/* most are loops and blocks */
+#define PERL_CONTEXTS 1024	/* most contexts are loops and blocks */
 
 struct language_walk {
 	const struct offcpu_language *l;
@@ -28,7 +28,7 @@ static __always_inline bool language_word(struct walk_state *at, __u64 addr, __u
 	return !(addr & 7) && !bpf_probe_read_user(ret, sizeof(*ret), (void *)addr);
 }
 
-/* Of 1, 4 or 8 bytes, within an aligned word. */
+/* A field of 1, 4 or 8 bytes, within an aligned word. */
 static __always_inline bool language_field(struct walk_state *at, __u64 addr, __u32 bytes, __u64 *ret)
 {
 	__u64 word;
@@ -46,7 +46,7 @@ static __always_inline __u32 entry_place(__u64 above_sp)
 	return above_sp < 1U << 31 ? above_sp : 0;
 }
 
-/* What tells a function of PHP's from another one that takes its place; 0: it has no name, or that cannot be read. */
+/* Identifies a PHP function, in case another one takes its place; 0: it has no name, or that is unreadable. */
 static __always_inline __u64 text_hash(struct walk_state *at, __u64 text_at)
 {
 	__u64 text, hash;
@@ -55,7 +55,7 @@ static __always_inline __u64 text_hash(struct walk_state *at, __u64 text_at)
 														: 0;
 }
 
-/* Is a frame of PHP's the first of its call?  Functions in C are not, and stand nowhere. */
+/* Is a PHP frame the first of its call? C functions never are. */
 static __always_inline bool php_entry(struct walk_state *at, const struct offcpu_language *l, __u64 code, __u64 mark,
 				      __u64 *instr, __u32 *ret_hash)
 {
@@ -70,7 +70,7 @@ static __always_inline bool php_entry(struct walk_state *at, const struct offcpu
 	return is_own && mark & l->entry_value;
 }
 
-/* The frame of Ruby's after this one lies behind it; the last one's end is the stack's. */
+/* Ruby: the next frame is adjacent; the last one ends at the stack's end. */
 static __always_inline bool next_in_array(struct language_walk *w, __u64 frame, __u64 *ret_mark)
 {
 	struct language_scratch *s = w->s;
@@ -80,7 +80,7 @@ static __always_inline bool next_in_array(struct language_walk *w, __u64 frame, 
 	return language_word(w->at, frame + w->l->entry_at, &locals) && language_word(w->at, locals, ret_mark);
 }
 
-/* A frame of the interpreter's own, or of a function in C that it has no code of. */
+/* A frame of the interpreter itself, or of a C function without code. */
 static __always_inline bool is_no_frame(const struct offcpu_language *l, __u64 code, __u64 instr, __u64 mark)
 {
 	if (l->entry == OFFCPU_ENTRY_BIT)
@@ -95,7 +95,7 @@ static __always_inline bool begins_call(const struct offcpu_language *l, __u64 m
 	       (l->entry == OFFCPU_ENTRY_BEHIND && mark & l->entry_value);
 }
 
-/* To the frame after this one, and what is marked on this one. */
+/* To the next frame, with the marks of this one. */
 static __always_inline bool language_next(struct language_walk *w, __u64 frame, __u64 *ret_mark)
 {
 	const struct offcpu_language *l = w->l;
@@ -107,7 +107,7 @@ static __always_inline bool language_next(struct language_walk *w, __u64 frame, 
 	       (l->entry == OFFCPU_ENTRY_EACH || language_field(w->at, frame + l->entry_at, 1, ret_mark));
 }
 
-/* `told`: what tells the code from others.  False, and the walk is at its end: there is no more room. */
+/* `told`: identifies the code. False: no room, and the walk ends. */
 static __always_inline bool language_put(struct language_scratch *s, __u64 code, __u64 instr, __u32 hash, __u64 told)
 {
 	struct offcpu_rec_language *rec = &s->rec;
@@ -127,14 +127,14 @@ static __always_inline bool language_put(struct language_scratch *s, __u64 code,
 	return true;
 }
 
-/* The walk ends where memory could not be read. */
+/* Ends the walk at unreadable memory. */
 static __always_inline long language_fails(struct language_scratch *s)
 {
 	s->frame = 1;
 	return 1;
 }
 
-/* One frame; 1 ends the walk, for good where the frame to come is 0. */
+/* One frame; 1 ends the walk. The walk is complete if the next frame is 0. */
 static long language_step(__u32 i, struct language_walk *w)
 {
 	struct language_scratch *s = w->s;
@@ -152,7 +152,7 @@ static long language_step(__u32 i, struct language_walk *w)
 		__u32 last = rec->depth - 1;
 
 		barrier_var(last);
-		/* 3.15: below the outermost one lies another, which is the thread's own and not on the stack of C */
+		/* 3.15: below the outermost frame is another one, which is the thread's own and not on the C stack */
 		if (last < OFFCPU_LANGUAGE_DEPTH && !(rec->frame[last].code & OFFCPU_LANGUAGE_ENTRY)) {
 			rec->frame[last].code |= OFFCPU_LANGUAGE_ENTRY;
 			rec->frame[last].entry_at = entry_place(frame - at->begin_sp);
@@ -186,9 +186,9 @@ static __always_inline bool perl_enter(struct language_walk *w, __u64 stack)
 }
 
 /*
- * What tells the function of a frame and its line, once for a stack: a statement is of one function.  Where statements
- * come and go (BEGIN, texts that are evaluated) another may have its place, so there lines tell stacks apart, too.  A
- * closure is made anew each time, so it goes by the place of its name.
+ * Identifies the function of a frame and its line, once for a stack: a statement belongs to one function. Where
+ * statements are temporary (BEGIN, evaluated strings) another one may take its place, so there lines distinguish
+ * stacks, too. A closure is created anew each time, so it is identified by its name's place.
  */
 static long perl_tell(__u32 i, struct language_walk *w)
 {
@@ -214,7 +214,7 @@ static long perl_tell(__u32 i, struct language_walk *w)
 	return 0;
 }
 
-/* One context; as language_step(). */
+/* One context; result as in language_step(). */
 static long perl_step(__u32 i, struct language_walk *w)
 {
 	struct language_scratch *s = w->s;
@@ -266,7 +266,7 @@ static __always_inline bool perl_first(struct language_walk *w, __u64 state)
 	       language_word(w->at, state + w->l->instr_at, &s->instr) && (!stack || perl_enter(w, stack));
 }
 
-/* The thread's state; 0: the thread runs nothing of the interpreter's.  False where memory could not be read. */
+/* The thread's state; 0: the thread runs no code of the interpreter. False: memory could not be read. */
 static __always_inline bool language_state(struct thread_state *st, struct walk_state *at,
 					   const struct offcpu_language *l, __u64 *ret)
 {
@@ -287,7 +287,7 @@ static __always_inline bool language_state(struct thread_state *st, struct walk_
 	return !keys || language_word(at, keys + l->key_at, ret);
 }
 
-/* The innermost frame; false where memory could not be read.  0: the thread runs nothing of the interpreter's. */
+/* The innermost frame; 0: the thread runs no code of the interpreter. False: memory could not be read. */
 static __always_inline bool language_first(struct thread_state *st, struct language_walk *w)
 {
 	const struct offcpu_language *l = w->l;
@@ -338,8 +338,8 @@ static __always_inline bool language_cross(const struct thread_state *st, struct
 }
 
 /*
- * The id of the user stack just walked, with the interpreter's frames; that of the user stack where there are none, or
- * they cannot be read.  A global function: the verifier checks it once.
+ * The id of the user stack just walked, with the interpreter's frames; the plain stack's id if there are none, or they
+ * are unreadable. A global function: the verifier checks it once.
  */
 __noinline __u64 language_stack(struct thread_state *st, struct walk_state *at, struct language_scratch *s,
 				__u64 ustack, __u64 now)
@@ -357,7 +357,7 @@ __noinline __u64 language_stack(struct thread_state *st, struct walk_state *at, 
 	s->rec.is_cut = 0;
 	s->hash = mix(key, ustack);
 	if (language_first(st, &w)) {
-		if (w.l->entry != OFFCPU_ENTRY_CONTEXT)	/* frames that are none come one after another's */
+		if (w.l->entry != OFFCPU_ENTRY_CONTEXT)	/* internal frames are adjacent */
 			bpf_loop(2 * OFFCPU_LANGUAGE_DEPTH, language_step, &w, 0);
 		else if (bpf_loop(PERL_CONTEXTS, perl_step, &w, 0) > 0 && !s->frame &&
 			 (s->may_go || !has_crossed(s->hash)))

@@ -7,14 +7,15 @@
 #include "bpf/target_types.h"
 
 /*
- * Finds the unwind table for an address of a program whose mappings user space has not handed over: it began a moment
- * ago, and most programs that do so are gone before anybody could read their /proc/PID/maps.  The kernel's own list
- * of the mappings says which file lies there, and `file_tables` which table that file has (abi/space_abi.h).
+ * Finds the unwind table for an address of a program whose mappings user space has not supplied: it has just begun,
+ * and most such programs end before /proc/PID/maps could be read. The kernel's own list of mappings says which file is
+ * there, and `file_tables` which table the file has (abi/space_abi.h).
  *
- * Why it is safe and right: reads are as in bpf/walk/pages.bpf.h.  The tree's nodes and the mappings are freed by RCU, in
- * which programs run; and what is found counts only if it is a mapping of this program that holds the address.
+ * Why it is safe and right: reads are as in bpf/walk/pages.bpf.h. The tree's nodes and the mappings are freed by RCU,
+ * and programs run under RCU. A result counts only if it is a mapping of this program that contains the address.
  *
- * Since Linux 6.1 mappings are in a maple tree (524e00b36e8c).  Before it such programs are walked by frame pointer.
+ * Since Linux 6.1 mappings are in a maple tree (524e00b36e8c). On older kernels such programs are walked by frame
+ * pointer.
  */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -23,7 +24,7 @@ struct maple_metadata {
 	unsigned char end;
 };
 
-/* include/linux/maple_tree.h; on 64 bits */
+/* include/linux/maple_tree.h; 64-bit layout */
 struct maple_range_64 {
 	unsigned long pivot[15];
 	void *slot[16];
@@ -50,7 +51,7 @@ struct backing_file {
 	struct path user_path;
 };
 
-/* When it was changed last: since Linux 6.11 (3aa63a569c64), since 6.7 (12cd44023651), before. */
+/* Time of the last change: since Linux 6.11 (3aa63a569c64), since 6.7 (12cd44023651), before. */
 struct inode___seconds {
 	__s64 i_mtime_sec;
 	__u32 i_mtime_nsec;
@@ -71,10 +72,10 @@ struct inode___plain {
 
 #pragma clang attribute pop
 
-/* Only user space adds any. */
+/* Only user space adds entries. */
 MAP_FLAGS(file_tables, HASH, struct file_table_key, struct file_table, FILE_TABLES_MAX, BPF_F_NO_PREALLOC);
 
-/* User space counts its own generations from 1. */
+/* User space numbers its own generations from 1. */
 #define MADE_GENERATION (1U << 31)
 #define MADE_FOR_SAMPLES_GENERATION (1U << 30)
 
@@ -82,33 +83,33 @@ MAP_FLAGS(file_tables, HASH, struct file_table_key, struct file_table, FILE_TABL
 #define VM_EXEC 4
 
 /*
- * A program's mappings as the kernel lists them.  Per CPU, for the scheduler's programs and for samples, which may
- * interrupt those: most walks that need one are of the program that the last one was of.
+ * A program's mappings from the kernel's list. Per CPU, one for the scheduler's programs and one for samples, which
+ * may interrupt those: consecutive walks are likely to be of the same program.
  */
 struct made_space {
-	__u64 mm, seed;		/* the second: stack_seed() of the program; another one may have the same mm */
-	__u32 changes, epoch;	/* made at: mapping_changes(), tables_epoch */
-	__u64 next, end;	/* where the mappings that are looked for lie */
+	__u64 mm, seed;		/* seed: stack_seed() of the program, since another program may reuse the mm */
+	__u32 changes, epoch;	/* values of mapping_changes() and tables_epoch when it was made */
+	__u64 next, end;	/* range of addresses being searched */
 	struct space space;
 };
 
 MAP(made_spaces, PERCPU_ARRAY, __u32, struct made_space, 2);
 
-/* enum maple_type: two kinds of nodes, and leaves, which are laid out as range_64 are */
+/* enum maple_type: two kinds of inner nodes, and leaves, which have the layout of range_64 */
 #define MAPLE_LEAF_64 1
 #define MAPLE_ARANGE_64 3
-#define MAPLE_LEVELS 8		/* 16 to the 8th mappings */
-#define MAPLE_LEAVES 128	/* of a program whose mappings are looked through; what lies behind has no tables */
+#define MAPLE_LEVELS 8		/* each level multiplies by 16 */
+#define MAPLE_LEAVES 128	/* leaves read of one program; mappings after them have no tables */
 #define MAPLE_PIVOTS 15
 
-#define MAPLE_ROOT 2		/* a root that is a node, not a mapping */
+#define MAPLE_ROOT 2		/* root flag: it is a node, not a mapping */
 
 static __always_inline __u32 maple_type(__u64 entry)
 {
 	return entry >> 3 & 15;
 }
 
-/* The number of the node's last slot that is in use; of range_64 what says so lies where the 16th slot would. */
+/* Index of the node's last used slot; in a range_64 node it is stored where the 16th slot would be. */
 static __always_inline __u32 maple_end(__u64 entry, __u64 node, __u64 end)
 {
 	__u64 last;
@@ -121,7 +122,7 @@ static __always_inline __u32 maple_end(__u64 entry, __u64 node, __u64 end)
 	return last == end ? MAPLE_PIVOTS - 1 : MAPLE_PIVOTS;
 }
 
-/* What an inner node has for m->next; m->end becomes where that ends. */
+/* The child of an inner node that contains m->next; sets m->end to the child's end. */
 __noinline __u64 maple_child(struct made_space *m, __u64 entry)
 {
 	__u64 node = entry & ~255ULL, pivots, slots, pivot = 0;
@@ -134,7 +135,7 @@ __noinline __u64 maple_child(struct made_space *m, __u64 entry)
 	if (maple_type(entry) == MAPLE_ARANGE_64)
 		slots = AT(struct maple_arange_64, node, slot);
 	end = maple_end(entry, node, m->end);
-	barrier_var(end);	/* clang knows its bound, and leaves out the loop's own, by which the verifier goes */
+	barrier_var(end);	/* clang knows the bound and drops the loop's own test, which the verifier needs */
 	for (i = 0; i < MAPLE_PIVOTS; i++) {
 		if (i >= end)
 			break;
@@ -147,7 +148,7 @@ __noinline __u64 maple_child(struct made_space *m, __u64 entry)
 	return word_at(slots + i * sizeof(slots));
 }
 
-/* The leaf that holds m->next, which then is where the leaf ends; 0: there is none. */
+/* The leaf that contains m->next, which is then set to the leaf's end; 0: there is none. */
 __noinline __u64 maple_leaf(struct made_space *m)
 {
 	__u64 entry;
@@ -167,8 +168,8 @@ __noinline __u64 maple_leaf(struct made_space *m)
 }
 
 /*
- * FMODE_BACKING is another bit since Linux 6.14 (a94204f4d481 "fsnotify: opt-in for permission events at file open
- * time"); types do not tell, but mm_lock_seq became another type in the same version.
+ * FMODE_BACKING has moved in Linux 6.14 (a94204f4d481 "fsnotify: opt-in for permission events at file open time"). BTF
+ * does not show that, but the type of mm_lock_seq changed in the same version.
  */
 static __always_inline bool is_backing(__u64 file)
 {
@@ -178,7 +179,7 @@ static __always_inline bool is_backing(__u64 file)
 	return NUMBER(struct file, file, f_mode) & bit;
 }
 
-/* As /proc/PID/maps names it: a file of overlayfs by that file system's own inode (file_user_inode()). */
+/* The inode that /proc/PID/maps shows: for overlayfs that file system's own (file_user_inode()). */
 static __always_inline __u64 inode_of(__u64 file)
 {
 	struct backing_file *backing = NULL;
@@ -207,7 +208,7 @@ __noinline __u64 changed_ns(__u64 inode)
 	return word_at(seconds_at) * 1000000000ULL + (__u32)word_at(nanoseconds_at);
 }
 
-/* The table of a file, if it is still the file that the table was made of; or NULL. */
+/* The table of a file, or NULL if there is none or the file has changed since. */
 static __always_inline const struct file_table *table_of(__u64 inode)
 {
 	struct file_table_key key = { .inode = POINTER(struct inode, inode, i_ino) };
@@ -221,7 +222,7 @@ static __always_inline const struct file_table *table_of(__u64 inode)
 	return table;
 }
 
-/* The mapping in a leaf's slot, if it is an executable one of a file that has a table. */
+/* Adds the mapping in a leaf's slot, if it is executable and its file has a table. */
 __noinline int add_mapping(struct made_space *m, __u64 slot_at)
 {
 	__u64 vma = word_at(slot_at), file, inode, start;
@@ -251,7 +252,7 @@ __noinline int add_mapping(struct made_space *m, __u64 slot_at)
 	return 0;
 }
 
-/* One leaf's mappings; 1: it was the last one. */
+/* Adds one leaf's mappings; 1: it was the last one. */
 static long add_leaf(__u32 i, struct made_space **made)
 {
 	struct made_space *m = *made;
@@ -285,7 +286,7 @@ __noinline int make_space(struct made_space *m)
 
 enum made_space_user { MADE_FOR_SWITCHES, MADE_FOR_SAMPLES };
 
-/* The mappings of the thread's program, of files that have tables; NULL: this kernel does not list them so. */
+/* The mappings of the thread's program whose files have tables; NULL: this kernel has no such list. */
 static __always_inline const struct space *made_space(const struct thread_state *st, __u64 task, __u32 user)
 {
 	struct made_space *m = bpf_map_lookup_elem(&made_spaces, &user);

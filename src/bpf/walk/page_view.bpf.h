@@ -2,7 +2,7 @@
 #ifndef BPF_WALK_PAGE_VIEW_BPF_H
 #define BPF_WALK_PAGE_VIEW_BPF_H
 
-/* After word_at() of kernel memory, as in bpf/kernel_word.bpf.h, and PAGE_SHIFT. */
+/* Include it after word_at() of kernel memory, as in bpf/kernel_word.bpf.h, and after PAGE_SHIFT. */
 #include "bpf/state.bpf.h"
 
 /*
@@ -10,14 +10,16 @@
  * get_user_pages_fast() does (mm/gup.c), and the kernel's own mapping of all physical memory.
  *
  * Why it is safe.  Each load is checked: an address without memory behind it reads as zero (bpf_rdonly_cast) or fails,
- * and device memory is not mapped there.  Why it is right.  Tables are not freed while they are read: interrupts are
- * off, or they wait for RCU (mm/gup.c says why).  A page may still be moved or swapped out: so its entries are read
- * again after the last word was taken from it, and if they name another one by then, what was read does not count.
+ * and device memory is not mapped there.
+ *
+ * Why it is right. Tables are not freed while they are read: interrupts are off, or freeing waits for RCU (see
+ * mm/gup.c). A page may still be moved or swapped out. So its entries are read again after its last word. If they have
+ * changed by then, what was read does not count.
  */
 
-/* Where the kernel maps all physical memory; 0: not known. */
+/* Start of the kernel's mapping of all physical memory; 0: not known. */
 volatile __u64 direct_map SEC(".data") = 0;
-/* User space puts a random number somewhere and asks whether it is found. */
+/* To verify it, user space places a random number in its memory and asks whether it is found. */
 volatile __u64 sought_at = 0, sought = 0;
 
 #ifdef __TARGET_ARCH_x86
@@ -27,8 +29,8 @@ volatile __u64 sought_at = 0, sought = 0;
 #endif
 
 /*
- * Is the page still the one that was read from?  As gup_fast_pte_range() asks: the page's entry names it as before,
- * and the entry above still leads there.  Tables further up are not taken away while entries below them are left.
+ * Is the page still the one that was read? Checked as in gup_fast_pte_range(): the page's entry is unchanged, and the
+ * entry above still leads to it. Higher tables are not freed while lower entries exist.
  */
 static __always_inline bool page_stayed(const struct page_view *v)
 {
@@ -36,7 +38,7 @@ static __always_inline bool page_stayed(const struct page_view *v)
 			    entry_address(word_at(v->above_at)) == entry_address(v->above));
 }
 
-/* Goes on to the page of an address.  A global function: words are read in loops, which are to be checked quickly. */
+/* Moves the view to the page of an address. A global function: words are read in loops, to be checked quickly. */
 __noinline int turn_page(struct page_view *v, __u64 addr)
 {
 	if (!v)
@@ -48,7 +50,7 @@ __noinline int turn_page(struct page_view *v, __u64 addr)
 	return v->page != 0;
 }
 
-/* The page of that address is at v->page. */
+/* Is the page of that address at v->page? */
 static __always_inline bool has_page(struct page_view *v, __u64 addr)
 {
 	return (v->page && (addr & ~(PAGE_BYTES - 1)) == v->user) || turn_page(v, addr);
@@ -63,7 +65,7 @@ static __always_inline bool viewed_word(struct page_view *v, __u64 addr, __u64 *
 	return true;
 }
 
-/* After the last word: may they all be believed? */
+/* After the last word: is everything that was read valid? */
 static __always_inline bool view_held(const struct page_view *v)
 {
 	return !v->moved && page_stayed(v);
@@ -75,7 +77,7 @@ static struct page_view sought_view;
 #define DIRECT_MAP_ALIGN (1ULL << 30)
 #define DIRECT_MAP_TRIES (1U << 16)		/* 64 TiB */
 
-/* The top table lies in the direct map itself, so this begins a whole number of GiB below it. */
+/* The top table lies in the direct map itself, so the map begins a whole number of GiB below it. */
 static long try_direct_map(__u32 i, void *data)
 {
 	__u64 base = (sought_view.pgd & ~(DIRECT_MAP_ALIGN - 1)) - i * DIRECT_MAP_ALIGN;

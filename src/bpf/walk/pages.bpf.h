@@ -8,15 +8,15 @@
 #include "bpf/walk/page_view.bpf.h"
 
 /*
- * A thread's user stack is read by bpf/walk/page_view.bpf.h when its wait ends: its length is known then, and the stack of a
- * short one that is not kept costs nothing.  In sched_switch interrupts are off, which keeps tables from being freed
- * while they are read.  What is not in memory cannot be walked; at switch-out it had been, so that is a loss, and
- * counted.
+ * A thread's user stack is read through bpf/walk/page_view.bpf.h when its wait ends: then its length is known, and a
+ * short wait that is not kept needs no walk. In sched_switch interrupts are off, which keeps page tables from being
+ * freed meanwhile. What is not in memory then cannot be walked, although it was at switch-out: this is counted as a
+ * loss.
  *
- * Where this does not work (find_direct_map() tries it) user stacks are walked at switch-out.
+ * Where this does not work (find_direct_map() tests it) user stacks are walked at switch-out.
  */
 
-/* v: in a map.  Only by way of one the verifier takes a pointer for a number. */
+/* v: in a map. Through a map the verifier takes a pointer for a number. */
 static __always_inline void view_of(struct page_view *v, struct task_struct *task)
 {
 	*(unsigned long *volatile *)&v->pgd = plain(task)->mm->pgd;
@@ -40,7 +40,7 @@ static __always_inline bool walks_late(const struct thread_state *st)
 	return cfg.can_walk && direct_map && !st->narrow;
 }
 
-/* A program keeps it until it execs; only at its end a thread gives its user memory up. */
+/* This stays the same until the program execs; a thread gives up its user memory only at its end. */
 static __always_inline __u8 usual_ustack(const struct task_struct *task, const struct thread_state *st)
 {
 	if (!may_have_user_stack(task))

@@ -6,7 +6,7 @@
 
 #include <bpf/bpf_helpers.h>
 
-/* The registers of a thread's program, by architecture: which system call it is in, and where it left its stack. */
+/* The registers of a thread's user mode, by architecture: its system call, and its stack pointer. */
 
 struct syscall {
 	__u64 nr, first, second, third, fourth;

@@ -6,38 +6,36 @@
 #include "bpf/select.bpf.h"
 
 /*
- * Remembered walks.  A thread sleeps in few places, again and again, and walking its stacks
- * is what tracing costs.  So it remembers, of its last few walks, where on the stack the words
- * lay that the walk went by, and a hash of them.  Later only those words are read.
+ * Cached walks. A thread sleeps in few places, again and again, and walking its stacks is the main cost of tracing. So
+ * each thread caches its last few walks: where on the stack the words are that a walk depends on, and a hash of them.
+ * Later only those words are read.
  *
- * User stack.  What a walk goes by are the registers it begins with and the words it reads:
- * return addresses, and saved frame pointers where it uses them.  With the same registers, the
- * same words in the same places and the same tables each step finds the same rule and so the
- * same place for the next word: the walk is the same, by induction.  A walk that met memory it
- * could not read, or crossed a signal's frame, is not remembered.
+ * User stack.  A walk depends on its initial registers and the words it reads: return addresses, and saved frame
+ * pointers where it uses them.  With the same registers, the same words in the same places and the same tables each
+ * step finds the same rule, and so the same place for the next word. By induction the walk is the same. A walk that
+ * met unreadable memory, or crossed a signal frame, is not cached.
  *
  * Kernel stack: by architecture (bpf/x86/kernel_walk.bpf.h).
  *
- * Other threads.  The first time that a thread waits somewhere it has nothing to go by, but another one may have
- * waited there: a server's threads by the hundred, a shell's children, and every new thread, which waits for its first
- * turn on a CPU with a kernel stack of the same one frame.  Nothing in the above asks whose words they are.  So each
- * CPU keeps some of the walks that threads remembered, for all. A kernel stack's words lie as far from thread.sp, and
- * the outermost one from the stack's end, in each thread.  A user stack's lie as far from the stack pointer, and what
- * is an address in it, a saved frame pointer that was gone by, is taken from there, too: then nothing in the induction
- * asks where the stack is.  What is found so becomes the thread's own.
+ * Other threads.  When a thread waits somewhere for the first time it has no cached walk, but another thread may have
+ * waited there: a server has hundreds of equal threads, a shell has children, and every new thread waits for its first
+ * CPU with the same kernel stack of one frame. The argument above does not depend on the thread. So each CPU keeps
+ * some of the threads' cached walks for all. In a kernel stack words have the same distance from thread.sp in each
+ * thread, and the outermost one from the stack's end. In a user stack they have the same distance from the stack
+ * pointer. Stack addresses in it, that is saved frame pointers that were used, are also taken relative to it. Then
+ * nothing depends on the stack's address. A walk found this way is copied to the thread's own cache.
  *
- * Where they are kept.  Most threads of a machine never run while it is traced, and many live for two or three
- * switches: so a thread takes a struct memory from an array the first time that its stacks are to be walked, its wait
- * for its first turn excepted, and gives it back as it ends.  Nobody else writes to it, and a thread is on one CPU at
- * a time. When all are taken those without one walk in full.
+ * Storage. Most threads never run during a recording, and many live for two or three switches. So a thread takes a
+ * struct memory from an array when its stacks are first walked, except for its wait for its first CPU, and returns it
+ * as it ends. Only the thread writes to it, and a thread is on one CPU at a time. When all are taken the other threads
+ * walk in full.
  *
- * `hot` keeps a walk that is met often from being pushed out by one that is not, such as that
- * of a preemption anywhere in the program.
+ * `hot` protects frequent walks from eviction by rare ones, such as those of a preemption anywhere in the program.
  */
 
 #define HOT_MAX 4
 
-/* May the walk that was just done take this place?  Each miss cools what is there. */
+/* May the new walk replace the one here? Each miss decreases `hot`. */
 static __always_inline bool may_replace(__u64 id, __u8 *hot)
 {
 	if (!id || !*hot)
@@ -56,9 +54,9 @@ static __always_inline void was_met(__u8 *hot)
 _Static_assert(WALK_WORDS % WORDS_AT_ONCE == 0, "");
 
 /*
- * Goes on with the hash h of the words a remembered user walk went by: some from the one of this number on, or up to
- * the last.  0: one cannot be read.  A global function, as the next ones: the verifier follows each word's branches
- * once, and not those of all words one after the other, which was a quarter of all that it had to do.
+ * Continues the hash h over the words of a cached user walk: a group of them from this number on. 0: a word is
+ * unreadable. Global functions, this and the next: the verifier checks each word's branches once, not all words in
+ * sequence, which was a quarter of its work.
  */
 __noinline __u64 hash_viewed_words(const struct walk_memory *m, struct page_view *view, __u32 first, __u64 h)
 {
@@ -77,7 +75,7 @@ __noinline __u64 hash_viewed_words(const struct walk_memory *m, struct page_view
 	return h ? h : 1;
 }
 
-/* The hash of all of them, as they are now, of a thread that is not current; 0 when one cannot be read. */
+/* The hash of all words as they are now, for a thread that is not current; 0: one is unreadable. */
 static __always_inline __u64 viewed_words_hash(const struct walk_memory *m, struct page_view *view)
 {
 	__u64 h = STACK_MIX;
@@ -88,8 +86,7 @@ static __always_inline __u64 viewed_words_hash(const struct walk_memory *m, stru
 }
 
 /*
- * The same two of the thread that runs.  Its words are read a window at a time: it costs little more than reading one
- * word.
+ * The same two for the current thread. Its words are read a window at a time, which costs little more than one word.
  */
 __noinline __u64 hash_current_words(const struct walk_memory *m, struct scratch *scratch, __u32 first, __u64 h)
 {
@@ -136,7 +133,7 @@ static __always_inline __u64 current_words_hash(const struct walk_memory *m, str
 	return h;
 }
 
-/* Not a function that calls one of both: Linux 6.1 leaves no room for its frame. */
+/* Not one function that calls either: Linux 6.1 leaves no room for its frame. */
 static __always_inline __u64 words_hash(const struct walk_memory *m, struct scratch *scratch)
 {
 	return scratch->walk.view.pgd ? viewed_words_hash(m, &scratch->walk.view) : current_words_hash(m, scratch);
@@ -159,7 +156,7 @@ static __always_inline struct waker_memory *waker_memory_of(const struct thread_
 	return st->memory ? bpf_map_lookup_elem(&waker_memories, &number) : NULL;
 }
 
-/* What another thread left behind. */
+/* Clears what another thread left behind. */
 static __always_inline void forget_walks(struct memory *m, struct waker_memory *w)
 {
 	for (int i = 0; i < SEEN; i++)
@@ -172,10 +169,10 @@ static __always_inline void forget_walks(struct memory *m, struct waker_memory *
 		w->walks[i].id = w->walks[i].inner = 0;
 }
 
-#define COLD_NS 1000000ULL	/* a wait of a thread after which what others remember is asked first */
+#define COLD_NS 1000000ULL	/* after a wait this long the CPU's shared walks are tried first */
 #define MEMORY_TRIES 8
 
-/* A memory for a thread that has none, if one is free.  A global function: the verifier checks it once. */
+/* Takes a memory for a thread that has none, if one is free. A global function: the verifier checks it once. */
 __noinline int take_memory(struct thread_state *st)
 {
 	if (!st || memories_taken >= cfg.memories_max)
@@ -203,7 +200,7 @@ static __always_inline void take_memory_of(struct thread_state *st)
 		take_memory(st);
 }
 
-/* The thread is no more. */
+/* The thread has ended. */
 static __always_inline void give_memory_back(struct thread_state *st)
 {
 	struct memory *m = memory_of(st);
@@ -212,10 +209,10 @@ static __always_inline void give_memory_back(struct thread_state *st)
 		return;
 	st->memory = 0;
 	__sync_fetch_and_add(&memories_taken, -1);
-	__sync_lock_test_and_set(&m->is_taken, 0);	/* after all that was written to it */
+	__sync_lock_test_and_set(&m->is_taken, 0);	/* after all writes to it */
 }
 
-/* Where a walk that begins there is remembered; NULL: nowhere. */
+/* Where a walk that begins there is cached; NULL: nowhere. */
 static __always_inline struct walk_memory *user_memory(const struct thread_state *st, __u64 ip, __u64 sp)
 {
 	struct memory *m = memory_of(st);

@@ -4,21 +4,19 @@
 
 #include "bpf/maps.bpf.h"
 
-/*
- * Finds the rule that holds at a user address, in the spaces and slabs that user space filled (abi/space_abi.h).
- */
+/* Finds the rule for a user address, in the spaces and slabs that user space filled (abi/space_abi.h). */
 
 /*
- * Without a branch: of a bisection the verifier would go both ways in each round.  Nor by a mask, of which it knows that
- * it is all ones or none (Linux 6.18).
+ * Without a branch: in a bisection the verifier would follow both ways in each round. Nor by a mask, as it knows that
+ * a mask is all ones or none (Linux 6.18).
  */
 static __always_inline __u32 if_negative(__u64 difference, __u32 yes, __u32 no)
 {
-	barrier_var(difference);	/* clang would see the comparison in it */
+	barrier_var(difference);	/* clang would turn it into a comparison */
 	return no + (yes - no) * (__u32)(difference >> 63);
 }
 
-/* All begin at an even address. */
+/* All mappings begin at an even address. */
 static __always_inline int search_mappings(const struct space *space, __u64 addr)
 {
 	__u32 low = 0, high;
@@ -44,8 +42,8 @@ static __always_inline int search_mappings(const struct space *space, __u64 addr
 }
 
 /*
- * The number of the mapping that holds addr, or -1.  Those below that are not inlined are
- * global functions: the verifier checks those once, by themselves; inlined their branches multiply.
+ * The number of the mapping that contains addr, or -1. Functions below that are not inlined are global: the verifier
+ * checks those once; inlined, their branches multiply.
  */
 __noinline int find_mapping(const struct space *space, __u64 addr)
 {
@@ -53,8 +51,8 @@ __noinline int find_mapping(const struct space *space, __u64 addr)
 }
 
 /*
- * The same in a part of a program's mappings.  It calls nothing, and rule_in_mapping() is inlined where the
- * walk's step is: Linux 6.1 rounds each call's stack up to 32 bytes, and 512 are all there is for a waking's walk.
+ * The same in a part of a program's mappings. It calls nothing, and rule_in_mapping() is inlined into the walk's step:
+ * Linux 6.1 rounds each call's stack up to 32 bytes, and a waking's walk has 512 in all.
  */
 __noinline int find_in_part(__u64 key, __u64 addr)
 {
@@ -78,7 +76,7 @@ __noinline __u64 index_at(__u32 index_block, __u32 page)
 	if (!b)
 		return 0;
 	first = b->index[in_block];
-	/* clang would test in_block != 127, from which Linux 6.1 learns no bound */
+	/* clang would test in_block != 127, from which Linux 6.1 derives no bound */
 	barrier_var(next);
 	if (next < SPACE_BLOCK_INDEX)
 		return first | (__u64)b->index[next] << 32;
@@ -86,7 +84,7 @@ __noinline __u64 index_at(__u32 index_block, __u32 page)
 	return b ? first | (__u64)b->index[0] << 32 : 0;
 }
 
-/* The last block in low..high whose first row is at or below pc; a page has few. */
+/* The last block in low..high whose first row is at or below pc; a page spans few blocks. */
 __noinline __u32 find_block(__u32 rows_block, __u32 low, __u32 high, __u32 pc)
 {
 	for (int i = 0; i < 8; i++) {
@@ -126,7 +124,7 @@ __noinline __u32 find_row(__u32 block, __u32 from, __u32 to, __u32 pc)
 	return b->row[from & (SPACE_BLOCK_ROWS - 1)].rule;
 }
 
-/* The rule that holds at pc, which lies in a page of the table. */
+/* The rule for pc, which lies in a page of the table. */
 static __always_inline __u32 find_rule(__u32 rows_block, __u32 index_block, __u32 pc)
 {
 	__u32 page = pc >> UNWIND_PAGE_SHIFT;
@@ -140,7 +138,7 @@ static __always_inline __u32 find_rule(__u32 rows_block, __u32 index_block, __u3
 			block == high ? last % SPACE_BLOCK_ROWS : SPACE_BLOCK_ROWS - 1, pc);
 }
 
-/* The rule that a mapping's file has for an address in it; 0, a gap, where there is none. */
+/* The rule of a mapping's file for an address in it; 0, a gap, where there is none. */
 static __always_inline __u32 rule_in_mapping(const struct space_mapping *m, __u64 addr)
 {
 	__u64 pc = addr - m->bias;
@@ -150,7 +148,7 @@ static __always_inline __u32 rule_in_mapping(const struct space_mapping *m, __u6
 	return find_rule(m->rows_block, m->index_block, (__u32)pc);
 }
 
-/* The mapping that holds addr in a part of a program's mappings, or NULL. */
+/* The mapping that contains addr in a part of a program's mappings, or NULL. */
 static __always_inline const struct space_mapping *mapping_in_part(__u64 key, __u64 addr)
 {
 	int number = find_in_part(key, addr);
@@ -161,12 +159,12 @@ static __always_inline const struct space_mapping *mapping_in_part(__u64 key, __
 	part = bpf_map_lookup_elem(&spaces, &key);
 	if (!part)
 		return NULL;
-	/* clang knows what find_mapping() can return and would drop the bound; the verifier does not */
+	/* clang knows the range of find_mapping() and would drop the bound; the verifier does not */
 	barrier_var(number);
 	return &part->mapping[number & (SPACE_MAPPINGS_MAX - 1)];
 }
 
-/* The rule that holds at an address; a gap, where there is no table: 0, or UNWIND_RULE_NO_FILE. */
+/* The rule for an address; without a table a gap: 0, or UNWIND_RULE_NO_FILE. */
 static __always_inline __u32 rule_at(const struct space *space, struct walk_state *at, __u64 addr)
 {
 	const struct space_mapping *m;

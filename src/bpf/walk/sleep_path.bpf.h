@@ -3,7 +3,7 @@
 #define BPF_WALK_SLEEP_PATH_BPF_H
 
 /*
- * The scheduler's frames of a sleeper.  How to step from one to the next is in each architecture's kernel_walk.bpf.h,
+ * The scheduler's frames of a sleeper. The step between them is in each architecture's kernel_walk.bpf.h, which is
  * included before.
  */
 
@@ -29,7 +29,7 @@ static long sleep_path_step(__u32 i, struct sleep_path_walk *walk)
 	return word == walk->first;
 }
 
-/* at: where the walk begins.  Sent once, before the stack itself crosses.  See struct offcpu_rec_sleep_path. */
+/* at: where the walk begins. Sent once, before the stack itself. See struct offcpu_rec_sleep_path. */
 static __always_inline void send_sleep_path(__u64 at, struct scratch *scratch, __u64 id)
 {
 	struct offcpu_rec_sleep_path *path = &scratch->path;

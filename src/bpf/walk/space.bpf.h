@@ -2,11 +2,11 @@
 #ifndef BPF_WALK_SPACE_BPF_H
 #define BPF_WALK_SPACE_BPF_H
 
-/* Which address space a thread has, what names its stacks, and whose unwind tables hold there. */
+/* The address space of a thread, which seeds the ids of its stacks, and the unwind tables that are valid there. */
 #include "bpf/kernel_word.bpf.h"
 #include "bpf/threads.bpf.h"
 
-#define SPACE_ASKED 0x5bace5bace5baceULL	/* tells a space's id in `crossed` from a stack's */
+#define SPACE_ASKED 0x5bace5bace5baceULL	/* distinguishes a space's id in `crossed` from a stack's */
 
 /* The address space of the thread's program; seeds its stack ids. */
 static __always_inline __u64 stack_seed(const struct thread_state *st)
@@ -15,8 +15,8 @@ static __always_inline __u64 stack_seed(const struct thread_state *st)
 }
 
 /*
- * How often an address space was locked to change its mappings: with the same number they are the same.  0: this
- * kernel does not tell.
+ * How often an address space was locked to change its mappings: while the number is the same they are unchanged. 0:
+ * this kernel has no such count.
  */
 static __always_inline __u32 changes_of(__u64 mm)
 {
@@ -36,15 +36,15 @@ static __always_inline __u32 mapping_changes(const struct task_struct *task)
 }
 
 /*
- * Is the thread's process the child of another one that it still shares all mappings with?  Then its stacks are the
- * parent's, and its tables: most processes live too short to be looked at by themselves.
+ * Is the thread's process the child of another one with which it still shares all mappings? Then its stacks and tables
+ * are the parent's: most processes end too soon to be examined themselves.
  */
 static __always_inline bool is_in_parents(const struct task_struct *task, const struct thread_state *st)
 {
 	return st->forked_space && st->forked_changes && st->forked_changes == mapping_changes(task);
 }
 
-/* Of a thread that parent just made: in its own process, or in another. */
+/* For a thread that parent just made: in its own process, or in another. */
 static __always_inline void note_fork(const struct task_struct *task, struct thread_state *st,
 				      const struct task_struct *parent, const struct thread_state *pst)
 {
@@ -54,7 +54,7 @@ static __always_inline void note_fork(const struct task_struct *task, struct thr
 	st->forked_changes = is_thread ? pst->forked_changes : mapping_changes(task);
 }
 
-/* Asks user space for the program's tables, once.  A global function: its record is large for the callers' stacks. */
+/* Requests the program's tables, once. A global function: its record is too large for the callers' stacks. */
 __noinline int ask_for_space(const struct thread_state *st)
 {
 	struct offcpu_rec_space rec = { .type = OFFCPU_REC_SPACE };
@@ -72,7 +72,7 @@ __noinline int ask_for_space(const struct thread_state *st)
 
 #define YOUNG_NS 100000000ULL
 
-/* Its own, or those of the process that forked it.  in_parents: as is_in_parents() said. */
+/* The thread's own space, or that of the process that forked it. in_parents: result of is_in_parents(). */
 static __always_inline const struct space *space_of(const struct thread_state *st, bool in_parents)
 {
 	__u64 key = stack_seed(st);
@@ -82,7 +82,7 @@ static __always_inline const struct space *space_of(const struct thread_state *s
 		return space;
 	key = st->forked_space;
 	forked = key ? bpf_map_lookup_elem(&spaces, &key) : NULL;
-	/* who lives on will map something, or see its parent end */
+	/* a process that lives on will map something, or see its parent end */
 	if (!forked || !in_parents || bpf_ktime_get_ns() - st->from_ns > YOUNG_NS)
 		ask_for_space(st);
 	return forked;

@@ -19,18 +19,21 @@
 #endif
 
 /*
- * Stacks cross to user space once.  A stack is walked into a buffer and hashed to 64 bits; waits are summed under that
- * id.  An id not yet in `crossed` is sent through the ring buffer and only then put there, so a full ring delays a
- * stack and never loses it for good. User stacks are seeded with their address space and, where it has tables, the
- * version of its mappings: the same addresses in another program, or in another library that was loaded in the place
- * of one, are another stack.  A forked child that has mapped nothing since has its parent's, as long as all of the
- * walk lies in files with tables: what a compiler at run time made has other names in each process. 64 bits: with
- * 100,000 stacks two share an id with probability 3e-10.
+ * Stacks cross to user space once. A stack is walked into a buffer and hashed to 64 bits; waits are summed under that
+ * id. An id that is not yet in `crossed` is sent through the ring buffer and only then added to it, so a full ring
+ * delays a stack and never loses it for good.
+ *
+ * User stacks are seeded with their address space and, where it has tables, the version of its mappings: the same
+ * addresses in another program, or in a library that replaced another one, are another stack. A forked child that has
+ * mapped nothing since has its parent's stacks, as long as the whole walk is in files with tables: code compiled at
+ * run time has other names in each process.
+ *
+ * 64 bits: of 100,000 stacks two share an id with probability 3e-10.
  */
 
 #define HASHED_AT_ONCE 8
 
-/* Goes on with the hash h, from a frame on.  Global functions, these two: the verifier checks few rounds, and once. */
+/* Continues the hash h from a frame on. These two are global functions: the verifier checks few rounds, and once. */
 __noinline __u64 hash_frames(const struct offcpu_rec_stack *s, __u32 first, __u32 depth, __u64 h)
 {
 	if (!s)
@@ -54,7 +57,7 @@ __noinline __u64 stack_hash(const struct offcpu_rec_stack *s, __u32 depth, __u64
 	return s && h ? h : 1;
 }
 
-/* Sends the stack in *s, its addresses filled in, unless it has crossed before.  False: try again. */
+/* Sends the stack in *s, with its addresses filled in, unless it has crossed before. False: try again. */
 static __always_inline bool stack_cross(struct offcpu_rec_stack *s, __u64 id, __u32 depth,
 					const struct thread_state *st, bool user, __u64 now)
 {
@@ -78,7 +81,7 @@ static __always_inline bool stack_cross(struct offcpu_rec_stack *s, __u64 id, __
 	return send_crossing(s, size, id, OFFCPU_LOSS_RING_STACK);
 }
 
-/* By frame pointer, as the kernel walks it, also in 32-bit programs; the number of frames. */
+/* By frame pointer, as the kernel walks it, also in 32-bit programs; returns the number of frames. */
 static __always_inline __u32 kernels_own_walk(void *ctx, struct offcpu_rec_stack *stack)
 {
 	long n = bpf_get_stack(ctx, stack->ip, cfg.max_depth * sizeof(__u64), BPF_F_USER_STACK);
@@ -88,7 +91,7 @@ static __always_inline __u32 kernels_own_walk(void *ctx, struct offcpu_rec_stack
 	return depth;
 }
 
-/* Hashes the user stack in *stack and sees to it that it crosses; *ret_crossed: it has. */
+/* Hashes the user stack in *stack and sends it if needed; *ret_crossed: user space has it. */
 static __always_inline __u64 user_stack_id(struct thread_state *st, struct offcpu_rec_stack *stack, __u32 depth,
 					   __u64 seed, __u64 now, bool *ret_crossed)
 {
@@ -120,7 +123,7 @@ __noinline int look_up_tables(struct thread_state *st, bool in_parents, __u32 ep
 	return 0;
 }
 
-/* What tables there are for the thread's program: looked up again when user space changed any. */
+/* The tables of the thread's program: looked up again when user space has changed any. */
 static __always_inline void know_tables(const struct task_struct *task, struct thread_state *st)
 {
 	__u32 now = tables_epoch;
@@ -130,8 +133,8 @@ static __always_inline void know_tables(const struct task_struct *task, struct t
 }
 
 /*
- * Goes on where begin_walk() began, by tables, or by frame pointers where the program has none; the
- * stack's id, or 0.  A global function: the verifier checks it once.
+ * Completes the walk begun by begin_walk(), by tables, or by frame pointers where the program has none; returns the
+ * stack's id, or 0. A global function: the verifier checks it once.
  */
 __noinline __u64 walk_user_stack(struct thread_state *st, struct scratch *scratch, __u64 now)
 {
@@ -171,7 +174,7 @@ __noinline __u64 walk_user_stack(struct thread_state *st, struct scratch *scratc
 	return id;
 }
 
-/* Counts a walk that a frame without a table took part in, of a program whose tables are not there yet; was it one? */
+/* Counts a walk through a frame without a table, in a program whose tables are not loaded yet; was it one? */
 static __always_inline bool lacked_table(const struct thread_state *st, bool met_gap)
 {
 	if (!cfg.want_tables || st->tables_generation || !met_gap)
@@ -181,8 +184,8 @@ static __always_inline bool lacked_table(const struct thread_state *st, bool met
 }
 
 /*
- * The user stack of a thread; 0 when it has none.  ctx: NULL where it is not current, which only a thread that
- * walks late may be.  Of a current one, too, it is read through page tables where that can be (bpf/walk/pages.bpf.h).
+ * The user stack of a thread; 0: none. ctx: NULL where it is not current, which is allowed only for a thread that
+ * walks late. The current thread's stack, too, is read through page tables where possible (bpf/walk/pages.bpf.h).
  */
 static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, struct thread_state *st,
 					struct scratch *scratch, __u64 now)
@@ -206,7 +209,7 @@ static __always_inline __u64 user_stack(void *ctx, struct task_struct *task, str
 			     &crossed_now);
 }
 
-/* The same of one that sleeps or wakes, with the interpreter's frames where there are any. */
+/* The same for one that sleeps or wakes, with the interpreter's frames if there are any. */
 static __always_inline __u64 told_user_stack(void *ctx, struct task_struct *task, struct thread_state *st,
 						 struct scratch *scratch, __u64 now)
 {
@@ -220,7 +223,7 @@ static __always_inline __u64 told_user_stack(void *ctx, struct task_struct *task
 	return id;
 }
 
-/* The same of a sleeper, with what its trace says of the wait. */
+/* The same for a sleeper, with the trace context of its wait. */
 static __always_inline __u64 sleepers_user_stack(void *ctx, struct task_struct *task, struct thread_state *st,
 						 struct scratch *scratch, __u64 now)
 {
@@ -232,8 +235,8 @@ static __always_inline __u64 sleepers_user_stack(void *ctx, struct task_struct *
 }
 
 /*
- * Will the wait that begins be listed however long it takes?  Then it is walked while the thread's memory is still in
- * the caches and the TLB; unless its program has no tables yet, which it may have by the end.
+ * Will the beginning wait be listed whatever its length? Then it is walked while the thread's memory is still in the
+ * caches and the TLB; unless its program has no tables yet, which may be loaded by the end.
  */
 static __always_inline bool is_sure_to_be_listed(const struct thread_state *st, __u64 scale)
 {
@@ -246,7 +249,7 @@ static __always_inline void begin_user_stack(void *ctx, struct task_struct *task
 {
 	st->ustack_from = st->usual_ustack;
 	if (mostly(st->ustack_from == USTACK_LATE)) {
-		know_tables(task, st);	/* or asks for them */
+		know_tables(task, st);	/* or requests them */
 		if (!is_sure_to_be_listed(st, scale))
 			return;
 	}
@@ -277,8 +280,8 @@ static __always_inline __u64 end_user_stack(struct task_struct *task, struct thr
 }
 
 /*
- * Takes over the walk that the kernel did into scratch->stack: `bytes` of addresses, of a stack that
- * began at sp.  Its id, or 0.  Global functions, these two: the verifier checks them once.
+ * Takes the kernel's walk in scratch->stack: `bytes` of addresses, of a stack that began at sp. Returns its id, or 0.
+ * These two are global functions: the verifier checks them once.
  */
 __noinline __u64 take_kernel_stack(struct thread_state *st, struct scratch *scratch, long bytes, __u64 sp, __u64 now)
 {
@@ -300,7 +303,7 @@ __noinline __u64 take_kernel_stack(struct thread_state *st, struct scratch *scra
 	id = stack_hash(&scratch->stack, depth, 0);
 	m = memory_of(st);
 	if (m) {
-		barrier_var(m);	/* clang 21 adds before it asks, which the verifier refuses */
+		barrier_var(m);	/* clang 21 adds before it tests, which the verifier refuses */
 		seen = &m->seen_kstack[id & (SEEN - 1)];
 	}
 	crossed_now = was_seen = seen && *seen == id;
@@ -319,9 +322,9 @@ __noinline __u64 take_kernel_stack(struct thread_state *st, struct scratch *scra
 }
 
 /*
- * The kernel stack of a thread that is off CPU.  At switch-in `next` still is: its walk
- * starts in its own __schedule(), so none of the tracer's frames are in it, and it is a
- * third cheaper than walking prev from inside the BPF program (docs/performance-notes.md).
+ * The kernel stack of a thread that is off CPU. At switch-in `next` still is: its walk starts in its own __schedule(),
+ * so it has no frames of the tracer, and it is a third cheaper than walking prev from inside the BPF program
+ * (docs/performance-notes.md).
  */
 static __always_inline __u64 kernel_stack(struct task_struct *task, struct thread_state *st,
 					  struct scratch *scratch, __u64 now)
@@ -334,7 +337,7 @@ static __always_inline __u64 kernel_stack(struct task_struct *task, struct threa
 	scratch->counts.kernel_walks++;
 	bytes = bpf_get_task_stack(task, scratch->stack.ip, cfg.max_depth * sizeof(__u64), 0);
 	id = take_kernel_stack(st, scratch, bytes, sp, now);
-	/* not from within: with its searches' stack that would be too much for Linux 6.1 */
+	/* not inside: with its searches the stack would be too deep for Linux 6.1 */
 	if (id && scratch->has_crossed)
 		remember_kernel_walk(st, scratch, sp);
 	if (cfg.verify_walks && remembered && remembered != id)

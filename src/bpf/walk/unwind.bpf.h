@@ -14,32 +14,32 @@
 #endif
 
 /*
- * Walks a user stack by tables that user space compiled from .eh_frame (abi/unwind_abi.h),
- * and by frame pointer where a mapping has none.  A step: find the mapping of the address
- * (bisection over the program's sorted mappings), the row (page index, then bisection over the
- * page's rows), apply its rule.  Instruction, stack and frame pointer are all that is carried.
+ * Walks a user stack by tables that user space compiled from .eh_frame (abi/unwind_abi.h), and by frame pointer where
+ * a mapping has none. A step finds the mapping of the address (bisection over the program's sorted mappings) and the
+ * row (page index, then bisection over the page's rows), and applies the row's rule. Only instruction, stack and frame
+ * pointer are carried along.
  *
- * bpf_loop (Linux 5.17) keeps the verifier's work to one step.
+ * bpf_loop (Linux 5.17) limits the verifier's work to one step.
  */
 
 /*
- * What changes from step to step is kept in map memory (struct walk_state).  On the stack it
- * would be known to the verifier, which before Linux 6.7 (ab5cfac139ab "bpf: verify callbacks
- * as if they are called unknown number of times") checks a callback of bpf_loop only as it is
- * called first, and cuts off the branches that are not taken then.
+ * What changes from step to step is in map memory (struct walk_state). On the stack the verifier would know its
+ * values. Before Linux 6.7 (ab5cfac139ab "bpf: verify callbacks as if they are called unknown number of times") it
+ * checks a callback of bpf_loop only with the values of the first call, and removes the branches that this does not
+ * take.
  */
 struct user_walk {
 	struct task_struct *task;	/* for programs that may sleep */
 	const struct space *space;
 	struct offcpu_rec_stack *stack;
-	struct walk_memory *memory;	/* to note the words in; NULL: not wanted */
+	struct walk_memory *memory;	/* where the words are noted; NULL: not wanted */
 	struct walk_state *at;
-	struct found_rules *found;	/* NULL: nothing is kept */
+	struct found_rules *found;	/* cache of rules; NULL: none */
 };
 
 /*
- * One word, or two, to at->words: through the thread's page tables, or the thread is current.  A global function: each
- * step of a walk reads some, and the verifier is to check that once.
+ * Reads one or two words to at->words: through the thread's page tables, or the thread is current. A global function:
+ * each step reads words, and the verifier checks this once.
  */
 __noinline int read_words(struct walk_state *at, __u64 addr, __u32 cnt)
 {
@@ -51,7 +51,7 @@ __noinline int read_words(struct walk_state *at, __u64 addr, __u32 cnt)
 	return !bpf_probe_read_user(at->words, cnt == 1 ? sizeof(__u64) : 2 * sizeof(__u64), (void *)addr);
 }
 
-/* may_sleep is a constant in each caller: only a program that may can read any thread's memory as it is. */
+/* may_sleep is a constant in each caller: only a program that may sleep can read any thread's memory directly. */
 static __always_inline bool read_stack(const struct user_walk *w, __u64 addr, __u64 *ret, __u32 size, bool may_sleep)
 {
 	bool ok;
@@ -69,7 +69,7 @@ static __always_inline bool read_stack(const struct user_walk *w, __u64 addr, __
 	return ok;
 }
 
-/* The same, from those found before if it is there. */
+/* The rule for an address, from the cache if it is there. */
 static __always_inline __u32 known_rule_at(struct user_walk *w, __u64 addr)
 {
 	__u32 index = (addr ^ addr >> 11 ^ addr >> 22) & (RULES - 1), generation;
@@ -89,7 +89,7 @@ static __always_inline __u32 known_rule_at(struct user_walk *w, __u64 addr)
 	return slot->rule;
 }
 
-/* The walk goes by the word at addr.  One word too many, or too far, and it is not remembered. */
+/* The walk depends on the word at addr. Too many words, or one too far away, and it is not cached. */
 static __always_inline void note_word(struct user_walk *w, __u64 addr, __u32 is_address)
 {
 	struct walk_memory *m = w->memory;
@@ -109,8 +109,8 @@ static __always_inline void note_word(struct user_walk *w, __u64 addr, __u32 is_
 }
 
 /*
- * Now the walk goes by the frame pointer.  Many a frame saves it though it holds no frame's
- * address but any value of the caller's, another one each time: so only here it counts.
+ * The walk now depends on the frame pointer. Many frames save it though it holds an arbitrary value of the caller's
+ * that differs each time: so it is noted only here.
  */
 static __always_inline void note_frame_pointer(struct user_walk *w)
 {
@@ -126,23 +126,23 @@ static __always_inline void note_frame_pointer(struct user_walk *w)
 	w->at->bp_from = BP_NOTED;
 }
 
-/* A frame lies within the default limit of a stack, above the last; what points elsewhere is no frame pointer. */
+/* A frame lies above the last one, within the default stack limit; what points elsewhere is not a frame pointer. */
 #define FRAME_RANGE (8 << 20)
 
-/* One word that the walk goes by, into map memory: there is no stack left for it. */
+/* Reads one word that the walk depends on, into map memory: there is no room on the stack. */
 static __always_inline bool read_noted(struct user_walk *w, __u64 addr, __u64 *ret, __u32 is_address, bool may_sleep)
 {
 	note_word(w, addr, is_address);
 	return read_stack(w, addr, ret, sizeof(*ret), may_sleep);
 }
 
-/* An object of V8's: its address, and one more. */
+/* Is it a tagged pointer to a V8 object? */
 static __always_inline bool is_v8_object(__u64 word)
 {
 	return (word & 7) == 1;
 }
 
-/* In V8: if the frame is one of JavaScript's, its place in the stack says which function it is (abi/unwind_abi.h). */
+/* V8: for a JavaScript frame, its entry in the stack names the function (abi/unwind_abi.h). */
 static __always_inline void mark_function(struct user_walk *w, bool may_sleep)
 {
 	struct walk_state *at = w->at;
@@ -190,9 +190,7 @@ static __always_inline bool step_by_frame_pointer(struct user_walk *w, bool may_
 	return true;
 }
 
-/*
- * The first bytes of code at addr, which need not be aligned; those above are anything.  bytes: a constant, up to 8.
- */
+/* The first bytes of code at addr, unaligned; the rest of the word is arbitrary. bytes: a constant, up to 8. */
 static __always_inline bool read_code(const struct user_walk *w, __u64 addr, __u64 *ret, __u32 bytes, bool may_sleep)
 {
 	__u64 low, high = 0;
@@ -212,7 +210,7 @@ static __always_inline bool read_code(const struct user_walk *w, __u64 addr, __u
 	return true;
 }
 
-/* Only sp and bp take part in recognising a walk. */
+/* Only sp and bp identify a cached walk. */
 static __always_inline void do_not_remember(struct user_walk *w)
 {
 	if (w->memory)
@@ -225,10 +223,7 @@ static __always_inline void do_not_remember(struct user_walk *w)
 #include "bpf/arm64/unwind_step.bpf.h"
 #endif
 
-/*
- * HotSpot's interpreter: by frame pointer, and the frame's place in the stack says which method it is
- * (abi/unwind_abi.h).
- */
+/* HotSpot's interpreter: by frame pointer, and the frame's entry in the stack names the method (abi/unwind_abi.h). */
 static __always_inline bool step_out_of_interpreter(struct user_walk *w, bool may_sleep)
 {
 	struct walk_state *at = w->at;
@@ -244,7 +239,7 @@ static __always_inline bool step_out_of_interpreter(struct user_walk *w, bool ma
 	barrier_var(last);
 	if (last < OFFCPU_MAX_DEPTH)
 		w->stack->ip[last] = unwind_method_mark(at->method, at->bytecode);
-	/* compiled code that called goes by its own stack pointer, which may lie above this frame's end */
+	/* a compiled caller uses its own stack pointer, which may be above this frame's end */
 	if (!read_noted(w, bp + UNWIND_INTERPRETED_SP, &at->sp, WORD_IS_ADDRESS, may_sleep) ||
 	    !read_noted(w, bp + sizeof(bp), &at->ip, 0, may_sleep) || at->sp < bp + 2 * sizeof(bp) || at->sp & 7 ||
 	    at->sp - bp > FRAME_RANGE || !read_stack(w, bp, &at->bp, sizeof(at->bp), may_sleep))
@@ -273,9 +268,9 @@ static __always_inline long walk_step(struct user_walk *w, bool may_sleep)
 	switch (unwind_rule_cfa(rule)) {
 	case UNWIND_CFA_GAP:
 		if (is_return && step_over_uretprobe(w->at)) {
-			/* the words on the stack do not tell who called */
+			/* the caller does not follow from words on the stack */
 			do_not_remember(w);
-			w->at->depth--;	/* not `depth`: across the call Linux 6.1 forgets its bound */
+			w->at->depth--;	/* not `depth`: Linux 6.1 forgets its bound across the call */
 			return 0;
 		}
 		w->at->met_gap = true;
@@ -296,7 +291,7 @@ static __always_inline long walk_step(struct user_walk *w, bool may_sleep)
 	return !step_by_rule(w, rule, may_sleep);
 }
 
-/* As they lie in struct scratch and in struct oncpu_scratch: one argument is two words of stack less than two are. */
+/* Laid out alike in struct scratch and struct oncpu_scratch: one argument for two saves two words of stack. */
 struct walk_and_stack {
 	struct walk_state walk;
 	struct offcpu_rec_stack stack;
@@ -306,8 +301,8 @@ _Static_assert(__builtin_offsetof(struct scratch, stack) - __builtin_offsetof(st
 	       __builtin_offsetof(struct walk_and_stack, stack), "");
 
 /*
- * A global function: the verifier checks bpf_loop's callback again for each kind of walk that it may be given, those
- * with and without tables, memory and found rules.  This it checks once, for all of them.
+ * A global function, checked once: the verifier checks bpf_loop's callback again for each kind of walk (with and
+ * without tables, memory and cached rules).
  */
 __noinline int step_now(struct walk_and_stack *s, const struct space *space, struct walk_memory *memory,
 			struct found_rules *found)
@@ -334,7 +329,7 @@ static long walk_step_sleeper(__u32 i, struct user_walk *w)
 	return walk_step(w, true);
 }
 
-/* False: not a stack that can be walked here.  by_pages: through its page tables (bpf/walk/pages.bpf.h). */
+/* False: this stack cannot be walked here. by_pages: through its page tables (bpf/walk/pages.bpf.h). */
 static __always_inline bool begin_walk(struct walk_state *at, struct task_struct *task, bool by_pages)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -360,7 +355,7 @@ static __always_inline bool begin_walk(struct walk_state *at, struct task_struct
 	return at->ip != 0;
 }
 
-/* Walks in full; the number of frames, 0 where the memory moved under us. */
+/* Walks in full; returns the number of frames, 0 if the memory changed meanwhile. */
 static __always_inline __u32 walk_in_full(struct user_walk *w)
 {
 	__u32 zero = 0;
@@ -373,7 +368,7 @@ static __always_inline __u32 walk_in_full(struct user_walk *w)
 	return w->at->depth;
 }
 
-/* The same of a sleeping one, from a sleepable program; by frame pointers when space is NULL. */
+/* The same for a sleeping thread, from a sleepable program; by frame pointers when space is NULL. */
 static __always_inline __u32 walk_sleeper(struct task_struct *task, const struct space *space,
 					  struct scratch *scratch)
 {
@@ -391,12 +386,12 @@ static __always_inline __u32 generation_of(const struct space *space)
 	return space ? space->generation : 0;
 }
 
-/* The stack's id when this very walk was done before, else 0. */
+/* The stack's id if the same walk is cached, else 0. */
 static __always_inline __u64 remembered_walk(struct walk_memory *m, struct scratch *scratch, __u32 generation)
 {
 	const struct walk_state *at = &scratch->walk;
 
-	/* a file's table may have come since */
+	/* a file's table may have been loaded since */
 	if (m->met_gap && !generation && cfg.want_tables)
 		return 0;
 	if (!m->id || m->ip != at->ip || m->sp != at->begin_sp || (m->by_bp && m->bp != at->bp) ||
@@ -407,7 +402,7 @@ static __always_inline __u64 remembered_walk(struct walk_memory *m, struct scrat
 	return m->id;
 }
 
-/* Makes ready to note the words of the walk that begins, in *m, unless that keeps what it has. */
+/* Prepares *m for the words of the walk that begins, unless it is to keep its walk. */
 static __always_inline void begin_memory(struct walk_memory *m, struct user_walk *w, __u32 generation)
 {
 	if (!may_replace(m->id, &m->hot))
@@ -425,7 +420,7 @@ static __always_inline void begin_memory(struct walk_memory *m, struct user_walk
 	w->memory = m;
 }
 
-/* Where walks that begin at ip are kept for all threads of the program: two, for two callers of one function. */
+/* Walks that begin at ip, shared by all threads of the program: two, for two callers of one function. */
 static __always_inline struct shared_pair *shared_memory(struct scratch *scratch, __u64 ip)
 {
 	__u32 number = (scratch->walk.seed ^ ip >> 2) & (SHARED_WALKS - 1);
@@ -434,7 +429,7 @@ static __always_inline struct shared_pair *shared_memory(struct scratch *scratch
 	return number < SHARED_WALKS ? &scratch->shared_walks[number] : NULL;
 }
 
-/* own: where the thread remembers its own, NULL: it need not learn this one. */
+/* own: the thread's own cache; NULL: it need not learn this walk. */
 static __always_inline __u64 others_walk(struct shared_walk *shared, struct walk_memory *own, struct scratch *scratch,
 					 __u32 generation)
 {
@@ -450,7 +445,7 @@ static __always_inline __u64 others_walk(struct shared_walk *shared, struct walk
 	return id;
 }
 
-/* A global function, as the next one; own: as above. */
+/* A global function, like the next one; own: as above. */
 __noinline __u64 others_user_stack(struct walk_memory *own, struct scratch *scratch, __u32 generation)
 {
 	struct shared_pair *shared;
@@ -466,8 +461,8 @@ __noinline __u64 others_user_stack(struct walk_memory *own, struct scratch *scra
 }
 
 /*
- * Of what others remember, and of a walk in full.  With the version of the mappings: where a library is loaded in the
- * place of another one, the same addresses are another stack.
+ * The seed of shared walks and of full ones. It includes the version of the mappings: where a library replaced another
+ * one, the same addresses are another stack.
  */
 static __always_inline void know_seed(const struct thread_state *st, struct walk_state *at)
 {
@@ -475,8 +470,8 @@ static __always_inline void know_seed(const struct thread_state *st, struct walk
 }
 
 /*
- * The id of the walk that begin_walk() began if it was done before, by this thread or by another; 0: it is to be done.
- * What others remember is in this CPU's cache, what the thread itself does only if it waited not long ago.
+ * The id of the walk begun by begin_walk() if this thread or another one has it cached; 0: walk in full. Shared walks
+ * are in this CPU's cache, the thread's own only if it waited not long ago.
  */
 __noinline __u64 known_user_stack(struct thread_state *st, struct scratch *scratch)
 {
@@ -502,7 +497,7 @@ __noinline __u64 known_user_stack(struct thread_state *st, struct scratch *scrat
 	return id || !m ? id : others_user_stack(m, scratch, st->tables_generation);
 }
 
-/* What a thread has just remembered, for the others; unless it is where each process has its own names. */
+/* Shares the thread's newly cached walk; unless names there differ between processes. */
 __noinline int share_user_walk(const struct walk_memory *own, struct scratch *scratch)
 {
 	struct shared_pair *shared;
@@ -517,7 +512,7 @@ __noinline int share_user_walk(const struct walk_memory *own, struct scratch *sc
 	if (!may_replace(place->walk.id, &place->walk.hot))
 		return 0;
 	place->walk = *own;
-	place->walk.hot = 1;	/* the next one goes to the other place */
+	place->walk.hot = 1;	/* the next walk goes to the other place */
 	place->seed = scratch->walk.seed;
 	return 0;
 }

@@ -6,10 +6,9 @@
 #include "bpf/walk/regs.bpf.h"
 
 /*
- * Somebody's uretprobe puts the address of a trampoline in the place of a function's return address.  The kernel keeps
- * the true one in a list of the thread's, innermost first, with the stack address that it lay at.  A function that was
- * left by longjmp() stays in the list until another probed one is called; its address lies below all that the walk has
- * still to visit.
+ * A uretprobe replaces a function's return address by a trampoline's. The kernel keeps the true one in a list of the
+ * thread, innermost first, with the stack address where it was. A function that was left by longjmp() stays in the
+ * list until another probed one is called; its stack address is below all that the walk has still to visit.
  */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -45,7 +44,7 @@ struct mm_struct___uprobes {
 #define RETURN_INSTANCES 64	/* the kernel's MAX_URETPROBE_DEPTH */
 
 /*
- * A pointer that lies at that address of the kernel's, into at->returns.  There, for the walk's callers leave no stack
+ * Reads the kernel pointer at that address into at->returns: the walk's callers leave no room on the stack
  * (bpf/walk/rules.bpf.h).
  */
 static __always_inline bool follow(struct walk_state *at, __u64 addr)
@@ -66,10 +65,10 @@ static __always_inline __u64 trampoline_of(struct walk_state *at)
 }
 
 /*
- * at->ip was just read as a return address, at->sp lies behind it.  If it is the trampoline's one function of the list
- * is looked at: the true address takes its place, or the walk's next step asks again.  So the verifier checks no loop
- * here; and callers follow one another in the list as on the stack, so none is looked at twice.  False: it is not, or
- * the list does not hold it.  A global function, which calls none.
+ * at->ip was just read as a return address, at->sp is right above it. If it is the trampoline's, one function of the
+ * list is examined: its true address replaces at->ip, or the walk's next step tries again. So the verifier checks no
+ * loop here. Callers have the same order in the list as on the stack, so none is examined twice. False: it is not the
+ * trampoline, or the list has no such function. A global function that calls none.
  */
 __noinline int step_over_uretprobe(struct walk_state *at)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Of bpf/calls.bpf.h, by x86-64's numbers. */
+/* For bpf/calls.bpf.h: system calls by x86-64's numbers. */
 static const __u8 calls[CALLS_END] = {
 	[0] = CALL_FD, [1] = CALL_SEND,				/* read, write */
 	[5] = CALL_FD, [8] = CALL_FD,				/* fstat, lseek */

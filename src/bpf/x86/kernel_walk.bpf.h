@@ -5,22 +5,21 @@
 #include "bpf/walk/remember.bpf.h"
 
 /*
- * Kernel stack.  It begins at thread.sp in __schedule(), and the unwinder (ORC) finds each
- * return address a fixed distance above the last one: the same induction, as long as no frame's
- * size is decided at run time.  Two things can break it.  The system call's entry puts a random
- * distance (CONFIG_RANDOMIZE_KSTACK_OFFSET) into its frame: so all words but the outermost are
- * placed by their distance from thread.sp, and that one by its address, which is fixed.  And
- * the unwinder does not say where it read: return addresses are looked for from thread.sp
- * upwards, and a stale word may look like one.  So whatever could be meant is remembered, the
- * second time a return address is seen as well as the first, and all words that look like
- * kernel text in the scheduler's frames below, which the unwinder passes over; once user space
- * has told where the scheduler's functions lie, only what looks like one of those.
+ * Kernel stack. It begins at thread.sp in __schedule(), and the unwinder (ORC) finds each return address a fixed
+ * distance above the last one: the same induction, as long as no frame's size is decided at run time.
  *
- * That is too much where a stale word comes and goes, above all in that random distance, which is full
- * of what earlier calls left.  When the same walk is met again and something of it has changed,
- * what is in both is kept: with the same words of the scheduler's frames in the same places and
- * the same return addresses above, each return address is where it was, and what is not
- * there any more was none.
+ * Two things can break it. First, the system call's entry adds a random distance to its frame
+ * (CONFIG_RANDOMIZE_KSTACK_OFFSET). So all words but the outermost are located by their distance from thread.sp, and
+ * the outermost by its address, which is fixed. Second, the unwinder does not say where it read: return addresses are
+ * searched from thread.sp upwards, and a stale word may look like one. So all candidates are cached: a return address
+ * that is found twice is kept twice, and so are all words that look like kernel text in the scheduler's frames below,
+ * which the unwinder skips. Once user space has told where the scheduler's functions are, only addresses in these
+ * count.
+ *
+ * That is too strict where a stale word changes, above all in that random distance, which is full of remains of
+ * earlier calls. When the same walk is found again and some of its words have changed, only the common ones are kept.
+ * With the same words of the scheduler's frames in the same places and the same return addresses above, each return
+ * address is where it was, and the words that have changed were stale.
  */
 
 /* The kernel's and its modules' text lies in the top 2 GiB. */
@@ -45,7 +44,7 @@ __noinline __u64 kernel_words_hash(const struct kernel_memory *m, __u64 sp)
 }
 
 /*
- * Where a thread sleeps in the kernel goes with where it called from; and it may be preempted on its way back, or by
+ * Where a thread sleeps in the kernel depends on its system call; but it may also be preempted on its way back, or by
  * an interrupt.
  */
 static __always_inline __u32 kernel_place(const struct thread_state *st)
@@ -69,9 +68,9 @@ static __always_inline __u64 remembered_kernel_walk(struct kernel_memory *m, __u
 	return m->id;
 }
 
-#define KERNEL_STACK_BYTES 16384	/* and aligned to as much; more with KASAN only */
+#define KERNEL_STACK_BYTES 16384	/* and aligned to that; larger with KASAN only */
 
-/* Where walks of threads that wait as this one does are kept for all; the last place is that of new threads. */
+/* The shared cache of walks for threads that wait like this one; the last entry is for new threads. */
 static __always_inline struct shared_kernel_walk *shared_kernel_memory(const struct thread_state *st,
 								       struct scratch *scratch)
 {
@@ -80,7 +79,7 @@ static __always_inline struct shared_kernel_walk *shared_kernel_memory(const str
 	return &scratch->shared_kernel_walks[kernel_place(st) & (SHARED_WALKS - 1)];
 }
 
-/* The same walk as another thread's?  Then it is this one's, too.  own: NULL where the thread has no memory. */
+/* Is the walk the same as the shared one? Then it becomes this thread's. own: NULL where the thread has no memory. */
 static __always_inline __u64 others_kernel_walk(struct kernel_memory *shared, struct kernel_memory *own, __u64 sp)
 {
 	__u64 id;
@@ -92,18 +91,18 @@ static __always_inline __u64 others_kernel_walk(struct kernel_memory *shared, st
 	return id;
 }
 
-/* Words between sp and the stack's end.  Beyond it each would cost a page fault. */
+/* Words between sp and the stack's end. Each word read beyond it would cost a page fault. */
 static __always_inline __u32 words_above(__u64 sp)
 {
 	return (KERNEL_STACK_BYTES - (sp & (KERNEL_STACK_BYTES - 1))) / sizeof(__u64);
 }
 
-/* How far a search has come; no bytes in between, for all of it is handed to a global function. */
+/* State of a search; without padding, since all of it is passed to a global function. */
 struct kernel_found {
 	__u64 sp;
 	__u64 inner;		/* hash of the scheduler's words */
-	__u32 next, cnt;	/* of m->at: the next one to be met; how many there were */
-	__u64 is_again;		/* this walk is remembered, but not well: only what m->at has counts */
+	__u32 next, cnt;	/* index into m->at of the next expected word; how many there were */
+	__u64 is_again;		/* the walk is cached, but imprecisely: only words in m->at count */
 };
 
 struct kernel_search {
@@ -112,7 +111,7 @@ struct kernel_search {
 	struct kernel_found found;
 };
 
-/* May the word that lies there count?  To be asked of each in turn. */
+/* May the word at this place count? Must be called for each word in order. */
 static __always_inline bool may_count(const struct kernel_memory *m, struct kernel_found *s, __u32 at)
 {
 	__u32 next = s->next;
@@ -134,8 +133,8 @@ static __always_inline bool may_be_outermost(const struct kernel_memory *m, cons
 }
 
 /*
- * One word of the stack; 1 ends the search.  m->found: return addresses found so far.  A global function: the verifier
- * checks it once, whatever a search has found by then.
+ * One word of the stack; 1 ends the search. m->found: return addresses found so far. A global function: the verifier
+ * checks it once, whatever the state of the search.
  */
 __noinline int search_word(struct kernel_memory *m, const struct offcpu_rec_stack *stack, struct kernel_found *s,
 			   __u32 i)
@@ -189,8 +188,8 @@ static long kernel_search_word(__u32 i, struct kernel_search *s)
 }
 
 /*
- * Remembers the walk in *stack, which has crossed.  m: see kernel_memory().  A global function: the verifier checks
- * its search once.
+ * Caches the walk in *stack, which has crossed. m: see kernel_memory(). A global function: the verifier checks its
+ * search once.
  */
 __noinline int learn_kernel_walk(struct kernel_memory *m, __u64 sp, const struct offcpu_rec_stack *stack)
 {
@@ -219,8 +218,8 @@ __noinline int learn_kernel_walk(struct kernel_memory *m, __u64 sp, const struct
 }
 
 /*
- * The same of the one in scratch->stack, for the thread and for others: not before it is met again, for many a stack
- * of a preempted thread never is.
+ * Caches the walk in scratch->stack, for the thread and for others: only when it occurs a second time, as stacks of
+ * preempted threads often never do.
  */
 __noinline int remember_kernel_walk(const struct thread_state *st, struct scratch *scratch, __u64 sp)
 {
@@ -247,7 +246,7 @@ __noinline __u64 known_kernel_stack(struct thread_state *st, struct scratch *scr
 	if (!st || !scratch)
 		return 0;
 	shared = &shared_kernel_memory(st, scratch)->walk;
-	if (st->is_cold) {	/* as known_user_stack() */
+	if (st->is_cold) {	/* as in known_user_stack() */
 		id = others_kernel_walk(shared, NULL, sp);
 		return id ? id : remembered_kernel_walk(kernel_memory(st), sp);
 	}
@@ -258,7 +257,7 @@ __noinline __u64 known_kernel_stack(struct thread_state *st, struct scratch *scr
 
 #define EARLY_LINES 4
 
-/* What lies on a sleeper's kernel stack where its walk is remembered by it, mostly, is fetched. */
+/* Prefetches the words of a sleeper's kernel stack that its cached walk is likely to need. */
 static __always_inline void fetch_stack_early(const struct task_struct *task)
 {
 	const __u64 sp = resting_sp(task);

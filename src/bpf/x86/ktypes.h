@@ -14,7 +14,7 @@ struct pt_regs {
 };
 
 struct thread_struct {
-	unsigned long sp;	/* x86: where a thread that is off CPU left its stack */
+	unsigned long sp;	/* x86: saved stack pointer of a thread that is off CPU */
 	unsigned long fsbase;	/* its thread pointer */
 };
 

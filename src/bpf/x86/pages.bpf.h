@@ -2,13 +2,13 @@
 #ifndef BPF_X86_PAGES_BPF_H
 #define BPF_X86_PAGES_BPF_H
 
-/* Of bpf/walk/page_view.bpf.h: how x86-64 lays out page tables. */
+/* For bpf/walk/page_view.bpf.h: x86-64's page tables. */
 
 /* arch/x86/include/asm/pgtable_types.h */
 #define ENTRY_PRESENT (1ULL << 0)
-#define ENTRY_HUGE (1ULL << 7)		/* above the last level */
-#define ENTRY_PROTNONE (1ULL << 8)	/* of one not present: there, but for NUMA's sake not accessible */
-#define ENTRY_SPECIAL (1ULL << 9)	/* no memory of the kernel's own: a device's */
+#define ENTRY_HUGE (1ULL << 7)		/* a large page, above the last level */
+#define ENTRY_PROTNONE (1ULL << 8)	/* not present: made inaccessible for NUMA balancing */
+#define ENTRY_SPECIAL (1ULL << 9)	/* not the kernel's own memory: a device's */
 #define ENTRY_ADDRESS 0xffffffffff000ULL
 #define PAGE_BYTES 4096ULL
 
@@ -16,13 +16,13 @@ static __always_inline void learn_addresses(const struct task_struct *task)
 {
 }
 
-/* With five levels of tables (Linux 4.14) the kernel's half, and all of it, begins lower. */
+/* With five levels of tables (Linux 4.14) the kernel's half of the address space, including this, begins lower. */
 static __always_inline bool has_five_levels(__u64 pgd)
 {
 	return pgd >> 47 != 0x1ffff;
 }
 
-/* What an entry points to; 0: nothing that is there. */
+/* What an entry points to; 0: not present. */
 static __always_inline __u64 entry_address(__u64 entry)
 {
 	if (entry & ENTRY_SPECIAL)
@@ -33,7 +33,7 @@ static __always_inline __u64 entry_address(__u64 entry)
 	return entry & ENTRY_PROTNONE ? ~entry & ENTRY_ADDRESS : 0;
 }
 
-/* One level down; false: nothing is there. */
+/* One level down; false: not present. */
 static __always_inline bool next_entry(struct page_view *v, __u64 table, __u32 shift, __u64 addr)
 {
 	v->above_at = v->leaf_at;
@@ -43,7 +43,7 @@ static __always_inline bool next_entry(struct page_view *v, __u64 table, __u32 s
 	return entry_address(v->leaf) != 0;
 }
 
-/* Where the kernel sees the page of a user's address; 0: it is not in memory. */
+/* Kernel address of the page of a user address; 0: it is not in memory. */
 static __always_inline __u64 page_of(struct page_view *v, __u64 base, __u64 addr)
 {
 	__u64 table = v->pgd;
@@ -51,7 +51,7 @@ static __always_inline __u64 page_of(struct page_view *v, __u64 base, __u64 addr
 	v->leaf_at = v->leaf = 0;
 	if (addr >> (has_five_levels(table) ? 56 : 47))
 		return 0;
-#pragma unroll	/* a jump backwards may look to Linux 6.1 as if it were no loop */
+#pragma unroll	/* to Linux 6.1 a backward jump may look like an endless loop */
 	for (int shift = 48; shift >= 12; shift -= 9) {
 		if (shift == 48 && !has_five_levels(table))
 			continue;

@@ -2,15 +2,15 @@
 #ifndef BPF_X86_REGS_BPF_H
 #define BPF_X86_REGS_BPF_H
 
-/* What the registers of a thread's program say on x86-64. */
+/* Registers of a thread's user mode on x86-64. */
 
-#define REG_FIRST di	/* argument of a kernel function */
-#define REG_RESULT ax	/* of a function that returns */
+#define REG_FIRST di	/* first argument of a kernel function */
+#define REG_RESULT ax	/* result of a function */
 #define REG_IP ip
 #define REG_SP sp
 #define REG_BP bp
-#define REG_GOROUTINE r14	/* in code that Go compiled, from 1.17 on: src/cmd/compile/abi-internal.md */
-#define REG_GO_FIRST ax		/* arguments there */
+#define REG_GOROUTINE r14	/* in Go code, from 1.17 on: src/cmd/compile/abi-internal.md */
+#define REG_GO_FIRST ax		/* first argument there */
 #define REG_GO_THIRD cx
 
 static __always_inline bool is_32_bit(const struct pt_regs *regs)
@@ -23,7 +23,7 @@ static __always_inline __u32 call_number(const struct pt_regs *regs)
 	return regs->orig_ax;
 }
 
-/* The nth, from 1. */
+/* The nth argument, from 1. */
 static __always_inline __u64 argument(const struct pt_regs *regs, __u32 n)
 {
 	switch (n) {
@@ -64,13 +64,13 @@ static __always_inline void syscall_of(const struct pt_regs *regs, struct syscal
 	ret->fourth = regs->r10;
 }
 
-/* Of a thread that is off CPU: where it left its kernel stack. */
+/* Of a thread that is off CPU: its saved kernel stack pointer. */
 static __always_inline __u64 resting_sp(const struct task_struct *task)
 {
 	return task->thread.sp;
 }
 
-/* Where the kernel's walk of it begins. */
+/* Where the kernel's walk of that thread begins. */
 static __always_inline __u64 kernel_walk_start(const struct task_struct *task)
 {
 	return resting_sp(task);
@@ -85,9 +85,9 @@ static __always_inline __u64 thread_pointer(const struct task_struct *task)
 #define LINK_OF(ctx) 0ULL
 #define READ_LINK(regs) 0ULL
 
-#define RETURN_POPS 8ULL	/* bytes that a return takes off the stack */
+#define RETURN_POPS 8ULL	/* bytes that a return pops */
 
-/* Of a function that has just been called. */
+/* At the entry of a function. */
 static __always_inline bool return_address(const struct pt_regs *ctx, __u64 *ret)
 {
 	return !bpf_probe_read_user(ret, sizeof(*ret), (void *)ctx->sp);

@@ -2,14 +2,13 @@
 #ifndef BPF_X86_UNWIND_STEP_BPF_H
 #define BPF_X86_UNWIND_STEP_BPF_H
 
-/* Of bpf/walk/unwind.bpf.h: from a frame to its caller, by the rules of x86-64 (abi/unwind_abi.h). */
+/* For bpf/walk/unwind.bpf.h: from a frame to its caller, by x86-64's rules (abi/unwind_abi.h). */
 
-#define CODE_BYTES 5	/* that are read of a frame without a rule */
+#define CODE_BYTES 5	/* bytes of code read for a frame without a rule */
 
 /*
- * Code without a table that has little left to do once the callee returns: `add $n,%rsp; ret`,
- * or just `ret`, says where its return address is.  So CPython's perf trampolines are crossed
- * (3.12 and 3.13, -X perf), which keep no frame pointer.
+ * Code without a table that does little after the callee returns: `add $n,%rsp; ret`, or just `ret`, shows where its
+ * return address is. This crosses CPython's perf trampolines (3.12 and 3.13, -X perf), which keep no frame pointer.
  */
 static __always_inline bool step_by_epilogue(struct user_walk *w, bool may_sleep)
 {
@@ -29,7 +28,7 @@ static __always_inline bool step_by_epilogue(struct user_walk *w, bool may_sleep
 	return true;
 }
 
-/* A signal's frame: the registers of what it interrupted lie in a ucontext. */
+/* A signal frame: the interrupted registers are in a ucontext. */
 static __always_inline bool step_out_of_signal(struct user_walk *w, __u32 rule, bool may_sleep)
 {
 	__u64 at = w->at->sp + unwind_rule_offset(rule), ip, sp, bp;
@@ -48,9 +47,8 @@ static __always_inline bool step_out_of_signal(struct user_walk *w, __u32 rule, 
 }
 
 /*
- * A register that only the innermost frame knows, by its DWARF number; 0 when it is none of
- * those that occur: rdi holds the return address in glibc's vfork(), r10 the frame's address
- * while a function realigns its stack.
+ * A register that is known only in the innermost frame, by its DWARF number; 0 for all but those in use: rdi holds the
+ * return address in glibc's vfork(), r10 the frame's address while a function realigns its stack.
  */
 static __always_inline __u64 innermost_register(const struct user_walk *w, __u32 number)
 {
@@ -113,10 +111,10 @@ static __always_inline bool step_by_rule(struct user_walk *w, __u32 rule, bool m
 
 	w->at->end = OFFCPU_WALK_BROKEN;
 	cfa = frame_address(w, rule, may_sleep);
-	/* the caller's frame lies above, or the rule or the stack is wrong */
+	/* the caller's frame is above this one, or the rule or the stack is wrong */
 	if ((cfa <= w->at->sp && unwind_rule_cfa(rule) != UNWIND_CFA_BP_SWITCH) || !cfa || cfa & 7)
 		return false;
-	/* the return address and, nearly always, the frame pointer below it */
+	/* the return address and, in nearly all frames, the frame pointer below it */
 	if (!read_stack(w, cfa - sizeof(saved), saved, sizeof(saved), may_sleep))
 		return false;
 	switch (unwind_rule_bp(rule)) {

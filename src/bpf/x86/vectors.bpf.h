@@ -3,8 +3,8 @@
 #define BPF_X86_VECTORS_BPF_H
 
 /*
- * These say that an interrupt is handled even where it has no stack of its own: one that comes in user
- * mode uses the thread's kernel stack, which is empty then.
+ * These report interrupts that have no stack of their own: an interrupt in user mode uses the thread's kernel stack,
+ * which is empty then.
  */
 #define NOTE_VECTOR(name, what)                                       \
 	SEC("tp_btf/" #name "_exit")                                  \

@@ -2,14 +2,14 @@
 #ifndef BPF_X86_WAKER_WALK_BPF_H
 #define BPF_X86_WAKER_WALK_BPF_H
 
-#define TRACERS_FRAMES 10	/* at most, of the tracepoint and of our programs */
+#define TRACERS_FRAMES 10	/* upper bound of the tracepoint's and our programs' frames */
 
-/* Index of the first frame that lies above the program's context, the lowest ever seen. */
+/* Index of the first frame above the program's context, the lowest ever seen. */
 __u32 waker_first_frame = TRACERS_FRAMES;
 
 /*
- * An interrupt's stack is aligned to a page only, so words_above() may reach beyond its end: there is a
- * page that is not mapped, and to read all its words would take 3 ms of page faults.
+ * An interrupt's stack is aligned to a page only, so words_above() may reach beyond its end. The page there is not
+ * mapped, and reading all its words would cost 3 ms of page faults.
  */
 static __always_inline bool leaves_stack(__u64 addr)
 {
@@ -18,7 +18,9 @@ static __always_inline bool leaves_stack(__u64 addr)
 	return !(addr & (PAGE_BYTES - 1)) && bpf_probe_read_kernel(&word, sizeof(word), (const void *)addr);
 }
 
-/* Which of the first frames returns to `word`, + 1; 0: none.  A global function: its loop is checked once. */
+/*
+ * Index + 1 of that of the first frames which returns to `word`; 0: none. A global function: its loop is checked once.
+ */
 __noinline __u32 tracers_frame(const struct offcpu_rec_stack *stack, __u64 word)
 {
 	if (!stack)
@@ -30,8 +32,8 @@ __noinline __u32 tracers_frame(const struct offcpu_rec_stack *stack, __u64 word)
 }
 
 /*
- * As kernel_search_word(), from the program's context upwards.  The frames below, those of our own
- * programs, are the same each time and lie out of reach: any of the first may be the one to start with.
+ * As search_word(), from the program's context upwards. The frames below, of our own programs, are always the same and
+ * out of reach: any of the first frames may be the one to start with.
  */
 static long waker_search_word(__u32 i, struct kernel_search *s)
 {
@@ -60,9 +62,9 @@ static long waker_search_word(__u32 i, struct kernel_search *s)
 }
 
 /*
- * Words between sp and the end of the stack that it is on.  The interrupts' stack is mapped page by page, so
- * its end is not to be told from the address; behind it lies a page that is not there, and each word
- * read from that would be a fault, a thousand of them milliseconds.  So it is looked for, once for each CPU.
+ * Words between sp and the end of its stack. The interrupt stack is mapped page by page, so its end does not follow
+ * from the address. The page after it is not mapped: each word read there would be a page fault, a thousand of them
+ * milliseconds. So the end is searched once for each CPU.
  */
 static __always_inline __u32 words_above_waker(__u64 sp, struct irq_note *note)
 {
@@ -82,9 +84,9 @@ static __always_inline __u32 words_above_waker(__u64 sp, struct irq_note *note)
 }
 
 /*
- * The tracepoint calls our program from one of two places, by whether the kernel counts programs' time just now.
- * That makes no other waker.  False: it is not known yet which frames these are.
- * A global function: its loop is checked once.
+ * The tracepoint calls our program from one of two places, depending on whether the kernel counts programs' time just
+ * now. Both are the same waker. False: it is not known yet which frames these are. A global function: its loop is
+ * checked once.
  */
 __noinline int forget_tracers_frames(struct offcpu_rec_stack *stack)
 {
@@ -99,8 +101,8 @@ __noinline int forget_tracers_frames(struct offcpu_rec_stack *stack)
 }
 
 /*
- * Finds where the words of *stack lie and remembers them.  On an interrupt's stack those of the
- * interrupted thread are not found; returns the number of frames found.
+ * Finds the words of *stack and caches their places. On an interrupt's stack those of the interrupted thread are not
+ * found; returns the number of frames found.
  */
 static __always_inline __u32 locate_waker_walk(struct kernel_memory *m, const struct offcpu_rec_stack *stack,
 					       __u32 depth, __u64 sp, bool is_again, struct irq_note *note)
@@ -116,9 +118,7 @@ static __always_inline __u32 locate_waker_walk(struct kernel_memory *m, const st
 	return m->found;
 }
 
-/*
- * Of an interrupt: how many frames were found, all that are its own; *depth: the same where it has a stack of its own.
- */
+/* For an interrupt: keeps the found frames, its own; sets *depth to their number where it has its own stack. */
 static __always_inline __u32 keep_irq_walk(struct kernel_memory *m, __u32 found, __u32 *depth, __u64 sp,
 					   bool is_irq_stack)
 {
@@ -138,7 +138,7 @@ static __always_inline __u32 keep_irq_walk(struct kernel_memory *m, __u32 found,
 	return found;
 }
 
-/* Is the walk the same as the last one that was done in full there?  What is not met again is not searched for. */
+/* Is the walk the same as the last full one there? A walk that does not recur is not searched for. */
 static __always_inline bool is_met_again(struct kernel_memory *m, __u64 id)
 {
 	bool is_again;
@@ -151,8 +151,8 @@ static __always_inline bool is_met_again(struct kernel_memory *m, __u64 id)
 }
 
 /*
- * Takes over the walk in scratch->stack, of which `depth` is set: its id.  *m and *shared, where it may be remembered,
- * are NULL otherwise.  A global function: the verifier checks its searches once, and not on every path to it.
+ * Takes over the walk of length `depth` in scratch->stack; returns its id. *m and *shared, which may be NULL, are
+ * where it is cached. A global function: the verifier checks its searches once, and not on every path to it.
  */
 __noinline __u64 take_waker_stack(struct kernel_memory *m, struct kernel_memory *shared, struct scratch *scratch,
 				  struct irq_note *note, __u64 now)
@@ -194,9 +194,9 @@ __noinline __u64 take_waker_stack(struct kernel_memory *m, struct kernel_memory 
 }
 
 /*
- * The kernel stack of what runs now.  The kernel unwinds the thread's stack too, below the
- * interrupt's: where the interrupt has a stack of its own, only what lies there is its.  m: NULL where it is not to be
- * remembered; shared: where other threads' walks are, NULL for an interrupt.
+ * The current kernel stack. The kernel unwinds the thread's stack, too, below the interrupt's: where the interrupt has
+ * a stack of its own, only its frames are kept. m: NULL where it is not to be cached; shared: other threads' walks,
+ * NULL for an interrupt.
  */
 static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory *m, struct kernel_memory *shared,
 						struct scratch *scratch, struct irq_note *note, __u64 now)
@@ -207,7 +207,7 @@ static __always_inline __u64 waker_kernel_stack(void *ctx, struct kernel_memory 
 
 	if (m && is_irq && m->is_irq_stack != on_interrupt_stack(scratch->ctx_addr))
 		m->id = 0;
-	/* an interrupt's stack begins anywhere, and all of its words are placed by their distance */
+	/* an interrupt's stack begins anywhere, so all of its words are located by their distance from sp */
 	if (m && is_irq)
 		m->last_at = scratch->ctx_addr + m->at[0];
 	remembered = remembered_kernel_walk(m, scratch->ctx_addr);

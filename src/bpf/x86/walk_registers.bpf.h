@@ -4,9 +4,9 @@
 
 #include "bpf/state.bpf.h"
 
-/* Of bpf/walk/unwind.bpf.h: what a walk on x86-64 goes by besides instruction, stack and frame pointer. */
+/* For bpf/walk/unwind.bpf.h: what a walk on x86-64 depends on besides instruction, stack and frame pointer. */
 
-/* What a walk begins with besides; entry: thread_state.entry. */
+/* The further registers that a walk begins with; entry: thread_state.entry. */
 static __always_inline void begin_registers(struct walk_state *at, const struct pt_regs *regs, struct task_struct *task)
 {
 	at->more.rdi = regs->di;
@@ -15,7 +15,7 @@ static __always_inline void begin_registers(struct walk_state *at, const struct 
 }
 
 
-/* Does it begin as the one that is remembered? */
+/* Does the walk begin with the same registers as the cached one? */
 static __always_inline bool same_registers(const struct walk_memory *m, const struct walk_state *at)
 {
 	return true;
@@ -25,7 +25,7 @@ static __always_inline void keep_registers(struct walk_memory *m, const struct w
 {
 }
 
-/* Of a word that is an address of code. */
+/* A word as a code address. */
 static __always_inline __u64 code_address(const struct walk_state *at, __u64 word)
 {
 	return word;

@@ -4,12 +4,12 @@
 
 #include "bpf/ktypes.h"
 
-/* Of the innermost frame. */
+/* Registers of the innermost frame. */
 struct walk_registers {
 	__u64 rdi, r10;
 };
 
-/* Of those a walk is recognised by, besides. */
+/* Registers that identify a cached walk, besides those. */
 struct begun_registers {
 };
 
