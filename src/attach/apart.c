@@ -13,7 +13,7 @@ struct apart {
 	const char *program, *core_btf;
 	struct bpf_object *object;
 	struct bpf_link *link;
-	GThread *thread;	/* NULL: not begun, or joined */
+	GThread *thread;	/* NULL: not started, or joined */
 	int err;
 	gint is_done;
 };
@@ -29,7 +29,7 @@ struct apart *apart_new(const struct bpf_object_skeleton *first, struct bpf_prog
 	return a;
 }
 
-/* The same bytes again: the same maps, of which the program is to see the first object's. */
+/* The same object again with the same maps, which the program shares with the first object. */
 static int share_maps(struct bpf_object *object, const struct bpf_object *with)
 {
 	struct bpf_map *map;

@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 /*
- * A program that is loaded apart from the others: by a thread, as a second object that shares the first one's maps.
- * The verifier checks one program at a time.  So those that it takes longest for are checked side by side, as soon as
- * the first object is loaded, which has the maps and all that is checked quickly.  What reads all accounts out in the
- * end is of no use before: it is loaded when the window is open.  All functions but apart_new() and apart_link() take
- * NULL as a program that is loaded with the others.
+ * A program that is loaded separately: by a thread, as a second object that shares the first one's maps. The verifier
+ * checks one program at a time. So those that take it longest are checked in parallel, as soon as the first object is
+ * loaded with the maps and all other programs. The program that reads all accounts at the end is needed last: it is
+ * loaded when the window is open. All functions but apart_new() and apart_link() accept NULL for a program that is
+ * loaded with the others.
  */
 struct apart;
 struct bpf_link;
@@ -19,21 +19,21 @@ struct bpf_object_skeleton;
 struct bpf_program;
 
 /*
- * Before the first object is loaded: it will do without `prog`.  core_btf: the file of types that it was opened with,
- * or NULL.  All of them must outlive this.
+ * Before the first object is loaded: excludes `prog` from it. core_btf: the type file that it was opened with, or
+ * NULL. All of them must outlive this.
  */
 struct apart *apart_new(const struct bpf_object_skeleton *first, struct bpf_program *prog, const char *core_btf);
-/* Waits for the thread. */
+/* Joins the thread. */
 void apart_free(struct apart *a);
 
-/* When the first object is loaded: a thread begins to load it, if that is yet to be done. */
+/* When the first object is loaded: starts a thread that loads it, if that is yet to be done. */
 void apart_begin(struct apart *a);
 bool apart_is_done(const struct apart *a);
-/* Waits until it is loaded; loads it itself where that was not begun.  0 or a negative errno. */
+/* Waits until it is loaded; loads it itself if apart_begin() was not called. 0 or a negative errno. */
 int apart_wait(struct apart *a);
-/* Of one that is loaded: attached at the first call; NULL: errno tells why not. */
+/* The program must be loaded. Attaches it at the first call; NULL: errno has the reason. */
 struct bpf_link *apart_link(struct apart *a);
-/* Of one that is loaded; NULL of another. */
+/* NULL if it is not loaded. */
 struct bpf_object *apart_object(const struct apart *a);
 
 #endif

@@ -38,7 +38,7 @@ static bool is_one_of(const GArray *ids, uint64_t id)
 	return ANY_ROW(const uint64_t, x, ids, *x == id);
 }
 
-/* It stands as "0::/a/b" there. */
+/* The line of the version 2 hierarchy is "0::/a/b". */
 bool cgroup_has_thread(const GArray *ids, const char *mount, pid_t pid, pid_t tid)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%d/task/%d/cgroup", pid, tid), *text = NULL, *group = NULL;

@@ -8,20 +8,19 @@
 #include <sys/types.h>
 
 /*
- * The id of a group of the version 2 hierarchy: its inode number.  A relative path is looked for where that is
- * mounted.  False with a sentence.
+ * The id of a group of the version 2 hierarchy: its inode number. A relative path is taken from that hierarchy's mount
+ * point. False with a sentence.
  */
 bool cgroup_id(const char *path, uint64_t *ret_id, GError **error);
 
 /*
- * Is this thread's group of version 2 one of ids (of uint64_t), or below one?  mount: where that hierarchy is; NULL: it
- * is nowhere.
+ * Is this thread's version 2 group one of ids (uint64_t), or below one? mount: of that hierarchy; NULL: not mounted.
  */
 bool cgroup_has_thread(const GArray *ids, const char *mount, pid_t pid, pid_t tid);
 
 /*
- * Has a cgroup at or below `root` ("/sys/fs/cgroup") a CPU quota, of version 1 or 2?  True also where there are too
- * many to look at.
+ * Has a cgroup at or below `root` ("/sys/fs/cgroup") a CPU quota, of version 1 or 2? True also if there are too many
+ * to check.
  */
 bool quota_is_used(const char *root);
 

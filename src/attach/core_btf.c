@@ -16,12 +16,12 @@ struct core_btf {
 
 struct cut {
 	const struct kernel_btf *kernel;
-	uint32_t *ids;		/* by the kernel's id: its id in the cut; 0: not in it */
-	GArray *chosen;		/* uint32_t: the kernel's ids of those in the cut, in order */
+	uint32_t *ids;		/* from the kernel's id to that in the cut; 0: not in it */
+	GArray *chosen;		/* uint32_t: the kernel's ids of the chosen types, in order */
 	GByteArray *types, *strings;
 };
 
-/* NULL: of a kind that programs do not ask for, or without a name. */
+/* NULL: a kind that programs do not use, or without a name. */
 static const char *name_of(const struct kernel_btf *btf, uint32_t id)
 {
 	struct btf_type t;
@@ -35,7 +35,7 @@ static const char *name_of(const struct kernel_btf *btf, uint32_t id)
 	}
 }
 
-/* struct mm_struct___old is for the programs one of the kernel's struct mm_struct: as libbpf has it. */
+/* The programs' struct mm_struct___old is a version of the kernel's struct mm_struct, as in libbpf. */
 static void add_name(GHashTable *names, const char *name)
 {
 	const char *flavour = NULL;
@@ -69,7 +69,7 @@ GHashTable *core_btf_names(const void *elf, size_t elf_bytes)
 	return names;
 }
 
-/* The id in the cut of one of the kernel's types, which is in it from now on. */
+/* The id in the cut of one of the kernel's types, which is added if needed. */
 static uint32_t choose(struct cut *c, uint32_t id)
 {
 	if (!id || id > c->kernel->type_cnt)
@@ -97,7 +97,7 @@ static void put(GByteArray *to, const void *what, size_t bytes)
 	g_byte_array_append(to, what, (guint)bytes);
 }
 
-/* Members of a struct, or values of an enum: a name first, in the former then a type. */
+/* Members of a struct, or values of an enum. Both begin with a name; in members a type follows. */
 static void put_list(struct cut *c, const uint8_t *list, size_t list_bytes, uint32_t kind)
 {
 	size_t bytes_each = kind == BTF_KIND_ENUM ? sizeof(struct btf_enum) : sizeof(struct btf_member);
@@ -133,7 +133,7 @@ static void put_behind(struct cut *c, uint32_t id, uint32_t kind)
 	}
 }
 
-/* With what it holds by value chosen along.  False: of a kind that is no value. */
+/* Also chooses the types that it holds by value. False: a kind that is no value. */
 static bool put_type(struct cut *c, uint32_t id)
 {
 	struct btf_type t;

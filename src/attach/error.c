@@ -28,7 +28,7 @@ void attach_set_error(GError **error, int err, const char *what)
 			    is_doctor ? "" : " (`offcpu doctor` tells more)");
 }
 
-/* Above 2 is Debian's and Android's own: nobody without CAP_SYS_ADMIN gets an event then. */
+/* Level 3 exists on Debian and Android: perf events then need CAP_SYS_ADMIN. */
 #define PARANOID_MOST 2
 
 static int perf_paranoid(void)
@@ -61,7 +61,7 @@ void attach_set_perf_error(GError **error, int err, const char *what)
 		attach_set_error(error, err, what);
 }
 
-/* Locked down so far, no BPF program may read the kernel's memory. */
+/* In this lockdown mode no BPF program may read the kernel's memory. */
 static bool is_confidential(void)
 {
 	char text[128] = "";
@@ -75,7 +75,7 @@ static bool is_confidential(void)
 	return strstr(text, "[confidentiality]") != NULL;
 }
 
-/* What is told apart by trying is told apart so; this is for a better word than the kernel's own. */
+/* Features are detected by trying them; the version only improves the error message. */
 static bool is_too_old(const struct utsname *kernel)
 {
 	unsigned major = 0, minor = 0;
@@ -113,7 +113,7 @@ void attach_set_load_error(GError **error, int err)
 			"load the BPF programs: there is no memory for their maps (a whole machine's take some 100 MB, which count for the control group that this runs in: raise its limit)");
 		return;
 	}
-	/* EACCES is the verifier's word, no matter of rights */
+	/* EACCES comes from the verifier, not from missing rights */
 	what = err == -EACCES ? "load the BPF programs: the verifier refuses" : "load the BPF programs";
 	why = err == -EPERM ? NULL : said_why();
 	if (why && strstr(why, g_strerror(-err)))

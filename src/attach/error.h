@@ -5,7 +5,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
-/* What can go wrong between us and the kernel; the exit status follows from it. */
+/* Errors between us and the kernel, which determine the exit status. */
 #define ATTACH_ERROR (attach_error_quark())
 GQuark attach_error_quark(void);
 enum attach_error {
@@ -14,28 +14,28 @@ enum attach_error {
 	ATTACH_ERROR_FAILED,
 };
 
-/* From now on no error says that `offcpu doctor` tells more: it is that which says it. */
+/* From now on no error refers to `offcpu doctor`: it is the caller. */
 void attach_errors_of_doctor(void);
-/* Sets a sentence of what could not be done; err is a negative errno. */
+/* Sets a sentence about what could not be done; err is a negative errno. */
 void attach_set_error(GError **error, int err, const char *what);
 #define attach_refuse(error, err, what) ({ attach_set_error(error, err, what); false; })
-/* The same of an event of perf's, for which some kernels ask for more than CAP_PERFMON. */
+/* The same for a perf event, for which some kernels require more than CAP_PERFMON. */
 void attach_set_perf_error(GError **error, int err, const char *what);
-/* The same of loading the programs, with what libbpf or the verifier said of it. */
+/* The same for loading the programs, with the message of libbpf or the verifier. */
 void attach_set_load_error(GError **error, int err);
 #define attach_refuse_load(error, err) ({ attach_set_load_error(error, err); false; })
-/* Does this kernel give events of perf's to nobody without CAP_SYS_ADMIN?  Debian's do so by default. */
+/* Does this kernel deny perf events without CAP_SYS_ADMIN? Debian's does by default. */
 bool attach_perf_takes_admin(void);
 
-/* What libbpf says, and in its words the verifier, as programs are loaded.  Any thread may load some. */
+/* Messages of libbpf, and in these of the verifier, while programs are loaded. Any thread may load some. */
 
-/* From now on it is kept, in place of printed. */
+/* From now on messages are kept instead of printed. */
 void said_keep(void);
-/* All of it since the last call; to be freed. */
+/* All messages since the last call; free it. */
 char *said_take(void);
-/* Of what is kept, the line that says why a load failed; NULL: there is none.  To be freed. */
+/* The kept line that says why a load failed; NULL: none. Free it. */
 char *said_why(void);
-/* The same of a text. */
+/* The same for a given log. */
 char *said_why_of(const char *log);
 
 #endif

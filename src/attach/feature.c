@@ -15,7 +15,7 @@
 #include "attach/kernel_btf.h"
 #include "base/opener/opener.h"
 
-/* Each returns 0 or a negative errno.  What is kept is the kernel's, of which there is one; any thread may ask. */
+/* Each returns 0 or a negative errno. There is one kernel, so results are cached; any thread may call these. */
 
 static struct btf *vmlinux_btf(void)
 {
@@ -24,7 +24,7 @@ static struct btf *vmlinux_btf(void)
 	static int error;
 
 	g_mutex_lock(&lock);
-	if (!btf && !error) {	/* once: libbpf tells each failure again */
+	if (!btf && !error) {	/* once: libbpf reports each failure again */
 		btf = btf__load_vmlinux_btf();
 		error = btf ? 0 : errno;
 	}
@@ -39,8 +39,8 @@ static int probe_btf(void)
 }
 
 /*
- * What every recording asks, without libbpf's parse.  A type of a kind that is newer than this
- * program is libbpf's to understand.
+ * Used by every recording, so without libbpf's parse. Types of a newer kind than this program knows are left to
+ * libbpf.
  */
 const struct kernel_btf *feature_kernel_btf(void)
 {
@@ -146,7 +146,7 @@ static int probe_task_iter(void)
 
 static int probe_sleeper_stacks(void)
 {
-	/* Linux 5.18; that the helper is in the kernel's list of helpers is the cheapest proof */
+	/* Linux 5.18; the kernel's list of helpers is the cheapest proof */
 	return has_function("bpf_copy_from_user_task");
 }
 
@@ -224,7 +224,7 @@ static int probe_kprobes(void)
 	return access("/sys/bus/event_source/devices/kprobe/type", R_OK) == 0 ? 0 : -errno;
 }
 
-/* Addresses that cannot be read are a fault to a kernel that knows of it, and to others it is bad arguments. */
+/* An unreadable address is EFAULT to a kernel that has this link type, and EINVAL to others. */
 static int probe_kprobe_multi(void)
 {
 	const struct bpf_insn code[] = {

@@ -8,7 +8,7 @@
 
 struct kernel_btf;
 
-/* What this kernel and these rights allow: each feature is tried once, never guessed from a version. */
+/* What this kernel and these rights allow: each feature is tried once, never inferred from a version. */
 
 #define FEATURES(X)                                                                                                    \
 	X(BTF, true, "kernel type information (BTF)", "nothing works: the programs cannot be fitted to this kernel")   \
@@ -47,30 +47,30 @@ enum feature {
 
 /* Cached. */
 bool feature_supported(enum feature f);
-/* For people: its name; what is lost without it; whether nothing works then. */
+/* For people: its name; what is lost without it; whether nothing works without it. */
 const char *feature_name(enum feature f);
 const char *feature_without(enum feature f);
 bool feature_essential(enum feature f);
 /* Why it failed, or NULL: "Operation not permitted". */
 const char *feature_reason(enum feature f);
 
-/* The running kernel's types, read once and never let go; NULL: there are none. */
+/* The running kernel's types, read once and never freed; NULL: none. */
 const struct kernel_btf *feature_kernel_btf(void);
-/* The kernel's id of a struct to which bpf_rdonly_cast() can cast pointers; 0: not known, or there is no such cast. */
+/* The kernel's id of a struct for bpf_rdonly_cast(); 0: not known, or there is no such function. */
 uint32_t feature_cast_id(const char *struct_name);
-/* "btf_trace_inet_sock_set_state": its typed tracepoint is there. */
+/* Is there this typed tracepoint ("btf_trace_inet_sock_set_state")? */
 bool feature_has_tracepoint(const char *typedef_name);
 
 /*
- * Whether we may read what names and unwind tables are made of.  Each tries it on something of its own, which only
- * the right in question opens, so no other user's process has to be there.  0 or a negative errno.
+ * May we read the sources of names and unwind tables? Each function tries an object of our own that only the right in
+ * question opens, so no other user's process is needed. 0 or a negative errno.
  */
 
-/* /proc/PID/maps and root of a process of another user: CAP_SYS_PTRACE. */
+/* /proc/PID/maps and root of another user's process: CAP_SYS_PTRACE. */
 int rights_try_others_maps(void);
-/* A file that its mode closes to us: CAP_DAC_READ_SEARCH. */
+/* A file whose mode denies us access: CAP_DAC_READ_SEARCH. */
 int rights_try_others_files(void);
-/* /proc/PID/map_files, which leads to deleted files, too: CAP_CHECKPOINT_RESTORE. */
+/* /proc/PID/map_files, which also gives deleted files: CAP_CHECKPOINT_RESTORE. */
 int rights_try_map_files(void);
 
 #endif

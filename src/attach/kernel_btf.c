@@ -15,7 +15,7 @@
 #define BYTES_MAX (256 << 20)
 #define KIND_LAST KERNEL_BTF_ENUM64
 
-/* Bytes behind a type's first twelve; -1 for a kind from the future. */
+/* Bytes after a type's first twelve; -1 for an unknown kind. */
 static int64_t trailer_bytes(const struct btf_type *t)
 {
 	int64_t vlen = BTF_INFO_VLEN(t->info);
@@ -35,7 +35,7 @@ static int64_t trailer_bytes(const struct btf_type *t)
 	}
 }
 
-/* Where each type begins; the id of each is its place in the list, from 1. */
+/* The offset of each type; its id is its index in the list, from 1. */
 static int find_places(struct kernel_btf *btf)
 {
 	size_t at = 0;
@@ -83,7 +83,7 @@ const char *kernel_btf_string(const struct kernel_btf *btf, uint32_t offset)
 	return (const char *)btf->strings + offset;
 }
 
-/* Each string is there once, so to look for its place first saves comparing every type's name. */
+/* Each string occurs once, so finding it first saves comparing every type's name. */
 int kernel_btf_id(const struct kernel_btf *btf, const char *name, uint32_t kind)
 {
 	size_t len = strlen(name) + 2;
@@ -152,7 +152,7 @@ int kernel_btf_from(const void *bytes, size_t len_bytes, struct kernel_btf *ret)
 	return err;
 }
 
-/* Mapped where the kernel can (Linux 6.16), else copied. */
+/* Mapped where the kernel allows it (Linux 6.16), else copied. */
 static int load(int fd, size_t bytes, struct kernel_btf *ret)
 {
 	void *memory = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -5,8 +5,8 @@
 #include "symbolize/symbolize.h"
 
 /*
- * Has the kernel itself asked for its symbols, where it can be (Linux 5.16 and later, with CAP_BPF and CAP_PERFMON);
- * elsewhere the symbolizer reads /proc/kallsyms as before.
+ * Lets the kernel itself look up its symbols, where it can (Linux 5.16 and later, with CAP_BPF and CAP_PERFMON);
+ * otherwise the symbolizer reads /proc/kallsyms.
  */
 void kernel_names_use(struct symbolizer *s);
 

@@ -55,7 +55,7 @@ bool visit_cpus(struct offcpu_bpf *skel)
 		LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = (uint32_t)cpu);
 		int err = bpf_prog_test_run_opts(fd, &opts);
 
-		if (err && err != -ENXIO)	/* that one is offline */
+		if (err && err != -ENXIO)	/* this CPU is offline */
 			return false;
 	}
 	return cpus > 0;

@@ -13,7 +13,7 @@
 #include "base/opener/opener.h"
 #include "base/proc/status.h"
 
-/* Newer than the headers that this may be built with: include/uapi/linux/bpf.h of Linux 6.6. */
+/* Linux 6.6; may be newer than the installed include/uapi/linux/bpf.h */
 #define TRACE_UPROBE_MULTI 48
 
 struct multi_attr {
@@ -25,8 +25,8 @@ struct multi_attr {
 #define DETACH_THREADS 16U
 
 struct probe_set {
-	struct probe_holder *holder;	/* of multi's links; NULL: not begun */
-	GPtrArray *single;	/* struct bpf_link */
+	struct probe_holder *holder;	/* holds multi's links; NULL: not started */
+	GPtrArray *single;	/* of struct bpf_link */
 	bool is_checked, is_held_up;
 };
 
@@ -51,7 +51,7 @@ int probe_link(int prog_fd, int file_fd, const uint64_t *numbers, bool has_semap
 	return create_multi(prog_fd, path, numbers, has_semaphores ? numbers + cnt : NULL, numbers + 2 * cnt, cnt);
 }
 
-/* Tried once: a link to what is no file is refused for that, and not for its kind. */
+/* Tried once: an existing link type refuses what is not a file with another error than an unknown one. */
 static bool has_multi(void)
 {
 	static int known = -1;
@@ -148,7 +148,7 @@ static int add_single(struct probe_set *s, const struct bpf_program *prog, int f
 	return 0;
 }
 
-/* Of each process that answers the lock of its memory is free: nothing lies at 0 that could be waited for. */
+/* Does every process answer? Then its memory's lock is free. Nothing is mapped at 0 that could be waited for. */
 static bool do_all_answer(void)
 {
 	g_autoptr(GArray) pids = process_ids();

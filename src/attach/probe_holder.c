@@ -18,24 +18,24 @@
 #include "base/opener/parser.h"
 
 #define SOCKET_FD 3
-#define LOOK_MS 20	/* whether somebody asks for the end */
+#define LOOK_MS 20	/* how often to check whether an end was requested */
 #define AWAIT_MS 5000
-#define AWAIT_PLACE_MS 20	/* more for each place: some kernels take that long for one */
+#define AWAIT_PLACE_MS 20	/* added for each place: some kernels take that long for one */
 #define LEAVE_MS 1000
 
 struct probe_holder {
-	int socket;	/* -1: it did not come back */
+	int socket;	/* -1: the helper did not come back */
 	pid_t pid;
 };
 
-/* Of a file: each with the next one's descriptor, in this order. */
+/* Messages about a file: each with the next one's descriptor, in this order. */
 enum part { PART_PROGRAM, PART_FILE, PART_NUMBERS, PART_COUNT };
 struct request {
 	uint32_t cnt;
 	bool has_semaphores;
 };
 
-/* -- the process that holds; nothing here may take a lock that a thread had at the fork -- */
+/* -- the helper process; nothing here may take a lock that another thread may have held at the fork -- */
 
 static int add_here(const struct request *r, const int fds[PART_COUNT])
 {
@@ -47,7 +47,7 @@ static int add_here(const struct request *r, const int fds[PART_COUNT])
 		return -errno;
 	link = probe_link(fds[PART_PROGRAM], fds[PART_FILE], numbers, r->has_semaphores, r->cnt);
 	munmap((void *)(uintptr_t)numbers, bytes);
-	return MIN(link, 0);	/* it stays open as long as this process */
+	return MIN(link, 0);	/* it stays open as long as this process lives */
 }
 
 static _Noreturn void hold(int socket)
@@ -68,7 +68,7 @@ static _Noreturn void hold(int socket)
 	}
 }
 
-/* -- who asks it -- */
+/* -- its callers -- */
 
 struct probe_holder *probe_holder_new(void)
 {
@@ -156,7 +156,7 @@ void probe_holder_free(struct probe_holder *h)
 		return;
 	if (h->socket >= 0)
 		close(h->socket);
-	/* its links go as it ends */
+	/* the kernel removes its links when it ends */
 	for (int64_t end_us = g_get_monotonic_time() + LEAVE_MS * 1000;
 	     waitpid(h->pid, NULL, WNOHANG) == 0 && g_get_monotonic_time() < end_us;)
 		g_usleep(1000);

@@ -5,7 +5,7 @@
 
 #include "base/insn_x86.h"
 
-#define WALK_MAX 8	/* instructions that a probe is put off by */
+#define WALK_MAX 8	/* maximal number of instructions to skip */
 
 static bool insn_is_endbr64(const uint8_t *code, size_t len)
 {
@@ -13,8 +13,8 @@ static bool insn_is_endbr64(const uint8_t *code, size_t len)
 }
 
 /*
- * Go's functions compare the stack pointer to its bound first, and jump to get a longer stack: the place of that jump,
- * or 0.  A large frame's bound is computed before.
+ * Go's functions first compare the stack pointer to its limit, and jump to grow the stack: the place of that jump, or
+ * 0. For a large frame the compared value is computed before.
  */
 static size_t go_entry_place(const uint8_t *code, size_t len)
 {

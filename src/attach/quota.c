@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROUPS_MAX 4096	/* a file or two each: some 40 ms */
+#define GROUPS_MAX 4096	/* one or two files each: some 40 ms */
 #define DEPTH_MAX 32
 
-/* "max 100000" without one, "20000 100000" with; version 1: "-1". */
+/* "max 100000" without a quota, "20000 100000" with one; version 1: "-1". */
 static bool file_has_quota(const char *group, const char *file)
 {
 	g_autofree char *path = g_build_filename(group, file, NULL), *text = NULL;
@@ -32,7 +32,7 @@ static bool look(const char *group, unsigned depth, unsigned *left)
 	found = has_quota(group);
 	dir = found ? NULL : g_dir_open(group, 0, NULL);
 	while (!found && dir && (name = g_dir_read_name(dir))) {
-		/* the kernel's own files are all named "controller.what" or "cgroup.what" */
+		/* the kernel's files are all named "controller.x" or "cgroup.x" */
 		g_autofree char *path = g_build_filename(group, name, NULL);
 
 		if (g_file_test(path, G_FILE_TEST_IS_DIR) && !g_file_test(path, G_FILE_TEST_IS_SYMLINK))

@@ -24,7 +24,7 @@ static int try(int fd)
 	return 0;
 }
 
-/* The kernel guards a process that must not be dumped as it does those of other users. */
+/* The kernel protects a non-dumpable process like those of other users. */
 static pid_t start_guarded(void)
 {
 	int ready[2];
@@ -60,7 +60,7 @@ int rights_try_others_maps(void)
 	g_autofree char *maps = g_strdup_printf("/proc/%d/maps", pid), *root = g_strdup_printf("/proc/%d/root", pid);
 
 	err = try(opener_open(maps, 0));
-	if (!err)	/* Linux 6.16 and later show the mappings for CAP_PERFMON, but not the files */
+	if (!err)	/* Linux 6.16 and later show the mappings with CAP_PERFMON, but not the files */
 		err = opener_stat(root, &st) ? 0 : -errno;
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -73,7 +73,7 @@ int rights_try_others_files(void)
 
 	if (fd < 0)
 		return -errno;
-	/* as programs begin */
+	/* as executables begin */
 	err = write(fd, ELFMAG, SELFMAG) != SELFMAG || fchmod(fd, 0) ? -errno : try(opener_read_held(fd));
 	close(fd);
 	return err;

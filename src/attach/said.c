@@ -22,7 +22,7 @@ static int keep(enum libbpf_print_level level, const char *format, va_list args)
 	g_mutex_lock(&lock);
 	if (!kept)
 		kept = g_string_new(NULL);
-	/* The last words say why: a verifier's log may be long. */
+	/* The reason is at the end: a verifier's log may be long. */
 	g_string_append(kept, line);
 	if (kept->len > BYTES_MAX)
 		g_string_erase(kept, 0, (gssize)(kept->len - BYTES_MAX));
@@ -56,7 +56,7 @@ char *said_why(void)
 	return why;
 }
 
-/* Counts behind the verifier's last word, and what libbpf says of every failure. */
+/* Statistics after the verifier's last message, and what libbpf prints at every failure. */
 static bool is_of_no_use(const char *line)
 {
 	static const char *const begins[] = {
@@ -69,7 +69,7 @@ static bool is_of_no_use(const char *line)
 	return !*line || strstr(line, ": failed to load: ") || strstr(line, LOG_ENDS);
 }
 
-/* libbpf puts the program's name before each line of its own, and none before the verifier's. */
+/* libbpf prefixes its own lines with the program's name, but not the verifier's. */
 static char *program_of(const char *line)
 {
 	const char *name = strstr(line, "prog '"), *end = name ? strchr(name + strlen("prog '"), '\'') : NULL;

@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Mapped at a time, since what is mapped counts as our memory: a multiple of a page, whatever a slot's length. */
+/* Groups mapped at a time, since mapped pages count as our memory: a multiple of a page for any slot length. */
 #define CHUNK_GROUPS (4096U / OFFCPU_WAIT_GROUP_SLOTS)
-/* To map once more takes as long as to map and read so many. */
+/* Mapping again takes as long as mapping and reading this many groups. */
 #define GAP_GROUPS 16
 
 void wait_slots_take(void *slots, size_t bytes, uint32_t slot_bytes, bool is_last, wait_table_fn take, void *data)
@@ -26,7 +26,7 @@ void wait_slots_take(void *slots, size_t bytes, uint32_t slot_bytes, bool is_las
 	}
 }
 
-/* Groups from `at` on, of which the first and the last hold something, with few between them that do not. */
+/* A run of groups from `at` on: the first and the last are in use, with few unused ones between. */
 static uint32_t run_of(const uint8_t *groups, uint32_t at, uint32_t end)
 {
 	uint32_t from = at, last = at;
@@ -54,7 +54,7 @@ static bool read_groups(const struct bpf_map *map, uint32_t from, uint32_t cnt, 
 	return true;
 }
 
-/* Where a page is longer than a group, as on some arm64, groups are read with those that share pages with them. */
+/* Where a page is longer than a group, as on some arm64, all groups that share a page are read together. */
 static void widen_groups(uint8_t *groups, uint32_t from, uint32_t cnt, size_t group_bytes)
 {
 	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);

@@ -10,18 +10,18 @@
 
 struct bpf_map;
 
-/* What is read of it: its wake_hist_q8 only where it has a waker. */
+/* slot: its wake_hist_q8 is valid only if it has a waker. */
 typedef void (*wait_table_fn)(const struct offcpu_wait_slot *slot, void *data);
 
 /*
- * Hands over the sums in one half of `wait_slots`, which no program uses any more, and empties it; not if it
- * `is_last`, so that none will use it again.  `groups` says for all of the table which groups of slots hold something
- * (wait_groups in bpf/maps.bpf.h).  False: some could not be read and are there still.
+ * Passes on the sums in one half of `wait_slots`, which no program uses any more, and empties it; unless it `is_last`,
+ * when none will use it again. `groups` says for the whole table which groups of slots are in use (wait_groups in
+ * bpf/maps.bpf.h). False: some could not be read and are still there.
  */
 bool wait_table_read(const struct bpf_map *map, uint8_t *groups, bool second, bool is_last, wait_table_fn take,
 		     void *data);
 
-/* The same of so many bytes of slots, each slot_bytes long: one of the two lengths of struct offcpu_wait_slot. */
+/* The same for slots in memory, each slot_bytes long: one of the two lengths of struct offcpu_wait_slot. */
 void wait_slots_take(void *slots, size_t bytes, uint32_t slot_bytes, bool is_last, wait_table_fn take, void *data);
 
 #endif

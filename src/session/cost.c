@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 /*
- * By fewer switches than that a burst does not tell what one costs; it goes on for a while then, and the ones before
- * it count, too.
+ * A burst with fewer switches is not enough to estimate the cost of one; it is then extended, and earlier ones count,
+ * too.
  */
 #define SWITCHES_MIN 1000
 
@@ -16,14 +16,14 @@ struct cost {
 	uint32_t cpus;
 	struct offcpu_counts (*count)(void *data);
 	void *data;
-	int stats_fd;		/* the kernel counts while it is open; -1 */
+	int stats_fd;		/* the kernel counts while it is open; -1: closed */
 	bool is_refused;
-	uint64_t begun_ns;	/* the last burst */
-	uint64_t run_ns, begun_switches;	/* as it began */
-	double bursts_ns, bursts_switches;	/* of all bursts, each time half of what was */
-	uint64_t read_ns, read_own_ns;		/* as the last reading was taken */
+	uint64_t begun_ns;	/* start of the last burst */
+	uint64_t run_ns, begun_switches;	/* counts at its start */
+	double bursts_ns, bursts_switches;	/* of all bursts, with weights halved at each burst */
+	uint64_t read_ns, read_own_ns;		/* at the last reading */
 	struct offcpu_counts read;
-	double told_bpf_ns, told_switches;	/* of all readings */
+	double told_bpf_ns, told_switches;	/* sums of all readings */
 };
 
 struct cost *cost_new(struct bpf_object *const *programs, uint32_t cpus, struct offcpu_counts (*count)(void *data),
@@ -77,7 +77,8 @@ static uint64_t run_time_ns(const struct cost *c)
 }
 
 /*
- * To begin, the kernel patches itself, which on a busy machine can take longer than the burst: so that is done first.
+ * Enabling the statistics patches the kernel, which may take longer than the burst on a busy machine: this comes
+ * first.
  */
 static void begin_burst(struct cost *c)
 {
@@ -96,7 +97,7 @@ void cost_start(struct cost *c)
 	begin_burst(c);
 }
 
-/* What a switch costs, in ns. */
+/* Cost of a switch, in ns. */
 static double end_burst(struct cost *c, uint64_t switches)
 {
 	double ns = (double)(run_time_ns(c) - c->run_ns), cnt = (double)(switches - c->begun_switches);

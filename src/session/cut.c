@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Where a window ends and the next one begins. */
+/* The end of a window at which the next one begins. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <sys/prctl.h>
@@ -12,18 +12,18 @@
 #include "session/parts.h"
 #include "offcpu.skel.h"
 
-/* The edge is named so much ahead, that each CPU learns of it in time. */
+/* The edge is announced this much ahead, so that each CPU sees it in time. */
 #define EDGE_AHEAD_NS 1000000
 
-/* Symbols of programs that nobody asked for in the last two windows are kept up to here. */
+/* Symbols of programs that were not used in the last two windows are kept up to this size. */
 #define SYMBOLS_MAX_BYTES ((size_t)8 << 20)
 
-/* So many new rows of what crossed make it forget: with those of two turns more, 10 MiB or so. */
+/* After this many new rows of what crossed it is forgotten; with those of two more turns, some 10 MiB. */
 #define CROSSED_NEW_MAX 16384
 
 /*
- * Names the edge: from there on waits are summed in the other half, and threads are told as of then.  False: it was
- * named late.
+ * Announces the edge: from then on waits are summed in the other half, and accounts are sent. False: it was announced
+ * late.
  */
 static bool name_edge(struct session *s, uint64_t *ret_edge_ns)
 {
@@ -50,7 +50,7 @@ static void await(uint64_t edge_ns)
 	}
 }
 
-/* Before a cut: where much has crossed the programs are to forget it, each at its own place (bpf/cut.bpf.h). */
+/* Before a cut: if much has crossed, the programs are to forget it, each cache in turn (bpf/cut.bpf.h). */
 static bool begin_forgetting(struct session *s)
 {
 	if (!s->options->forgets_always && fold_crossed_cnt(s->fold) <= s->crossed_kept + CROSSED_NEW_MAX)
@@ -60,7 +60,7 @@ static bool begin_forgetting(struct session *s)
 	return true;
 }
 
-/* The next window: nothing is told as of the edge any more. */
+/* The next window: no account is sent as of the edge any more. */
 static void open_next(struct session *s, uint64_t edge_ns)
 {
 	s->skel->data->window.cut_ns = edge_ns;

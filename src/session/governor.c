@@ -5,29 +5,29 @@
 
 #define STEP 2
 /*
- * What accounts cost is no stack's, and may alone be more than is allowed.  Stacks have this part of the budget in any
- * case: without it they would be sampled until next to nothing is known of them, and the machine hardly gain by it.
+ * Accounts cost time that sampling cannot save, and may alone exceed the budget. Stacks have this part of the budget
+ * in any case: otherwise sampling would lose nearly all information, while the machine gains little.
  */
 #define LISTING_SHARE 0.25
-/* New stacks are named in the first seconds, which a recording has once: they are no reason to sample. */
+/* New stacks are named in the first seconds. This happens once, so it is no reason to sample. */
 #define GRACE_NS 2000000000ULL
 /*
- * But where the BPF programs alone take so many times what is allowed, it is no naming, and everyone pays: then one
- * whole reading is enough, and the first ones count from here on.
+ * But if the BPF programs alone take this multiple of the budget, the cause is not naming, and all programs suffer:
+ * then one whole reading suffices, and the grace period ends.
  */
 #define FLOOD_TIMES 2
 #define FLOOD_AFTER_NS 1000000000ULL
-/* What walking both stacks and summing takes, until it was measured here: docs/performance-notes.md. */
+/* Time to walk both stacks and sum a wait, until it was measured here: docs/performance-notes.md. */
 #define LISTING_NS 1500
-/* By fewer of them it is not told. */
+/* Minimal number of listed waits for that measurement. */
 #define LISTED_MIN 32
-/* To go down, this part of all that is allowed must do: else it would be up again at once. */
+/* To lower the scale, this part of the budget must suffice: otherwise it would rise again at once. */
 #define LOWER_SHARE 0.75
-/* Wakers of all sleeps cost about as much as all else: they are back where this part of all that is allowed did. */
+/* Wakers of all sleeps cost about as much as all else: recorded again once this part of the budget suffices. */
 #define ALL_WAKERS_SHARE 0.5
-/* So many readings with room for a scale below, and down it goes. */
+/* Number of readings with room for a lower scale before the scale is lowered. */
 #define QUIET_READINGS 5
-/* A reading over less is no second: the first one, which also holds our own start, and those taken at once. */
+/* A shorter reading is not whole: the first one, which includes our own start, and those taken at once. */
 #define WHOLE_READING_NS 500000000ULL
 
 void governor_init(struct governor *g, uint32_t budget_ppm, bool may_act, uint64_t scale_ns)
@@ -70,15 +70,15 @@ static double budget_ns(const struct governor *g, const struct governor_reading 
 }
 
 /*
- * Sampling saves BPF time only: where our process is the cost, as while it reads symbols, it would gain nothing.
- * limit_ns: what both may take.
+ * Sampling saves BPF time only: where our process is the cost, as while it reads symbols, it gains nothing. limit_ns:
+ * for both together.
  */
 static bool is_over(double bpf_ns, double own_ns, double limit_ns)
 {
 	return bpf_ns + own_ns > limit_ns && (bpf_ns > own_ns || bpf_ns > limit_ns);
 }
 
-/* Of the waits of that reading, how many a scale would list. */
+/* How many waits of that reading a scale would list. */
 static double listed_at(const struct governor_reading *r, uint64_t scale_ns)
 {
 	double listed = 0;
@@ -93,9 +93,9 @@ static double listed_at(const struct governor_reading *r, uint64_t scale_ns)
 }
 
 /*
- * What listing a wait takes.  It is the mean of some readings: one wait during which the host took the CPU away weighs
- * little. Where all waits are listed they are walked as they begin, too, outside of what was measured: half of all is
- * theirs then (docs/performance.md, exact against sampled).
+ * Cost of listing a wait: a mean over readings, so that one wait during which the host took the CPU away weighs
+ * little. Where all waits are listed they are also walked as they begin, which is not measured: then it is taken to be
+ * half of the total (docs/performance.md, exact against sampled).
  */
 static double listing_ns(const struct governor *g, const struct governor_reading *r)
 {
@@ -115,7 +115,7 @@ static uint64_t scale_above(uint64_t scale_ns)
 	return scale_ns ? MIN(scale_ns * STEP, GOVERNOR_TOP_NS) : GOVERNOR_FIRST_NS;
 }
 
-/* The lowest scale that keeps this share of the budget, or lists waits for no more than their part of it. */
+/* The lowest scale that keeps this share of the budget, or limits listing to its part of it. */
 static uint64_t lowest_scale(const struct governor *g, const struct governor_reading *r, double share)
 {
 	double limit_ns = budget_ns(g, r) * share, each_ns = listing_ns(g, r);
@@ -131,7 +131,7 @@ static uint64_t lowest_scale(const struct governor *g, const struct governor_rea
 	return scale_ns;
 }
 
-/* What this saves only the next reading tells, and the one after: then waits may be sampled. */
+/* Only the next two readings show what this saves: then waits may be sampled. */
 static void thin_wakers(struct governor *g)
 {
 	g->wakers_from_ns = GOVERNOR_WAKERS_NS;
@@ -155,18 +155,15 @@ static bool is_flood(const struct governor *g, const struct governor_reading *r)
 }
 
 /*
- * Not at the first reading that asks for more, which may be a burst.  Two must, and the lesser of both is taken.  For a
- * flood one is enough that is whole, and any that follows such a one.
+ * One reading may be a burst: two must ask for more, and the lower one is used. For a flood one whole reading is
+ * enough, and then any that follows it.
  */
 static void raise_to(struct governor *g, uint64_t wanted_ns, bool is_whole, bool is_flood)
 {
 	uint64_t warned_ns = g->warned_ns;
 	bool is_too_much = wanted_ns > g->scale_ns;
 
-	/*
-	 * Work that comes in bursts, as of threads that all sleep for a second, may be quiet in a reading that is
-	 * short.
-	 */
+	/* bursty work, such as of threads that all sleep for a second, may be idle in a short reading */
 	if (is_whole || is_too_much)
 		g->warned_ns = is_too_much ? wanted_ns : 0;
 	bool is_sudden = is_flood && (is_whole || g->was_flood);
@@ -197,7 +194,7 @@ static void spend(struct governor_spent *spent, const struct governor_reading *r
 	spent->machine_ns += machine_ns(r);
 }
 
-/* The first reading of all holds our own start. */
+/* The very first reading includes our own start. */
 static void note_spent(struct governor *g, const struct governor_reading *r)
 {
 	if (g->seen_ns)

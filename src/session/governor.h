@@ -9,67 +9,67 @@
 #include "abi/sample.h"
 
 /*
- * Keeps the tracer's cost within a budget by raising the scale below which waits are sampled
- * (abi/sample.h), and lowers it again when there is room.  Accounts are never touched.  Pure:
- * it is told readings and answers with a scale.
+ * Keeps the tracer's cost within a budget by raising the scale below which waits are sampled (abi/sample.h), and
+ * lowers it when there is room. Accounts are never affected. A pure function of its readings.
  *
- * How many waits each scale would list it reckons from how long they are; so it seeks nothing, and tries out no scale
- * that is not wanted.
+ * It computes from the durations of waits how many each scale would list, so it needs no search and tries no unneeded
+ * scale.
  */
 
 #define GOVERNOR_FIRST_NS 100000ULL	/* the lowest scale above that of an exact recording */
 #define GOVERNOR_WAKERS_NS                                                                                             \
-	1000000ULL /* a thread has a thousand longer sleeps a second at most, and nearly all of what it waits */
+	1000000ULL /* longest: a thread has at most a thousand longer sleeps a second: nearly all its waiting */
 #define GOVERNOR_TOP_NS                                                                                                \
-	SAMPLE_SCALE_MAX_NS /* and the last one: of 50,000 threads that wait, a thousand waits a second */
+	SAMPLE_SCALE_MAX_NS /* highest scale: 50,000 waiting threads list a thousand waits a second */
 
-/* BPF time of some readings, in ns of one CPU, and what the whole machine had in that time. */
+/* BPF time of some readings, in ns of one CPU, and the machine's total CPU time meanwhile. */
 struct governor_spent {
 	double bpf_ns, own_ns, machine_ns;
 };
 
 struct governor {
-	/* set by who makes it */
+	/* set by the caller */
 	uint32_t budget_ppm;	/* of all CPUs' time; 0: only readings are kept */
-	bool may_act;		/* false: the recording is to stay exact, or at its scale */
-	bool may_thin;		/* before it samples: who ended short sleeps may be left out */
-	uint64_t grace_ns;	/* it waits so long before it samples, but for a flood */
-	uint64_t scale_ns;	/* now */
-	uint64_t wakers_from_ns;	/* of shorter sleeps it is; 0: of none */
-	/* what it did and saw */
+	bool may_act;		/* false: the recording stays exact, or at its scale */
+	bool may_thin;		/* before sampling: wakers of short sleeps may be skipped */
+	uint64_t grace_ns;	/* time before it samples, except for a flood */
+	uint64_t scale_ns;	/* current scale */
+	uint64_t wakers_from_ns;	/* wakers of shorter sleeps are skipped; 0: none is */
+	/* its state */
 	uint64_t floor_ns;	/* the scale it began with */
 	uint32_t raised_cnt, lowered_cnt;
 	uint32_t thinned_cnt;
-	uint32_t over_cnt;	/* readings above the budget by the cost of the BPF programs */
-	uint64_t seen_ns;	/* time that readings cover */
-	double used_ns;		/* of one CPU */
+	uint32_t over_cnt;	/* readings above the budget due to the BPF programs */
+	uint64_t seen_ns;	/* time covered by readings */
+	double used_ns;		/* CPU time, of one CPU */
 	uint32_t peak_ppm;
-	struct governor_spent exact, since;	/* as it began; since the last change, but for the first reading of all */
-	struct governor_spent before;	/* the same up to that change */
-	/* the last reading was too much, and more can be done: the next one is wanted at once */
+	struct governor_spent exact, since;	/* while exact; since the last change; without the very first
+						 * reading */
+	struct governor_spent before;	/* from the start up to that change */
+	/* the last reading was too high, and there are further means: the next one is wanted at once */
 	bool wants_next;
 	/* private */
-	double listed_cnt, listing_ns;	/* of all readings, each time half of what was */
-	/* the scale that a reading before this one asked for, and no whole one since did not; or 0 */
+	double listed_cnt, listing_ns;	/* of all readings, with weights halved at each one */
+	/* the scale that an earlier reading asked for, unless a whole one since did not; or 0 */
 	uint64_t warned_ns;
-	bool was_flood;		/* the last reading was, and it was acted on */
-	uint32_t calm_cnt;	/* whole readings in a row that had room for all wakers */
-	uint32_t quiet_cnt;	/* whole readings in a row that had room for a scale below, */
-	uint64_t room_ns;	/* and the highest that one of them asked for */
+	bool was_flood;		/* the last reading was a flood, and was acted on */
+	uint32_t calm_cnt;	/* consecutive whole readings with room for all wakers */
+	uint32_t quiet_cnt;	/* consecutive whole readings with room for a lower scale, */
+	uint64_t room_ns;	/* and the highest scale that one of them asked for */
 };
 
 struct governor_reading {
-	uint64_t elapsed_ns;	/* since the last one */
+	uint64_t elapsed_ns;	/* since the previous reading */
 	uint32_t cpus;
-	double bpf_ns, own_ns;	/* time in our BPF programs, CPU time of our process, in elapsed_ns */
-	double listed_cnt, listing_ns;	/* waits listed meanwhile, and what that took */
-	/* that the listed ones stand for, by duration: slot i is of 2^i to 2^(i + 1) ns */
+	double bpf_ns, own_ns;	/* in elapsed_ns: time in our BPF programs, CPU time of our process */
+	double listed_cnt, listing_ns;	/* waits listed meanwhile, and the time for that */
+	/* waits that the listed ones stand for, by duration: slot i has 2^i to 2^(i + 1) ns */
 	double waits[OFFCPU_HIST_SLOTS];
 };
 
 void governor_init(struct governor *g, uint32_t budget_ppm, bool may_act, uint64_t scale_ns);
 
-/* Takes a reading; the scale to use from now on.  After a change the next reading is wanted at once. */
+/* Takes a reading; returns the new scale. After a change the next reading is wanted at once. */
 uint64_t governor_take(struct governor *g, const struct governor_reading *r);
 
 /* Share of all CPUs' time in parts per million, over all readings; 0 before the first. */

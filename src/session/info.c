@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What a session says of itself: progress, losses, cost. */
+/* What a session reports of itself: progress, losses, cost. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <inttypes.h>
@@ -50,7 +50,7 @@ struct offcpu_counts session_counts(struct session *s)
 struct session_shares session_shares(const struct session *s)
 {
 	const struct governor *g = &s->governor;
-	/* it may have changed something as the window ended */
+	/* a change may have come just as the window ended */
 	const struct governor_spent *exact = &g->exact, *since = g->since.machine_ns > 0 ? &g->since : &g->before;
 	struct session_shares shares = { .are_known = since->machine_ns > 0 && exact->machine_ns > 0 };
 
@@ -65,7 +65,7 @@ struct session_shares session_shares(const struct session *s)
 char *session_walks_text(struct session *s)
 {
 	struct offcpu_counts c = session_counts(s);
-	/* not known where all are listed whatever it takes */
+	/* not measured where all waits are listed */
 	g_autofree char *each = c.listing_ns ? g_strdup_printf("; listing took %llu ns each",
 							       c.listing_ns / MAX(c.listed, 1))
 					     : NULL;
@@ -147,7 +147,7 @@ static void record_hidden(struct session *s, const char *name, const char *text,
 	profile_add_loss(s->profile, name, help, count, 0);
 }
 
-/* What a counter grew by since the window before told it. */
+/* Growth of a counter since the previous window. */
 static uint64_t since_told(uint64_t *told, uint64_t now)
 {
 	uint64_t more = now > *told ? now - *told : 0;
@@ -156,7 +156,7 @@ static uint64_t since_told(uint64_t *told, uint64_t now)
 	return more;
 }
 
-/* The time is not lost: it may stand below names of what lay there before. */
+/* The time is not lost, but may be attributed to names of earlier code at the same addresses. */
 static void record_replaced(struct session *s)
 {
 	double ms = (double)since_told(&s->told.replaced_ns, s->replaced_ns) / 1e6;
@@ -166,7 +166,7 @@ static void record_replaced(struct session *s)
 	profile_add_loss(s->profile, "replaced_code", help, since_told(&s->told.replaced, s->replaced_cnt), 0);
 }
 
-/* Whose names are missing for that: the last one, since an attacker can have many. */
+/* Processes without names for that reason: only the last one, since an attacker can have many. */
 static void record_skipped(struct session *s)
 {
 	g_autofree char *last = opener_last_news();
@@ -223,7 +223,7 @@ static void record_losses(struct session *s, uint64_t recursion)
 				 since_told(&s->told.mmap_lost, mmap_events_lost_cnt(s->mmap_events)), 0);
 }
 
-/* The most memory we ever had.  Not ru_maxrss, which a child inherits from who forked it. */
+/* Our peak memory. Not ru_maxrss, which a child inherits from its parent. */
 static uint64_t peak_rss_bytes(void)
 {
 	g_autofree char *text = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* How a session's programs come into the kernel. */
+/* Loads a session's programs into the kernel. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -58,7 +58,7 @@ bool session_is_for_few(const struct collect_options *o)
 	return o->pids || o->tids || o->command_pid;
 }
 
-/* Of whom the programs will ask is known before they can. */
+/* Prefetches the tables that the programs will ask for. */
 static void foresee_tables(struct session *s)
 {
 	const struct collect_options *o = s->options;
@@ -82,12 +82,9 @@ static unsigned thread_cnt(void)
 }
 
 #define MEMORIES_MIN 512
-#define MEMORIES_MAX 32768	/* 60 MiB of the kernel's */
+#define MEMORIES_MAX 32768	/* 60 MiB of kernel memory */
 
-/*
- * For twice as many threads as there are: some will be born.  A quarter is left free, that a free one be
- * found at the first or second try.
- */
+/* For twice the number of threads, as more will be born. A quarter stays free, so that a search finds one quickly. */
 static void size_memories(struct offcpu_bpf *skel, struct offcpu_config *cfg, unsigned cnt)
 {
 	cfg->memories_max = CLAMP(2 * (uint64_t)cnt, MEMORIES_MIN, MEMORIES_MAX);
@@ -97,7 +94,7 @@ static void size_memories(struct offcpu_bpf *skel, struct offcpu_config *cfg, un
 		bpf_map__set_max_entries(skel->maps.waker_memories, cfg->memories);
 }
 
-/* For the sums of a few waits of each thread that there is. */
+/* Room for the sums of a few waits of each thread. */
 static void size_wait_slots(struct offcpu_bpf *skel, struct offcpu_config *cfg)
 {
 	uint64_t cnt = 2ULL * cfg->memories_max;
@@ -112,7 +109,7 @@ static void size_wait_slots(struct offcpu_bpf *skel, struct offcpu_config *cfg)
 				cfg->want_wakers ? OFFCPU_WAIT_SLOT_BYTES : OFFCPU_SHORT_SLOT_BYTES);
 }
 
-/* Those that the verifier takes long for. */
+/* Programs that take the verifier long are loaded separately. */
 static void set_apart(struct session *s)
 {
 	const struct bpf_object_skeleton *skeleton = s->skel->skeleton;
@@ -125,10 +122,7 @@ static void set_apart(struct session *s)
 		s->closing = apart_new(skeleton, s->skel->progs.close_thread, core_btf);
 }
 
-/*
- * Of a thread: THREAD_SIZE of the kernel's, on x86-64 and arm64, where a page may be longer
- * (arch/arm64/include/asm/memory.h).
- */
+/* THREAD_SIZE of the kernel on x86-64 and arm64, unless a page is longer (arch/arm64/include/asm/memory.h). */
 #define KERNEL_STACK_MIN 16384
 
 static void fill_config(struct session *s, struct offcpu_config *cfg)
@@ -183,7 +177,7 @@ static void fill_config(struct session *s, struct offcpu_config *cfg)
 	cfg->looks_at_all = cfg->chain_depth || (!cfg->early_filter && cfg->want_user && cfg->want_kernel);
 }
 
-/* Labels of goroutines that are asked for. */
+/* Sets the goroutine labels that are wanted. */
 static void name_labels(struct offcpu_bpf *skel)
 {
 	const char *list[OFFCPU_LABEL_NAMES];
@@ -237,7 +231,7 @@ static bool fill_filters(struct session *s, GError **error)
 	       map_fill(s->skel->maps.filter_cgroups, s->options->cgroup_ids, error);
 }
 
-/* As the skeleton does, which always takes the first object; NULL with errno. */
+/* Like the skeleton's open function, which always takes the first object; NULL with errno. */
 static struct offcpu_bpf *open_object(const void *elf, size_t elf_bytes, const struct bpf_object_open_opts *opts)
 {
 	struct offcpu_bpf *skel = calloc(1, sizeof(*skel));
@@ -255,7 +249,7 @@ static struct offcpu_bpf *open_object(const void *elf, size_t elf_bytes, const s
 	return NULL;
 }
 
-/* Opens the programs and what goes along with them. */
+/* Opens the programs and what belongs to them. */
 static bool open_programs(struct session *s, GError **error)
 {
 	size_t elf_bytes;
@@ -268,7 +262,7 @@ static bool open_programs(struct session *s, GError **error)
 	s->skel = open_object(elf, elf_bytes, &opts);
 	if (!s->skel)
 		return attach_refuse(error, -errno, "open the BPF object");
-	/* Tables are compiled while the programs are loaded. */
+	/* tables are compiled while the programs are loaded */
 	if (wants_tables(s->options) && feature_supported(FEATURE_BPF_LOOP)) {
 		s->tables = tables_new(s->skel->maps.slabs, s->skel->maps.spaces, s->skel->maps.file_tables,
 				       session_is_for_few(s->options), error);
@@ -349,7 +343,7 @@ bool session_load(struct session *s, GError **error)
 	for (size_t i = 0; i < G_N_ELEMENTS(steps); i++) {
 		if (!steps[i](s, error))
 			return false;
-		/* a step takes a moment on a busy machine, and mappings come meanwhile */
+		/* a step may take long on a busy machine, while mapping events arrive */
 		session_take_mappings(s);
 	}
 	return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What waits are for: bpf/object.bpf.h, bpf/target.bpf.h and features/klocks/kernel_lock.bpf.h are the kernel's half. */
+/* What waits are for; kernel half: bpf/object.bpf.h, bpf/target.bpf.h, features/klocks/kernel_lock.bpf.h. */
 #include <bpf/libbpf.h>
 
 #include "features/klocks/abi.h"

@@ -5,7 +5,7 @@
 #include "fold/fold.h"
 #include "session/parts.h"
 
-/* What processes belong to: accounts tell their cgroup. */
+/* The services of processes: accounts name their cgroup. */
 static bool configure_services(struct session *s, struct offcpu_config *cfg, void **ret_state)
 {
 	(void)ret_state;
@@ -17,7 +17,7 @@ static bool configure_services(struct session *s, struct offcpu_config *cfg, voi
 
 const struct session_probe probe_services = { .name = "services", .configure = configure_services };
 
-/* Context switches one by one: bpf/sched.bpf.h is the kernel's half. */
+/* Context switches one by one: the kernel's half is bpf/sched.bpf.h. */
 static bool configure_switches(struct session *s, struct offcpu_config *cfg, void **ret_state)
 {
 	(void)ret_state;
@@ -39,8 +39,8 @@ const struct session_probe probe_switches = {
 };
 
 /*
- * Interpreters' own stacks and who held their locks, and threads' trace contexts: bpf/walk/language.bpf.h and
- * features/traces/context.bpf.h are the kernel's half, which supply/ tells where these are.
+ * Interpreters' own stacks, the holders of their locks, and threads' trace contexts: the kernel's half is
+ * bpf/walk/language.bpf.h and features/traces/context.bpf.h; supply/ tells it where these are.
  */
 static const struct session_record languages_records[] = {
 	{ OFFCPU_REC_LANGUAGE, .fold = fold_language },

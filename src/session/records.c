@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What arrives from the kernel: mappings of programs, and the records of the ring. */
+/* What arrives from the kernel: mapping events, and the records of the ring. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -17,26 +17,26 @@
 
 /* Records taken from the ring before the rest of the program gets a turn. */
 #define RECORDS_A_ROUND 16384
-/* And how long that may take: some ask for files to be read. */
+/* Maximal time of that: some records cause reading files. */
 #define ROUND_NS 20000000
-#define RECORDS_A_LOOK 64	/* at the clock */
+#define RECORDS_A_LOOK 64	/* records between two looks at the clock */
 
-/* Each takes 32 of them, and there is room for 524,288. */
+/* Each run sends 32 accounts, and there is room for 524,288. */
 #define PARKED_RUNS 100000
 
-/* Processes whose mappings are read in one go: some 10 ms. */
+/* Processes whose mappings are read at once: some 10 ms. */
 #define FORESEEN_A_ROUND 128
-/* And that wait for it; where the kernel tells no mappings, a storm of execs would add them without end. */
+/* Maximal length of their queue; without mapping events a storm of execs would grow it without limit. */
 #define FORESEEN_MAX 65536
-#define YOUNG_NS 25000000	/* most short-lived processes are gone by the drain after that */
+#define YOUNG_NS 25000000	/* at the next drain most short-lived processes have ended */
 
-/* That the unwinder asked for, and tables_want() was not yet. */
+/* A program that the unwinder asked for, before tables_want(). */
 struct young_program {
 	uint32_t pid;
 	uint64_t space, due_ns;
 };
 
-/* Most processes of a build or a script are gone before their mappings could be read: the next one's tables are there. */
+/* Most processes of a build or script end before their mappings are read: their tables serve the next ones. */
 struct mapper {
 	struct session *session;
 	uint32_t pid;
@@ -51,7 +51,7 @@ static bool note_file(const struct maps_line *line, void *mapper)
 	return true;
 }
 
-/* Most of what the events tell of is others': of these it counts only whom the unwinder asks for. */
+/* Most mapping events are of unrelated processes: only those count that the unwinder asks for. */
 static bool has_chosen(const struct collect_options *o)
 {
 	return o->pids || o->tids || o->cgroup_ids || o->comm_glob;
@@ -70,7 +70,7 @@ static void note_mmap(void *data, uint32_t pid, uint64_t ts_ns, const struct sym
 		s->replaced_cnt++;
 		s->replaced_ns += s->mapped_ns > ts_ns ? s->mapped_ns - ts_ns : 0;
 	}
-	/* All that this drain tells of has happened already: once is enough for the mappings to be read anew. */
+	/* All events of this drain have happened already: reading the mappings once is enough. */
 	if (s->tables && pid != s->mmap_pid && pid_set_has(s->with_tables, pid))
 		tables_note_mmap(s->tables, pid);
 	s->mmap_pid = pid;
@@ -137,8 +137,8 @@ void session_foresee_mappings(struct session *s)
 	unsigned read_cnt = 0;
 
 	/*
-	 * Those that mapping events told of, as of each that begins meanwhile, take no reading: so the queue ends in
-	 * any storm of them.
+	 * Processes covered by mapping events, which includes all that begin meanwhile, need no reading: so the queue
+	 * ends in any storm.
 	 */
 	while (read_cnt < FORESEEN_A_ROUND && !g_queue_is_empty(&s->foreseen))
 		read_cnt += symbolizer_foresee_user(s->symbolizer, GPOINTER_TO_UINT(g_queue_pop_head(&s->foreseen)));
@@ -155,7 +155,7 @@ static bool take_file(const struct maps_line *line, void *files)
 	return true;
 }
 
-/* files: NULL, or as tables_want() takes them over. */
+/* files: NULL, or passed to tables_want(), which takes them over. */
 static void want_tables(struct session *s, uint32_t pid, uint64_t space, GArray *files)
 {
 	pid_set_add(s->with_tables, pid);
@@ -168,7 +168,7 @@ static void note_asked(struct session *s, uint32_t pid)
 		symbolizer_exec_files(s->symbolizer, pid, note_file, &(struct mapper){ s, pid });
 }
 
-/* It may well be gone in a moment, as a compiler's helpers are: nothing is done for it until it is not. */
+/* It may end in a moment, like a compiler's helpers: nothing is done for it until it has lived for a while. */
 static void want_later(struct session *s, const struct offcpu_rec_space *want)
 {
 	const struct young_program young = { want->pid, want->space, clock_ns(CLOCK_MONOTONIC) + YOUNG_NS };
@@ -202,8 +202,8 @@ static bool is_late(const struct session *s)
 }
 
 /*
- * Events and histograms are handed over as they come, and may for weeks: of events nobody asks for accounts at the
- * end, and of histograms only whose waits have not ended by then.
+ * Events and histograms are passed on as they come, perhaps for weeks. Accounts at the end are not needed for events,
+ * and for histograms only those of threads with open waits.
  */
 static bool keeps_account(enum collect_mode mode, const struct offcpu_rec_thread *rec, size_t size)
 {
@@ -212,7 +212,7 @@ static bool keeps_account(enum collect_mode mode, const struct offcpu_rec_thread
 	return mode != COLLECT_EVENTS && size >= sizeof(*rec) && rec->end == OFFCPU_END_WINDOW;
 }
 
-/* What the account of a thread at the window's end tells of its wait, which goes on. */
+/* Sends the open wait in a thread's account at the window's end. */
 static void tell_open_wait(struct session *s, const struct offcpu_rec_thread *rec)
 {
 	struct offcpu_rec_event e = {
@@ -259,7 +259,7 @@ int session_take_record(void *data, void *record, size_t size)
 	s->records++;
 	switch (type) {
 	case OFFCPU_REC_STACK:
-		/* While stacks are named more come in: what they were mapped by must be known first. */
+		/* More stacks arrive while others are named: their mappings must be known first. */
 		if (size >= offsetof(struct offcpu_rec_stack, ip) &&
 		    ((const struct offcpu_rec_stack *)record)->ts_ns > s->mapped_ns)
 			session_take_mappings(s);
@@ -292,7 +292,7 @@ int session_take_record(void *data, void *record, size_t size)
 		break;
 	default: probes_take(s, type, record, size); break;
 	}
-	/* Below 0 ends this round, the record is taken. */
+	/* A negative result ends this round; the record is taken. */
 	return s->records % RECORDS_A_ROUND == 0 || is_late(s) ? -EAGAIN : 0;
 }
 
@@ -302,12 +302,12 @@ static void empty_ring(struct session *s)
 		;
 }
 
-/* False: there are none, or they cannot be had. */
+/* False: there are none, or they cannot be read. */
 static bool send_parked(struct session *s)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 
-	/* A CPU that is just about to park one is waited for. */
+	/* Waits for a CPU that is just deferring an account. */
 	return (s->skel->bss->parked || s->skel->bss->parked_asked) &&
 	       !bpf_prog_test_run_opts(bpf_program__fd(s->skel->progs.send_parked), &opts);
 }

@@ -37,8 +37,8 @@ static bool has_offset(const char *text)
 }
 
 /*
- * In a time namespace with an offset our clocks differ from those of BPF programs, perf events and start times.  The
- * kernel tells the offsets of our children's namespace; if that is not our own, ours are unknown.
+ * In a time namespace with an offset our clocks differ from those of BPF programs, perf events and start times. The
+ * kernel shows only the offsets of our children's namespace; if that is another one, ours are unknown.
  */
 static bool time_offset_check(GError **error)
 {
@@ -54,33 +54,32 @@ static bool time_offset_check(GError **error)
 		      "as with `nsenter --time --target 1`");
 }
 
-/* The window's edges are set this much ahead, so that every CPU knows of them in time. */
+/* The window's edges are set this much ahead, so that every CPU sees them in time. */
 #define EDGE_AHEAD_NS 1000000
 /*
- * Swap the halves of the wait table this often, or when so many slots are taken: half of them, but so many are left
- * free as may be new before we look again.  Seldom, since the same waits come again and again and each swap reads them
- * anew; but the last swap is read after the user's Ctrl-C, and on a machine so busy that it keeps us waiting the table
- * must not fill meanwhile.
+ * Swap the halves of the wait table this often, or when half of the slots are taken, or only as many are left as may
+ * be taken before the next check. Rarely, since each swap reads recurring waits anew. But the last swap is read after
+ * the user's Ctrl-C, and the table must not overflow while a busy machine keeps us waiting.
  */
 #define SWAP_EVERY_NS 5000000000ULL
 #define SWAP_ROOM 12288U
 _Static_assert(SWAP_ROOM < OFFCPU_WAIT_SLOTS_MIN, "");
 /*
- * For the sake of unwind tables the window may open this long after the session was made, or this much later at least
- * where loading took that long already: of 80 processes the tables take some milliseconds, on a slow machine tens.
- * Those of a JVM that was chosen took 110 to 145 ms on a slow one: until they were there its methods had no names.
+ * To wait for unwind tables the window may open this long after the session was made, or TABLES_AHEAD_*_NS from now if
+ * that is later. The tables of 80 processes take some milliseconds, on a slow machine tens. Those of a selected JVM
+ * took 110 to 145 ms on a slow one: until then its methods had no names.
  */
 #define OPEN_WITHIN_NS 250000000ULL
 #define TABLES_AHEAD_MIN_NS 100000000ULL
 #define TABLES_AHEAD_OF_FEW_NS 500000000ULL
-/* Threads are looked at again this often, and no more than so many times as long as that took. */
+/* Threads are looked at again at this interval, or at a multiple of the time that a look takes. */
 #define LOOK_EVERY_NS 5000000ULL
 #define LOOK_EVERY_TIMES 20
-/* A command's programs may last only so long: how often to look for them, until when after the last. */
+/* A command's programs may be short-lived: how often to look for them, and for how long after the last one. */
 #define DRAIN_SOON_MS 5
 #define DRAIN_SOON_NS 500000000ULL
 
-/* What lives as the window ends has rows, too, so that is before the recording is full. */
+/* Threads that live at the window's end need rows, too, so the recording counts as full before it is. */
 #define ROWS_MAX (PROFILE_ROWS_MAX / 4 * 3)
 
 struct session *session_new(const struct collect_options *options, GError **error)
@@ -93,14 +92,16 @@ struct session *session_new(const struct collect_options *options, GError **erro
 	s->options = options;
 	urgency_begin();
 	s->begun_ns = clock_ns(CLOCK_MONOTONIC);
-	/* Before anything is traced: no process may start unseen. */
+	/* before anything is traced: no process may start unseen */
 	s->mmap_events = mmap_events_open(NULL);
 	s->with_tables = g_new0(struct pid_set, 1);
 	s->profile = profile_new();
 	s->symbolizer = symbolizer_new();
 	if (session_wants_kernel_symbols(options))
 		kernel_names_use(s->symbolizer);
-	/* Of a command's first programs each moment counts; else on a busy machine it would hold up the start. */
+	/*
+	 * not before a command's first programs, where each moment counts; otherwise a busy machine delays the start
+	 */
 	if (options->command_pid && session_wants_kernel_symbols(options))
 		symbolizer_foresee_kernel(s->symbolizer);
 	s->fold = fold_new(s->profile, s->symbolizer, options->max_depth);
@@ -200,7 +201,7 @@ static struct offcpu_counts count_for_cost(void *session)
 	return session_counts(session);
 }
 
-/* Measures what we cost while the window is open; not what the start costs, which ends a little later. */
+/* Measures our cost while the window is open, without the start, which ends a little later. */
 static void start_measuring(struct session *s)
 {
 	if (!s->options->budget_ppm || s->cost || !apart_is_done(s->closing))
@@ -209,7 +210,7 @@ static void start_measuring(struct session *s)
 	cost_start(s->cost);
 }
 
-/* Now and then a reading of what we cost, and the scale that the governor makes of it. */
+/* At intervals takes a reading of our cost, and sets the scale that the governor derives from it. */
 static void govern(struct session *s)
 {
 	struct governor_reading reading;
@@ -226,7 +227,7 @@ static void govern(struct session *s)
 	s->profile->info.sampling.max_ns = MAX(s->profile->info.sampling.max_ns, scale_ns);
 }
 
-/* Once the kernel's symbols are there, which kernel walks are remembered by (bpf/walk/remember.bpf.h). */
+/* Once the kernel's symbols are known: cached kernel walks use it (bpf/walk/remember.bpf.h). */
 static void tell_sched_text(struct session *s)
 {
 	uint64_t start, end;
@@ -238,7 +239,7 @@ static void tell_sched_text(struct session *s)
 	s->skel->data->sched_text_bytes = end - start;
 }
 
-/* Sets an edge of the window in the near future, so that no CPU learns of it late. */
+/* Sets an edge of the window in the near future, so that every CPU sees it in time. */
 static uint64_t set_edge(volatile __u64 *edge)
 {
 	uint64_t at, now;
@@ -248,7 +249,7 @@ static uint64_t set_edge(volatile __u64 *edge)
 		*edge = at;
 		__sync_synchronize();
 		now = clock_ns(CLOCK_MONOTONIC);
-	} while (now >= at);	/* descheduled in between */
+	} while (now >= at);	/* repeated if descheduled in between */
 	while (now < at) {
 		g_usleep((at - now) / 1000 + 1);
 		now = clock_ns(CLOCK_MONOTONIC);
@@ -257,8 +258,8 @@ static uint64_t set_edge(volatile __u64 *edge)
 }
 
 /*
- * When unwind tables are new, those are looked at again that began to sleep without: now and
- * then, for it takes a moment for each thread.
+ * When there are new unwind tables, looks again at threads that fell asleep without them: at intervals, for it takes
+ * some time for each thread.
  */
 static void apply_tables(struct session *s, bool is_last)
 {
@@ -276,7 +277,7 @@ static void apply_tables(struct session *s, bool is_last)
 	s->look_took_ns = s->looked_ns - now;
 }
 
-/* Waits a moment for the first tables: what is walked before they are there is walked worse. */
+/* Waits a moment for the first tables: walks without them are worse. */
 static void await_tables(struct session *s)
 {
 	uint64_t ahead_ns = session_is_for_few(s->options) ? TABLES_AHEAD_OF_FEW_NS : TABLES_AHEAD_MIN_NS;
@@ -284,7 +285,7 @@ static void await_tables(struct session *s)
 
 	if (!s->tables)
 		return;
-	session_empty_ring(s);	/* what the first look asked for: a single consume ends after a round of records */
+	session_empty_ring(s);	/* requests of the first look: a single consume ends after a round of records */
 	while (!tables_idle(s->tables) && clock_ns(CLOCK_MONOTONIC) < until)
 		g_usleep(1000);
 }
@@ -306,10 +307,10 @@ bool session_start(struct session *s, GError **error)
 	s->profile->info.tracer_start_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + opener_cpu_ns();
 	if (s->skel->rodata->cfg.slice_ns)
 		fold_with_slices(s->fold, s->skel->rodata->cfg.slice_ns, s->start_ns);
-	s->asked_ns = s->start_ns;	/* a command will, at once */
+	s->asked_ns = s->start_ns;	/* a command is about to ask */
 	if (session_wants_kernel_symbols(s->options))
 		symbolizer_foresee_kernel(s->symbolizer);
-	/* Again for those that moved between the first look and the start. */
+	/* again for those that moved between the first look and the start */
 	if (!look_at_threads(s, error))
 		return false;
 	if (s->windows)
@@ -341,8 +342,8 @@ void session_read_waits(struct session *s, bool second, uint64_t entries, bool i
 }
 
 /*
- * Puts the other half of the wait table in place and empties this one, once no program can still hold it: so the sums
- * read are final, and nothing is counted twice or lost.
+ * Makes the other half of the wait table current and empties this one, once no program can still use it: so the sums
+ * are final, and nothing is counted twice or lost.
  */
 static void swap_waits(struct session *s)
 {
@@ -376,7 +377,7 @@ bool session_drain(struct session *s)
 	bool is_more;
 
 	session_begin_window(s);
-	/* Mappings first: the stacks are looked up in them.  To name those may take long. */
+	/* Mappings first: stacks are looked up in them. Naming them may take long. */
 	session_take_mappings(s);
 	thread_table_grow(s->thread_table);
 	session_foresee_mappings(s);
@@ -411,10 +412,7 @@ bool session_is_full(const struct session *s)
 #define DYING_STEP_US 2000
 #define DYING_STEPS 500
 
-/*
- * A thread that is about to die is in no list; as it dies, it sends its account.  On a busy machine that takes a
- * while.
- */
+/* A dying thread is in no list; as it dies, it sends its account. On a busy machine that takes a while. */
 void session_await_dying(struct session *s)
 {
 	for (unsigned i = 0; i < DYING_STEPS && fold_lacks_thread(s->fold); i++) {
@@ -423,7 +421,7 @@ void session_await_dying(struct session *s)
 	}
 }
 
-/* The window's end and the walk over all threads, by a thread of its own. */
+/* The window's end and the walk over all threads, in a thread of its own. */
 struct ending {
 	struct session *session;
 	const struct bpf_link *link;
@@ -439,7 +437,7 @@ static void await_taking(struct session *s)
 	g_usleep(TAKEN_EVERY_US);
 }
 
-/* So many threads are walked over twice, those first that move; more would take longer than it gains. */
+/* Up to this many threads a first walk takes those that move; beyond, this would take longer than it gains. */
 #define TWO_WALKS_MAX 2000
 
 static bool may_walk_twice(void)
@@ -454,7 +452,7 @@ static gpointer end_window(gpointer data)
 	struct ending *e = data;
 	struct session *s = e->session;
 
-	prctl(PR_SET_TIMERSLACK, 1UL);	/* not 50 us late at the edge: sleepers go on */
+	prctl(PR_SET_TIMERSLACK, 1UL);	/* not 50 us late at the edge: sleepers wake up meanwhile */
 	s->skel->data->is_cut = 0;
 	s->stop_ns = set_edge(&s->skel->data->window.stop_ns);
 	s->profile->info.tracer_stop_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + opener_cpu_ns();
@@ -471,9 +469,9 @@ static gpointer end_window(gpointer data)
 }
 
 /*
- * What the threads were doing as the window ended their stacks tell, which do not stay for long.  So nothing comes
- * between that end and the walk over them but a visit to each CPU: what the end found running has written what it does
- * by then, and the sums of the waits are final, too.  Those, and what the walk sends, are taken in meanwhile.
+ * A thread's stack changes as soon as it runs again, so the walk over all threads follows the window's end at once.
+ * Only a visit to each CPU comes between: afterwards programs that ran at the end have written their results, and the
+ * sums of the waits are final, too. Those, and what the walk sends, are read meanwhile.
  */
 static bool close_window(struct session *s, const struct bpf_link *close_thread, GError **error)
 {
@@ -520,7 +518,7 @@ bool session_stop(struct session *s, GError **error)
 	return true;
 }
 
-/* One that was begun and ended within the window has left no name. */
+/* A scheduler that began and ended within the window has left no name. */
 static void take_scheduler(struct session *s)
 {
 	g_autofree char *name = sched_ext_name(SCHED_EXT_ROOT);
@@ -533,7 +531,7 @@ static void take_scheduler(struct session *s)
 
 void session_finish_profile(struct session *s)
 {
-	/* what is told of single waits is told by the clock */
+	/* single waits are shown in wall-clock time */
 	s->profile->info.start_unix_ns = s->start_unix_ns;
 	s->profile->info.start_ns = s->start_ns;
 	fold_finish(s->fold);

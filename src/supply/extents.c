@@ -7,7 +7,7 @@ struct extent {
 };
 
 struct extents {
-	GArray *extents;	/* struct extent, by `first`; no two touch */
+	GArray *extents;	/* struct extent, by `first`; no two are adjacent */
 };
 
 struct extents *extents_new(void)
@@ -32,7 +32,7 @@ void extents_give(struct extents *e, uint32_t first, uint32_t cnt)
 
 	if (!cnt)
 		return;
-	while (low < high) {	/* the first extent behind it */
+	while (low < high) {	/* the first extent after it */
 		guint mid = low + (high - low) / 2;
 
 		if (at(e, mid)->first < first)

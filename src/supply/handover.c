@@ -28,7 +28,7 @@ static bool put(int spaces_fd, uint64_t key, struct space *space, const struct s
 	return bpf_map_update_elem(spaces_fd, &key, space, BPF_ANY) == 0;
 }
 
-/* Puts the parts and lists them; how many there are now. */
+/* Writes the parts and lists them; returns their number. */
 static uint32_t put_parts(const struct handover *h, int spaces_fd, struct space *space,
 			  const struct space_mapping *mappings, uint32_t cnt, struct space_mapping *ret_list)
 {
@@ -48,7 +48,7 @@ static uint32_t put_parts(const struct handover *h, int spaces_fd, struct space 
 	return part;
 }
 
-/* A walk that goes on meanwhile finds the old parts or the new ones: no part changes, and the list does so at once. */
+/* A concurrent walk finds the old parts or the new ones: parts do not change, the list is replaced at once. */
 bool handover_put(struct handover *h, int spaces_fd, const struct space_mapping *mappings, uint32_t cnt,
 		  uint32_t generation)
 {

@@ -9,12 +9,10 @@
 
 #define MAPS_TEXT_MAX (64 << 20)
 #define GRACE_US 5000000	/* as in table_files.c */
-/* Where blocks lie is looked at so often, and more rarely while it stays the same; that takes some 30 us. */
+/* Interval between checks of the blocks' places, longer while they stay the same; one takes some 30 us. */
 #define PAUSE_MIN_US 50000
 #define PAUSE_MAX_US 100000
-/*
- * All blobs are read when that has changed and, since it may not tell, now and then; for a hundredth of a CPU's time.
- */
+/* All blobs are read when that has changed and, as it may not show, at intervals: at most 1% of a CPU's time. */
 #define READ_TIMES 100
 #define READ_EVERY_US 2000000
 
@@ -64,7 +62,7 @@ void retired_tables_sweep(struct retired_tables *r, bool all)
 FREES(retired_tables_free, struct retired_tables, r, retired_tables_sweep(r, true); g_array_unref(r->tables))
 
 struct heap_table {
-	uint64_t start, end;	/* what was told of when it was made */
+	uint64_t start, end;	/* addresses that were published when it was made */
 	struct slab_table *table;
 };
 
@@ -76,7 +74,7 @@ struct made_code {
 	struct heap_table heaps[HOTSPOT_HEAPS_MAX];
 	unsigned heap_cnt;
 	int64_t due_us, pause_us;
-	int64_t read_us, next_read_us;	/* when all blobs were read last; before that they are not read again */
+	int64_t read_us, next_read_us;	/* when all blobs were last read, and the earliest next time */
 	uint64_t blocks_hash;
 	uint64_t refused_cnt;
 };
@@ -115,7 +113,7 @@ static uint32_t rule_of(const struct hotspot_blob *b)
 	if (b->kind == HOTSPOT_KIND_CALL_STUB)
 		return UNWIND_CFA_BP << 16 | 2 | UNWIND_BP_AT_BP << 20;
 	if (!b->frame_bytes)
-		return UNWIND_CFA_GAP << 16;	/* small stubs: they have no frame, or a frame pointer */
+		return UNWIND_CFA_GAP << 16;	/* small stubs: without a frame, or with a frame pointer */
 	return UNWIND_CFA_SP << 16 | b->frame_bytes / 8 | (b->frame_bytes > 8 ? bp_saved : 0);
 }
 
@@ -137,12 +135,11 @@ static bool add_row(struct rows *r, uint64_t addr, uint32_t rule)
 }
 
 /*
- * What is compiled just now: its frame pointer is some caller's, and a walk by that would leave out the frames
- * between.
+ * Code being compiled: the frame pointer is that of some outer caller, and a walk by it would omit the frames between.
  */
 #define UNKNOWN_CODE (UNWIND_CFA_COMPLEX << 16)
 
-/* As code begins it has its caller's return address on top of the stack. */
+/* At its entry code has its caller's return address on top of the stack. */
 static bool add_blob(void *ctx, const struct hotspot_blob *b)
 {
 	struct rows *r = ctx;
@@ -155,7 +152,7 @@ static bool add_blob(void *ctx, const struct hotspot_blob *b)
 	       add_row(r, b->code + (b->frame_bytes ? b->complete : 0), rule) && add_row(r, b->code_end, UNKNOWN_CODE);
 }
 
-/* NULL: the heap could not be read, or there is no room. */
+/* NULL: the heap is unreadable, or there is no room. */
 static struct slab_table *make_table(struct made_code *m, const struct hotspot_heap *heap)
 {
 	struct rows r = { .base = heap->low, .covered = heap->low };
@@ -176,7 +173,7 @@ static struct slab_table *make_table(struct made_code *m, const struct hotspot_h
 	return stored;
 }
 
-/* True: another table, or the heap lies elsewhere. */
+/* True: another table, or the heap has moved. */
 static bool renew(struct made_code *m, unsigned i)
 {
 	const struct hotspot_heap *heap = &m->hotspot.heaps[i];
@@ -184,7 +181,7 @@ static bool renew(struct made_code *m, unsigned i)
 	bool is_same = i < m->heap_cnt && old->start == new.start && old->end == new.end && old->table == new.table;
 
 	if (!new.table && i < m->heap_cnt)
-		return false;	/* the old one holds for most of the code */
+		return false;	/* the old one is right for most of the code */
 	if (i < m->heap_cnt)
 		retire(m->retired, old->table);
 	*old = new;

@@ -15,13 +15,13 @@
 #include "base/parse.h"
 #include "base/opener/opener.h"
 
-/* About 1000 to 4000 records; a build job makes some thousand a second on one CPU. */
-/* of a storm of execs half a second, while the programs are loaded on a busy machine */
+/* About 1000 to 4000 records; a build makes some thousand a second on one CPU. */
+/* half a second of a storm of execs, while the programs are loaded on a busy machine */
 #define RING_MAX_BYTES (1024u << 10)
 #define RING_MIN_BYTES (32u << 10)
 #define RINGS_MAX_BYTES (32u << 20)	/* all CPUs together, where there are many */
-#define RECORD_MAX_BYTES 4352u	/* of a mapping, its path PATH_MAX long */
-/* How often it is looked for CPUs that came up; one that goes and comes back in between is not noticed. */
+#define RECORD_MAX_BYTES 4352u	/* a mapping with a path of PATH_MAX bytes */
+/* Interval of checks for CPUs that came online; one that was offline in between is not noticed. */
 #define LOOK_EVERY_NS 1000000000ULL
 
 struct ring {
@@ -29,14 +29,14 @@ struct ring {
 	struct perf_event_mmap_page *page;	/* the data follow in the next page */
 	uint8_t *data;
 	uint64_t data_bytes;	/* a power of two */
-	bool was_full;	/* or so nearly that a record may have been lost */
+	bool was_full;	/* or nearly: a record may have been lost */
 };
 
-/* A record waiting to be told. */
+/* A record to be passed on. */
 struct pending {
 	uint64_t ts_ns;
-	uint32_t off;	/* into bytes */
-	uint32_t number;	/* of arrival, orders equal times */
+	uint32_t off;	/* offset in bytes */
+	uint32_t number;	/* of arrival, for records of equal time */
 };
 
 struct mmap_events {
@@ -44,14 +44,14 @@ struct mmap_events {
 	unsigned ring_cnt;
 	GByteArray *bytes;
 	GArray *pending;
-	size_t ring_bytes;	/* of each, if there is room */
-	char *online;		/* as the kernel lists the CPUs, at the last look */
+	size_t ring_bytes;	/* of each ring, if there is room */
+	char *online;		/* the kernel's list of online CPUs, at the last check */
 	uint64_t looked_ns;
-	bool kernel_counts;	/* the losses of each ring: PERF_FORMAT_LOST */
-	uint64_t lost_cnt;	/* where it does not, what the records say; and one for each CPU that came up later */
+	bool kernel_counts;	/* the kernel counts each ring's losses: PERF_FORMAT_LOST */
+	uint64_t lost_cnt;	/* otherwise losses in records; plus one for each CPU that came later */
 };
 
-/* The records as they are in the ring, each followed by struct trailer. */
+/* Layouts of the records in the ring, each followed by struct trailer. */
 struct record_task {
 	struct perf_event_header header;
 	uint32_t pid, ppid, tid, ptid;
@@ -108,7 +108,7 @@ static bool ring_open(struct mmap_events *me, int cpu, GError **error)
 		me->kernel_counts = false;
 		fd = event_open(cpu, false);
 	}
-	if (fd < 0 && errno == ENODEV)	/* went offline meanwhile */
+	if (fd < 0 && errno == ENODEV)	/* has gone offline meanwhile */
 		return true;
 	if (fd >= 0) {
 		for (; mem == MAP_FAILED && ring_bytes >= RING_MIN_BYTES; ring_bytes /= 2)
@@ -194,8 +194,8 @@ static uint64_t ring_lost_cnt(const struct ring *r)
 }
 
 /*
- * A record that tells of losses waits for the next one that fits: only the kernel's count is whole at once.
- * It takes a system call, which a ring that never was full is spared.
+ * A record that reports losses is written only with the next one that fits: only the kernel's count is up to date. It
+ * takes a system call, which is saved for a ring that never was full.
  */
 uint64_t mmap_events_lost_cnt(const struct mmap_events *me)
 {
@@ -223,7 +223,7 @@ static void ring_copy(const struct ring *r, uint64_t at, void *to, size_t bytes)
 	memcpy((uint8_t *)to + first, r->data, bytes - first);
 }
 
-/* Takes the record at `at` out of the ring; gives its size, 0 when it makes no sense. */
+/* Takes the record at `at` out of the ring; returns its size, 0 when it is invalid. */
 static size_t take_record(struct mmap_events *me, const struct ring *r, uint64_t at, uint64_t head)
 {
 	struct perf_event_header header;
@@ -263,7 +263,7 @@ static void ring_take(struct mmap_events *me, struct ring *r)
 		tail += bytes;
 	}
 	__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_SEQ_CST);
-	/* asked after that: until then there was no more room than from `begin` on */
+	/* read after that: until then the room was counted from `begin` */
 	r->was_full |= is_full(r, begin);
 }
 
@@ -283,8 +283,8 @@ static void drop_ring(struct mmap_events *me, struct ring *r)
 }
 
 /*
- * A CPU that goes takes its event along: when it comes back it needs another one, as a new one does.  What happened on
- * it until it is listened to nobody tells.  The rings have just been emptied.
+ * A CPU that goes offline loses its event and needs a new one when it returns. What happens there until then is lost.
+ * The rings have just been emptied.
  */
 static void look_for_cpus(struct mmap_events *me)
 {
@@ -303,20 +303,20 @@ static void look_for_cpus(struct mmap_events *me)
 		if (ring_of(me, cpu))
 			continue;
 		me->lost_cnt++;
-		ring_open(me, cpu, NULL);	/* else it is as if it had not come */
+		ring_open(me, cpu, NULL);	/* else the CPU is ignored */
 	}
 	g_free(me->online);
 	me->online = g_steal_pointer(&online);
 }
 
-/* Tells of one record; 1 if it was of interest. */
+/* Passes on one record; 1 if it was of interest. */
 static unsigned tell(const struct mmap_events_sink *sink, const struct perf_event_header *header, uint64_t ts_ns)
 {
 	const struct record_task *task = (const void *)header;
 	const struct record_comm *comm = (const void *)header;
 	const struct record_mmap2 *map = (const void *)header;
 
-	if (comm->pid == 0 || comm->pid == UINT32_MAX)	/* not of our pid namespace */
+	if (comm->pid == 0 || comm->pid == UINT32_MAX)	/* not in our pid namespace */
 		return 0;
 	switch (header->type) {
 	case PERF_RECORD_MMAP2:

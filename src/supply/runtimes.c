@@ -11,9 +11,9 @@
 #include "runtimes/node/names.h"
 
 #define FIRST_PAUSE_US 10000
-#define CONTEXT_FIRST_US 1000000	/* after a program was first met without a context */
-#define CONTEXT_SECOND_US 10000000	/* and after that */
-#define CONTEXT_AGAIN_US 3000000	/* one that has one */
+#define CONTEXT_FIRST_US 1000000	/* after the first look at a program without a context */
+#define CONTEXT_SECOND_US 10000000	/* and after the second */
+#define CONTEXT_AGAIN_US 3000000	/* of a program with a context */
 
 void runtimes_begin(struct runtimes *r)
 {
@@ -40,8 +40,8 @@ void runtimes_meet(struct runtimes *r, const struct maps_line *line)
 }
 
 /*
- * An interpreter is mapped before it is ready, and need not map anything after that: what it imports may all be built
- * in.  On a busy machine there may be a second in between.
+ * An interpreter is mapped before it is ready, and need not map anything afterwards: all that it imports may be built
+ * in. On a busy machine there may be a second in between.
  */
 static bool look_for_speaker(struct runtimes *r, uint32_t pid)
 {
@@ -64,7 +64,7 @@ static bool lacks_speaker(const struct runtimes *r)
 	return r->met_speaker && !r->language.version;
 }
 
-/* A program publishes its context when its SDK begins, which may be after we looked first: so there are two more looks. */
+/* A program publishes its context when its SDK starts, perhaps after the first look: so there are two more. */
 static void look_for_context(struct runtimes *r, uint32_t pid)
 {
 	int64_t pause_us = r->context_looks == 1 ? CONTEXT_SECOND_US : INT64_MAX;
@@ -76,12 +76,12 @@ static void look_for_context(struct runtimes *r, uint32_t pid)
 	r->context_looks++;
 }
 
-/* Is there news?  Where the variable lies is asked again only with new mappings. */
+/* Has it changed? The variable's place is looked up again only with new mappings. */
 static bool look_at_context_again(struct runtimes *r, uint32_t pid)
 {
 	if (!r->has_context) {
 		look_for_context(r, pid);
-		/* a program that has just begun may not have been relocated */
+		/* a program that has just begun may not be relocated yet */
 		return r->has_context || (r->labels && r->labels->offset_at);
 	}
 	r->context_due_us = g_get_monotonic_time() + CONTEXT_AGAIN_US;
@@ -125,7 +125,7 @@ void runtimes_look(struct runtimes *r, uint32_t pid, struct slabs *slabs, struct
 
 	if (lacks_speaker(r))
 		look_for_speaker(r, pid);
-	/* the mappings that were just read say whether there is any */
+	/* the mappings that were just read show whether there is one */
 	if (r->met_context || r->has_context)
 		look_for_context(r, pid);
 	else if (!r->context_looks++)

@@ -10,21 +10,21 @@
 #include "attach/error.h"
 #include "base/hash.h"
 
-/* No file takes more than this part of the room that is left: one made to be large must not take it all. */
+/* No file takes more than this fraction of the free room: a crafted large one must not take it all. */
 #define SHARE_MAX 4
 #define SLAB_BYTES (SPACE_SLAB_BLOCKS * sizeof(struct unwind_block))
 
 struct slabs {
 	GMutex lock;
-	uint32_t slab_flags;	/* as the BPF object declares them */
+	uint32_t slab_flags;	/* flags in the BPF object's declaration */
 	int outer_fd;
 	int spare_fd;		/* a slab that is in no map yet, or -1 */
 	int slab_fd[SPACE_SLABS_MAX];
 	uint32_t slab_cnt;
-	uint32_t mapped_no;	/* one is mapped at a time: they count as our memory */
+	uint32_t mapped_no;	/* one is mapped at a time, as mappings count as our memory */
 	char *mapped;
 	struct extents *room;
-	GHashTable *stored;	/* struct slab_table by its contents' hash */
+	GHashTable *stored;	/* struct slab_table by hash of its contents */
 };
 
 HASH_KEY(stored, struct slab_table, hash, row_cnt, page_cnt)
@@ -85,8 +85,8 @@ void slabs_free(struct slabs *s)
 }
 
 /*
- * Adds slabs.  Putting one into the map of slabs waits until running programs are through;
- * many at once wait only once where the kernel knows how (Linux 6.8).
+ * Adds slabs. Inserting one into the map of slabs waits for running programs; several at once wait only once where the
+ * kernel can (Linux 6.8).
  */
 static bool add_slabs(struct slabs *s, uint32_t cnt)
 {
@@ -115,7 +115,7 @@ static bool add_slabs(struct slabs *s, uint32_t cnt)
 	return added == cnt;
 }
 
-/* The bytes from a place in the slabs to the end of its slab; NULL when it cannot be mapped. */
+/* The bytes from an offset in the slabs to the end of its slab; NULL when it cannot be mapped. */
 static char *bytes_at(struct slabs *s, uint64_t offset, size_t *ret_bytes)
 {
 	uint32_t no = (uint32_t)(offset / SLAB_BYTES);
@@ -136,7 +136,7 @@ static char *bytes_at(struct slabs *s, uint64_t offset, size_t *ret_bytes)
 	return s->mapped + offset % SLAB_BYTES;
 }
 
-/* Blocks follow each other without a gap, and rows and index entries fill them. */
+/* Blocks are adjacent, and are filled with rows and index entries. */
 static bool write_at(struct slabs *s, uint32_t block, const void *items, size_t bytes)
 {
 	uint64_t offset = (uint64_t)block * sizeof(struct unwind_block);
@@ -199,7 +199,7 @@ static uint64_t hash_of(const struct unwind_table *t)
 	return h;
 }
 
-/* The stored table of the same contents.  The hash is no proof: whoever wrote the file may have aimed at it. */
+/* The stored table of the same contents. An equal hash is no proof: the file's author may have forged it. */
 static struct slab_table *find_equal(struct slabs *s, const struct unwind_table *t, uint64_t hash)
 {
 	struct slab_table key = { .hash = hash, .row_cnt = t->row_cnt, .page_cnt = t->page_cnt };
@@ -211,7 +211,7 @@ static struct slab_table *find_equal(struct slabs *s, const struct unwind_table 
 	return found;
 }
 
-/* Blocks that follow each other, in new slabs if need be. */
+/* Adjacent blocks, in new slabs if need be. */
 static bool take_blocks(struct slabs *s, uint32_t cnt, uint32_t *ret_first)
 {
 	uint32_t tail, missing;

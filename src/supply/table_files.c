@@ -18,30 +18,30 @@
 
 #define BUILDERS_MAX 2
 #define HURRY_NICE (-10)
-#define FRESH_US 2000000	/* a file seen by its inode is taken for the same so long */
-#define FILES_KEPT 512		/* up to so many are kept though nobody uses them */
-#define UNUSED_KEPT_US 60000000	/* beyond that, so long */
+#define FRESH_US 2000000	/* how long a file is taken to be the same by its inode */
+#define FILES_KEPT 512		/* number of unused files that are kept */
+#define UNUSED_KEPT_US 60000000	/* how long further ones are kept */
 /*
- * No table is overwritten that a program might still walk by.  Walks take microseconds, and the
- * mappings that led to it were withdrawn so long ago.
+ * A table is not overwritten while a program may still use it. Walks take microseconds; the mappings that led to it
+ * were withdrawn this long ago.
  */
 #define GRACE_US 5000000
 #define SWEEP_EVERY_US 2000000
 #define SCRIPT_LINE_MAX 256
-#define INTERPRETERS_MAX 4	/* of interpreters: a script's, and that one's loader */
+#define INTERPRETERS_MAX 4	/* depth of interpreters: a script's, and that one's loader */
 
-/* A file by what /proc/PID/maps says of it, to save opening it for every process. */
+/* A file by its identity in /proc/PID/maps, to avoid opening it for every process. */
 struct seen_file {
 	struct maps_file key;
-	struct table_file *file;	/* NULL: it may not be opened */
+	struct table_file *file;	/* NULL: it cannot be opened */
 	int64_t seen_us;
-	bool is_told;		/* the kernel knows the file's table by this key */
+	bool is_told;		/* the kernel's map has the file's table under this key */
 };
 
 struct table_files {
 	struct slabs *slabs;
 	int kernel_fd;
-	unsigned changed_cnt;	/* the kernel's map */
+	unsigned changed_cnt;	/* of the kernel's map */
 	bool hurries;
 	table_files_fn on_built;
 	void *data;
@@ -52,7 +52,7 @@ struct table_files {
 	struct table_file *vdso;
 	unsigned building;
 	uint64_t refused_cnt;
-	bool is_short;		/* there are refused files */
+	bool is_short;		/* some files were refused */
 	int64_t swept_us;
 };
 
@@ -71,7 +71,7 @@ void table_files_hurry(void)
 	setpriority(PRIO_PROCESS, (id_t)gettid(), HURRY_NICE);	/* refused: then it takes longer */
 }
 
-/* In a builder's thread.  Of *tf it uses only what never changes. */
+/* In a builder's thread. It uses only constant fields of *tf. */
 static void build(gpointer job, gpointer data)
 {
 	static _Thread_local bool has_begun;
@@ -102,7 +102,7 @@ static void build(gpointer job, gpointer data)
 	tf->on_built(file, tf->data);
 }
 
-/* Small files first: most programs have a few of those and wait for nothing else. */
+/* Small files first: most programs have few and wait for nothing else. */
 static gint compare_jobs(gconstpointer a, gconstpointer b, gpointer data)
 {
 	const struct table_file *x = a, *y = b;
@@ -125,7 +125,7 @@ struct table_files *table_files_new(struct slabs *slabs, int kernel_fd, bool hur
 	tf->seen = g_hash_table_new_full(maps_file_hash, maps_file_equal, NULL, g_free);
 	tf->cache = table_cache_open();
 	elf_version(EV_CURRENT);
-	/* exclusive: these threads have a priority of their own */
+	/* exclusive: these threads have their own priority */
 	tf->builders = g_thread_pool_new(build, tf, (gint)CLAMP(cpus, 1, BUILDERS_MAX), TRUE, NULL);
 	g_thread_pool_set_sort_function(tf->builders, compare_jobs, NULL);
 	return tf;
@@ -137,8 +137,8 @@ bool table_files_free(struct table_files *tf)
 	gpointer file;
 
 	/*
-	 * A large file may take a builder a moment, and nobody should wait for it at the end of a
-	 * recording: what it still works on is left to it, what is queued is dropped.
+	 * A large file may take a builder long, and the end of a recording must not wait for it: what it works on is
+	 * left to it, what is queued is dropped.
 	 */
 	g_thread_pool_free(tf->builders, TRUE, tf->building == 0);
 	if (tf->building)
@@ -163,7 +163,7 @@ static void queue(struct table_files *tf, struct table_file *file, int fd)
 	g_thread_pool_push(tf->builders, file, NULL);
 }
 
-/* struct file_table's shift; false: the executable parts do not all lie as far from their place in the file. */
+/* shift of struct file_table; false: the executable parts have different offsets from their place in the file. */
 static bool shift_of(const struct table_file *file, uint64_t *ret)
 {
 	bool is_known = false;
@@ -204,14 +204,14 @@ static void tell_kernel(struct table_files *tf, struct seen_file *seen)
 	};
 
 	if (bpf_map_update_elem(tf->kernel_fd, &key, &table, BPF_ANY))
-		return;	/* there is no room: such programs are walked by frame pointer, as before */
+		return;	/* no room: such programs are walked by frame pointer, as before */
 	seen->is_told = true;
 	file->told_cnt++;
 	table_file_use(file);
 	tf->changed_cnt++;
 }
 
-/* No walk that begins later finds the table; those on their way have ended before it is dropped (GRACE_US). */
+/* Later walks do not find the table; current ones end before it is dropped (GRACE_US). */
 static void untell_kernel(struct table_files *tf, struct seen_file *seen)
 {
 	struct file_table_key key = kernel_key(seen);
@@ -282,7 +282,7 @@ static struct table_file *vdso_file(struct table_files *tf)
 	fd = image ? memfd_create("vdso", MFD_CLOEXEC) : -1;
 	if (fd < 0)
 		return tf->vdso;
-	/* it is one or two pages long; what lies behind it may be unreadable */
+	/* it is one or two pages long; what follows may be unreadable */
 	while (bytes && write(fd, image, bytes) != (ssize_t)bytes)
 		bytes -= (size_t)sysconf(_SC_PAGESIZE);
 	if (bytes)
@@ -343,7 +343,7 @@ struct table_file *table_files_of_mapping(struct table_files *tf, uint32_t pid, 
 	if (seen && now_us - seen->seen_us < FRESH_US && (!seen->file || seen->file->state != TABLE_FILE_RETRY))
 		return seen->file;
 	file = open_mapped(tf, pid, line);
-	if (!file && errno != EPERM)	/* the process may have ended, but what is refused stays so */
+	if (!file && errno != EPERM)	/* the process may have ended; but a refused file stays refused */
 		return NULL;
 	if (!seen) {
 		seen = g_new0(struct seen_file, 1);
@@ -365,7 +365,7 @@ bool table_files_suffice(const struct table_files *tf, const struct maps_file *i
 	return seen && seen->is_told && !seen->file->labels.labels_at;
 }
 
-/* The program that runs this one: a script's first line names it, or PT_INTERP.  NULL: none. */
+/* The interpreter of a program: from a script's first line, or PT_INTERP. NULL: none. */
 static char *interpreter_of(int fd)
 {
 	char text[SCRIPT_LINE_MAX + 1], *path = NULL;
@@ -415,7 +415,7 @@ static bool is_forgettable(const struct table_file *file, int64_t before_us)
 	return !file->users && file->state != TABLE_FILE_QUEUED && file->unused_us < before_us;
 }
 
-/* Takes what nobody has mapped out of the kernel's map first; its table goes with a later sweep. */
+/* First removes unmapped files from the kernel's map; their tables go with a later sweep. */
 static void forget_seen(struct table_files *tf, int64_t before_us)
 {
 	GHashTableIter iter;

@@ -14,27 +14,27 @@
 #include "supply/tables_part.h"
 
 #define MAPS_TEXT_MAX (64 << 20)	/* as many lines as there may be mappings, of 1,000 characters each */
-#define SERVED_US 450000	/* most compilers are gone by then */
-#define PAUSE_TIMES 20	/* between two readings of a program's mappings, of what the last one took */
-#define PAUSE_TIMES_RUNTIME 4	/* the same of a search for its runtime, which takes 30 ms of a large one */
-#define HEADLESS_US 1000000	/* look so often whether a process without its first thread still lives */
-#define IDLE_US 1000000	/* look around this often when nothing happens */
+#define SERVED_US 450000	/* a compiler is likely to have ended by then */
+#define PAUSE_TIMES 20	/* pause between two readings of a program's mappings, as a multiple of the last one's time */
+#define PAUSE_TIMES_RUNTIME 4	/* the same for a search for its runtime, which takes 30 ms for a large one */
+#define HEADLESS_US 1000000	/* interval of checks whether a process without its first thread is alive */
+#define IDLE_US 1000000	/* interval of checks when nothing happens */
 
 struct program_mapping {
 	uint64_t start, end, pgoff;
 	struct table_file *file;
 };
 
-/* What runs in a process. */
+/* A traced process's program. */
 struct program {
 	uint32_t pid;
 	struct handover handover;
 	GArray *mappings;	/* struct program_mapping, by address */
-	bool stale;		/* it has mapped more since, or was never looked at */
-	bool is_headless;	/* its first thread has exited, others live: no note tells when the last does */
-	int64_t due_us;		/* look at it from then on: a program may map things without end */
-	bool is_new;		/* the mappings have not been handed over since they were read */
-	int64_t quiet_until_us;	/* nothing is to be done for it before, unless it maps more; 0: look at each pass */
+	bool stale;		/* it has mapped more since, or was never read */
+	bool is_headless;	/* its first thread has exited, others live: no event reports the last one's exit */
+	int64_t due_us;		/* not to be read before: a program may map things without end */
+	bool is_new;		/* the mappings were not published since they were read */
+	int64_t quiet_until_us;	/* nothing to do before then, unless it maps more; 0: check it in each pass */
 	struct runtimes runtimes;
 };
 
@@ -57,8 +57,8 @@ struct message {
 	union {
 		struct table_file *file;
 		char *name;
-		struct maps_line *line;	/* its path from g_malloc(), too */
-		GArray *files;	/* as tables_want() has them */
+		struct maps_line *line;	/* with its path, from g_malloc(), too */
+		GArray *files;	/* as in tables_want() */
 	};
 };
 
@@ -67,35 +67,35 @@ struct tables {
 	GThread *supplier;
 	volatile uint32_t *epoch;	/* atomic */
 	gint languages_fd, contexts_fd;	/* atomic; -1: not there yet */
-	gint is_ending;		/* atomic: what is yet to be done is of no use */
-	gint unfinished;	/* atomic: messages on their way, builds included */
+	gint is_ending;		/* atomic: pending work is of no use */
+	gint unfinished;	/* atomic: pending messages, including builds */
 	gint published_cnt, refused_cnt;	/* atomic */
-	GHashTable *noted;	/* struct noted_file; of who calls tables_note_file() */
-	/* the supplier's */
+	GHashTable *noted;	/* struct noted_file; of the thread that calls tables_note_file() */
+	/* the supplier thread's */
 	struct slabs *slabs;
 	struct table_files *files;
 	struct retired_tables *retired;
 	int spaces_fd, file_tables_fd;
-	unsigned seen_changed_cnt;	/* table_files_changed_cnt() when the programs were last told */
+	unsigned seen_changed_cnt;	/* table_files_changed_cnt() at the last change_epoch() */
 	uint32_t epoch_cnt;
 	bool hurries;
 	GHashTable *programs;	/* pid -> struct program */
-	bool changed;		/* programs to look at again */
+	bool changed;		/* some programs are to be checked again */
 	bool was_asked;
-	int64_t due_us;		/* of the first program that is not due yet, or INT64_MAX */
-	uint64_t no_room_cnt;	/* of spaces, and of tables for made code */
-	GMutex crowded_lock;	/* of: pid -> how many mappings were one too many */
+	int64_t due_us;		/* when the next program is due, or INT64_MAX */
+	uint64_t no_room_cnt;	/* for spaces, and for tables of code made at run time */
+	GMutex crowded_lock;	/* protects: pid -> number of excess mappings */
 	GHashTable *crowded;
 };
 
-/* Leaving word. */
+/* Sending messages. */
 
 static void send(struct tables *t, const struct message *message)
 {
 	struct message *copy = g_new(struct message, 1);
 
 	*copy = *message;
-	/* a build counts from its beginning */
+	/* a build counts from its start */
 	if (message->kind != MESSAGE_BUILT)
 		g_atomic_int_inc(&t->unfinished);
 	g_async_queue_push(t->inbox, copy);
@@ -195,7 +195,7 @@ void tables_for_each_crowded(struct tables *t, tables_crowded_fn fn, void *data)
 	g_mutex_unlock(&t->crowded_lock);
 }
 
-/* From here on in the supplier's thread. */
+/* The rest runs in the supplier's thread. */
 static void forget_mappings(struct program *program)
 {
 	for (guint i = 0; i < program->mappings->len; i++)
@@ -213,7 +213,7 @@ static void program_free(gpointer p)
 	g_free(program);
 }
 
-/* Calls for each mapping of a process; false when it is gone. */
+/* Called for each mapping of a process; false: the process has ended. */
 typedef void (*mapping_fn)(struct tables *t, uint32_t pid, const struct maps_line *line, void *data);
 
 static bool for_each_mapping(struct tables *t, uint32_t pid, mapping_fn fn, void *data)
@@ -254,7 +254,7 @@ static void add_mapping(struct tables *t, uint32_t pid, const struct maps_line *
 	g_array_append_val(program->mappings, mapping);
 }
 
-/* False when the process is gone. */
+/* False when the process has ended. */
 static bool read_mappings(struct tables *t, struct program *program)
 {
 	GArray *before = program->mappings;
@@ -283,7 +283,7 @@ static bool is_ready(const struct program *program)
 	return !ANY_ROW(const struct program_mapping, x, program->mappings, x->file->state == TABLE_FILE_QUEUED);
 }
 
-/* Those of the program's mappings whose file has a table. */
+/* The program's mappings whose files have tables. */
 static GArray *mappings_with_table(struct program *program)
 {
 	GArray *all = g_array_new(FALSE, TRUE, sizeof(struct space_mapping));
@@ -336,7 +336,7 @@ static void hand_runtimes_over(struct tables *t, struct program *program)
 		program->handover.speaks |= SPACE_HAS_CONTEXT;
 }
 
-/* The programs look up again what there is. */
+/* Lets the programs look up spaces and tables again. */
 static void change_epoch(struct tables *t)
 {
 	volatile uint32_t *epoch = g_atomic_pointer_get(&t->epoch);
@@ -370,7 +370,7 @@ static void withdraw(struct tables *t, struct program *program)
 	handover_withdraw(&program->handover, t->spaces_fd);
 }
 
-/* Until it is read the unwinder goes by the kernel's list of its mappings, which costs less than reading it. */
+/* Until it is read the unwinder uses the kernel's list of its mappings, which costs less than reading it. */
 static bool do_suffice(struct tables *t, const GArray *files)
 {
 	for (guint i = 0; i < files->len; i++)
@@ -428,7 +428,7 @@ static void note_exit(struct tables *t, uint32_t pid)
 	g_hash_table_remove(t->programs, GUINT_TO_POINTER(pid));
 }
 
-/* Everything must be read anew. */
+/* After lost events everything must be read again. */
 static void note_loss(struct tables *t)
 {
 	EACH_VALUE(struct program, program, t->programs)
@@ -441,7 +441,7 @@ static void build_mapped(struct tables *t, uint32_t pid, const struct maps_line 
 		file_of(t, pid, m);
 }
 
-/* Once programs are asked for, those not asked for yet hardly matter. */
+/* After the first request by the programs prefetching hardly matters. */
 static void foresee(struct tables *t, uint32_t pid)
 {
 	g_autoptr(GArray) all = NULL;
@@ -460,7 +460,7 @@ static void foresee(struct tables *t, uint32_t pid)
 	}
 }
 
-/* Our libc is most likely the command's, and so is the vdso. */
+/* Our libc and vdso are likely to be the command's, too. */
 static void build_if_common(struct tables *t, uint32_t pid, const struct maps_line *m, void *data)
 {
 	uint64_t in_libc = (uint64_t)(uintptr_t)getauxval;
@@ -520,12 +520,12 @@ static void take(struct tables *t, const struct message *m)
 	}
 }
 
-/* False when there is no use in it any more. */
+/* False when nothing is left to do for it. */
 static bool look_at_program(struct tables *t, struct program *program, int64_t now_us)
 {
-	bool is_early = program->stale && program->due_us > now_us;	/* what was read before serves until then */
+	bool is_early = program->stale && program->due_us > now_us;	/* the previous mappings are used until then */
 
-	if (is_early && !program->handover.read_ns) {	/* nothing was */
+	if (is_early && !program->handover.read_ns) {	/* there are none */
 		program->quiet_until_us = program->due_us;
 		return true;
 	}
@@ -608,7 +608,7 @@ static gpointer supply(gpointer data)
 	return NULL;
 }
 
-/* The maps of a recording that comes to nothing are freed with it. */
+/* If the recording fails its maps are freed with it. */
 static int create_map(struct bpf_map *map, GError **error)
 {
 	int fd = slabs_create_map(map, -1), err = fd < 0 ? fd : bpf_map__reuse_fd(map, fd);

@@ -17,22 +17,22 @@
 /* In a fork storm a CPU makes some 10,000 threads a second, which the kernel frees some ten ms after they end. */
 #define SLOTS_A_CPU 2048
 
-/* ADDER_LEFT: to the adder, which frees the whole when the kernel lets it go. */
+/* ADDER_LEFT: the adder owns it, and frees it when the kernel call returns. */
 enum { ADDER_IDLE, ADDER_WORKING, ADDER_LEFT };
 
 struct thread_table {
-	struct offcpu_bpf *skel;	/* not for the adder, which may outlive it */
-	enum bpf_map_type type;	/* and the rest, of each table */
+	struct offcpu_bpf *skel;	/* the adder must not use it, as it may outlive it */
+	enum bpf_map_type type;	/* this and the following: of each table */
 	uint32_t flags, key_bytes, value_bytes, slots;
 	int outer_fd;
 	int fd[OFFCPU_THREAD_TABLES];
 	uint32_t cnt, wanted;
-	GThread *adder;		/* has cnt and fd while it works */
+	GThread *adder;		/* while it works it owns cnt and fd */
 	gint state;
-	int err;		/* why it could add no more */
+	int err;		/* why adding failed */
 };
 
-/* Of the slots of each table. */
+/* log2 of the slots of each table. */
 static uint32_t table_bits(unsigned threads, unsigned cpus)
 {
 	uint64_t slots = threads + SLOTS_A_CPU * (uint64_t)cpus;
@@ -43,10 +43,7 @@ static uint32_t table_bits(unsigned threads, unsigned cpus)
 	return bits;
 }
 
-/*
- * libbpf has no setters for the map that stands for the inner ones: its declaration tells all but how many and how
- * long.
- */
+/* libbpf has no setters for the map that describes the inner ones: its declaration has all but number and length. */
 static void describe_tables(struct thread_table *t)
 {
 	const struct bpf_map *like = bpf_map__inner_map(t->skel->maps.thread_tables);
@@ -79,9 +76,9 @@ static void free_table(struct thread_table *t)
 }
 
 /*
- * The programs see a new table at once, but the kernel returns only when none runs any more that could have found
- * nothing in its place: some 10 ms later, and many seconds where thousands of threads want to run.  So a thread of its
- * own does this.
+ * The programs see a new table at once, but the kernel's call returns only when no running program can still see the
+ * old state: some 10 ms later, and many seconds where thousands of threads are runnable. So a thread of its own does
+ * this.
  */
 static gpointer add_tables(gpointer data)
 {
@@ -140,7 +137,7 @@ void thread_table_free(struct thread_table *t)
 {
 	if (!t)
 		return;
-	/* Nobody should wait for that at the end of a recording. */
+	/* the end of a recording must not wait for that */
 	if (g_atomic_int_compare_and_exchange(&t->state, ADDER_WORKING, ADDER_LEFT)) {
 		g_thread_unref(t->adder);
 		return;
@@ -168,7 +165,7 @@ void thread_table_grow(struct thread_table *t)
 
 	if (g_atomic_int_get(&t->state) != ADDER_IDLE)
 		return;
-	/* one is empty, for what comes before the next look */
+	/* one is spare, until the next check */
 	wanted = MIN((t->skel->bss->threads_taken >> t->skel->rodata->cfg.thread_bits) + 2, OFFCPU_THREAD_TABLES);
 	if (t->err || wanted <= t->cnt)
 		return;
