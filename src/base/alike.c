@@ -4,14 +4,14 @@
 #include <string.h>
 
 #define WORD_MAX 128
-#define WORD_LEAST 4	/* shorter ones are alike by chance */
+#define WORD_LEAST 4	/* shorter words are similar by chance */
 
 struct ranked {
 	const char *name;
 	unsigned rank;
 };
 
-/* Without template arguments and parameters: "A::f<int>(int)" has "f".  False: too long to be compared. */
+/* The last word, without template arguments and parameters: "A::f<int>(int)" has "f". False: too long to compare. */
 static bool last_word(const char *name, char word[WORD_MAX])
 {
 	const char *end = strchr(name, '(');
@@ -35,7 +35,7 @@ static bool last_word(const char *name, char word[WORD_MAX])
 	return len > from;
 }
 
-/* Letters to insert, to leave out, or to change; those that changed places count as two. */
+/* Edit distance: insertions, deletions and changes; a transposition counts as two. */
 static unsigned distance(const char *a, const char *b)
 {
 	unsigned row[WORD_MAX];

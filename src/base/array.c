@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A fault for each page takes several times as long.  Linux 5.14; elsewhere they come as they are met. */
+/* One fault for each page takes several times as long. Needs Linux 5.14; elsewhere pages come on demand. */
 static void populate(void *from, size_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE

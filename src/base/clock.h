@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* What the clock reads, in ns. */
+/* The clock's time in ns. */
 static inline uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec ts;

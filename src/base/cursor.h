@@ -9,15 +9,15 @@
 #include <string.h>
 
 /*
- * Reads little-endian values out of untrusted bytes.  A read past the end, or a LEB128 that
- * does not fit 64 bits, gives 0 and sets `bad`, which stays set: check it once at the end.
+ * Reads little-endian values from untrusted bytes. A read past the end, or a LEB128 that does not fit 64 bits, gives 0
+ * and sets `bad`, which stays set: check it once at the end.
  */
 struct cursor {
 	const uint8_t *at, *end;
 	bool bad;
 };
 
-/* An empty array has no bytes to point at, and nothing may be added to NULL. */
+/* An empty array may have a NULL pointer, to which nothing may be added. */
 static inline struct cursor cursor_of(const void *bytes, size_t len)
 {
 	static const uint8_t none;
@@ -80,7 +80,7 @@ static inline uint64_t cursor_uleb(struct cursor *c)
 			value |= part << shift;
 		if (!(byte & 0x80))
 			return c->bad ? 0 : value;
-		if (shift > 70)	/* padded with zeroes beyond reason */
+		if (shift > 70)	/* excessive zero padding */
 			break;
 	}
 	c->bad = true;
@@ -107,7 +107,7 @@ static inline int64_t cursor_sleb(struct cursor *c)
 	return 0;
 }
 
-/* Unsigned LEB128, as cursor_uleb() reads it. */
+/* Unsigned LEB128, the inverse of cursor_uleb(). */
 static inline void uleb_put(GByteArray *into, uint64_t value)
 {
 	uint8_t bytes[10];

@@ -5,8 +5,8 @@
 #include <glib.h>
 
 /*
- * The rows of a GArray in turn: `type *row` at place i.  break and continue are a loop's, and the array may grow
- * meanwhile.  EACH_POINTER() is for what a GPtrArray points to.
+ * Visits the rows of a GArray: `type *row` at index i. break and continue work as in a loop, and the array may grow
+ * meanwhile. EACH_POINTER() gives what the elements of a GPtrArray point to.
  */
 #define EACH_AT(i, array, declaration)                                                                           \
 	for (guint i = 0, i##_goes_on = 1; i##_goes_on && i < (array)->len; i##_goes_on = !i##_goes_on, i++)     \
@@ -14,15 +14,10 @@
 #define EACH_ROW(i, type, row, array) EACH_AT(i, array, type *row = &g_array_index(array, type, i))
 #define EACH_POINTER(i, type, row, array) EACH_AT(i, array, type *row = (array)->pdata[i])
 
-/*
- * So many elements will be appended: room for them, its pages in one go.  Where there cannot be so many it does
- * nothing.
- */
+/* Reserves room for that many elements, and faults its pages in at once. Does nothing if there cannot be that many. */
 void array_expect(GArray *array, guint cnt);
 
-/*
- * What a GHashTable holds, in no order: its values, or its keys, each as `type *x`.  The table stays as it is meanwhile.
- */
+/* Visits a GHashTable's values, or its keys, in no order, each as `type *x`. The table must not change meanwhile. */
 struct each_entry {
 	GHashTableIter iter;
 	gpointer key, value;
@@ -43,9 +38,9 @@ static inline struct each_entry each_entry_of(GHashTable *table)
 #define EACH_KEY(type, x, table) EACH_ENTRY(type, x, key, table)
 
 /*
- * What frees: FREES(lines_free, struct lines, l, g_array_unref(l->rows)) is lines_free(struct lines *l), which does
- * what the statements say, then frees l itself, and nothing for NULL.  FREES_DATA() takes a gpointer; CLEARS(), too,
- * and leaves the row itself, which an array holds.
+ * Defines destructors: FREES(lines_free, struct lines, l, g_array_unref(l->rows)) is lines_free(struct lines *l),
+ * which runs the statements, then frees l itself, and does nothing for NULL. FREES_DATA() takes a gpointer. So does
+ * CLEARS(), which does not free the row itself: an array holds it.
  */
 #define FREES(name, type, it, ...)              \
 	void name(type *it)                     \
@@ -84,7 +79,7 @@ static inline struct each_entry each_entry_of(GHashTable *table)
 #define EACH(f, ...)                                                                                                   \
 	EACH_OF(__VA_ARGS__, EACH_8, EACH_7, EACH_6, EACH_5, EACH_4, EACH_3, EACH_2, EACH_1)(f, __VA_ARGS__)
 
-/* Adds these members of *from to those of *into; both may be of any type that has them. */
+/* Adds these members of *from to those of *into; the types may differ if both have them. */
 #define ADD_MEMBER(member) add_into_->member += add_from_->member;
 #define ADD_MEMBERS(into, from, ...)                                            \
 	do {                                                                    \

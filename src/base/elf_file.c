@@ -31,7 +31,7 @@ static void read_segments(struct elf_file *f)
 	}
 }
 
-/* The names of sections, when they are bounded and end with a 0 byte. */
+/* The section names, if they are within bounds and end with a 0 byte. */
 static Elf_Data *section_names(Elf *elf)
 {
 	Elf_Data *data;
@@ -64,7 +64,7 @@ static bool open_fd(struct elf_file *f, int fd, bool may_be_relocatable, GError 
 {
 	*f = (struct elf_file){ 0 };
 	elf_version(EV_CURRENT);
-	/* Not mapped: its owner may cut the file short while we read, which would kill us. */
+	/* Not mapped: if its owner truncated the file meanwhile, that would kill us. */
 	f->elf = elf_begin(fd, ELF_C_READ, NULL);
 	return look_into(f, may_be_relocatable, error);
 }
@@ -95,7 +95,7 @@ bool elf_file_open_taken(struct elf_file *f, void *image, size_t bytes, GError *
 
 bool elf_file_open_object(struct elf_file *f, const void *image, size_t bytes, GError **error)
 {
-	open_image(f, (char *)image, bytes);	/* is only read */
+	open_image(f, (char *)image, bytes);	/* read only */
 	return look_into(f, true, error);
 }
 
@@ -149,9 +149,8 @@ bool elf_file_phdr(const struct elf_file *f, uint32_t type, GElf_Phdr *ret)
 }
 
 /*
- * Pages, not bytes, are mapped: the last file page of the text may be mapped again as the
- * first of the data.  So an executable segment that holds the byte goes first, then one
- * whose pages do, then any.
+ * Pages, not bytes, are mapped: the last file page of the text may be mapped again as the first of the data. So an
+ * executable segment that contains the byte has priority, then one whose pages do, then any.
  */
 bool elf_segments_vaddr(const struct elf_segment *segments, size_t cnt, uint64_t off, uint64_t *ret_vaddr)
 {

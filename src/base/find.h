@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /*
- * Of the first element of an array of fixed length that meets a condition: what is told of it, else what otherwise.
- * Each sees the element as a pointer, x.  The rows are a GArray's, which must not grow meanwhile; NULL has none.
+ * Finds the first element of an array that meets a condition: evaluates to `told`, or to `otherwise` if none does.
+ * Expressions see the element as pointer x. The rows are a GArray's, which must not grow meanwhile; NULL has none.
  */
 #define FIRST_OF(x, first, cnt, condition, told, otherwise)							\
 	({													\
@@ -23,11 +23,11 @@
 #define FIRST_ROW(type, x, array, condition, told, otherwise)							\
 	FIRST_OF(x, (type *)((array) ? (array)->data : NULL), (array) ? (array)->len : 0, condition, told, otherwise)
 
-/* Does any element meet it? */
+/* Does any element meet the condition? */
 #define ANY(x, array, condition) FIRST(x, array, condition, true, false)
 #define ANY_ROW(type, x, array, condition) FIRST_ROW(type, x, array, condition, true, false)
 
-/* As EACH_ROW() of base/each.h, while something holds, too; there may be no array.  EACH_IN(): of any elements. */
+/* EACH_ROW() of base/each.h with a loop condition; the array may be NULL. EACH_IN(): for any elements. */
 #define EACH_ROW_WHILE(i, type, row, array, condition)								\
 	for (guint i = 0, i##_goes_on = 1; i##_goes_on && (array) && i < (array)->len && (condition);		\
 	     i##_goes_on = !i##_goes_on, i++)									\

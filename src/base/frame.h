@@ -8,16 +8,16 @@
 enum frame_why {
 	FRAME_NAMED = 0,
 	FRAME_NO_SYMBOLS,	/* the file has no symbol that covers the address */
-	FRAME_NOT_MAPPED,	/* no mapping of the process held the address */
-	FRAME_PROCESS_GONE,	/* the process was gone before its mappings could be read, or /proc does not show it (hidepid) */
+	FRAME_NOT_MAPPED,	/* no mapping of the process contained the address */
+	FRAME_PROCESS_GONE,	/* it ended before its mappings could be read, or /proc hides it (hidepid) */
 	FRAME_NO_FILE,		/* the mapped file could not be opened or is no valid ELF file */
-	FRAME_PENDING,		/* the stack never reached user space (ring buffer full) */
+	FRAME_PENDING,		/* the stack did not reach user space (ring buffer full) */
 	FRAME_WHY_COUNT
 };
-/* A few words for people: "no symbols in file". */
+/* A short text for people: "no symbols in file". */
 const char *frame_why_text(enum frame_why why);
 
-/* How a stack ended (SEMANTICS: "Stack quality"). */
+/* How a stack ended (docs/semantics.md, "Stack quality"). */
 enum stack_end {
 	STACK_NONE = 0,		/* no user stack: a kernel thread, or not captured */
 	STACK_COMPLETE,

@@ -12,14 +12,14 @@
 #define NAME_MAX_BYTES 65536
 #define RELOCATIONS_MAX_BYTES (64u << 20)
 
-#define HEADER_TEXT_AT 24	/* of the word that holds runtime.text */
-#define MODULE_TEXT_AT (22 * 8)	/* the same in struct moduledata */
+#define HEADER_TEXT_AT 24	/* offset of the word that holds runtime.text */
+#define MODULE_TEXT_AT (22 * 8)	/* that word's offset in struct moduledata */
 
-#define INLINE_VALUES_INDEX 2	/* in the offsets behind a function (PCDATA_InlTreeIndex) */
-#define INLINE_TREE_INDEX 3	/* the same (FUNCDATA_InlTree), in those of data */
+#define INLINE_VALUES_INDEX 2	/* index in the offsets that follow a function (PCDATA_InlTreeIndex) */
+#define INLINE_TREE_INDEX 3	/* index (FUNCDATA_InlTree) in its data offsets */
 #define FUNC_BYTES 40
 #define FUNC_BYTES_1_20 44
-#define VALUE_STEPS_MAX (1u << 18)	/* until an address is found; a table may be as long as its file */
+#define VALUE_STEPS_MAX (1u << 18)	/* limit of a search; a table may be as long as its file */
 
 static Elf_Data *section_data(const struct elf_file *file, const char *name, GElf_Shdr *ret_sh)
 {
@@ -31,7 +31,7 @@ static Elf_Data *section_data(const struct elf_file *file, const char *name, GEl
 	return elf_rawdata(scn, NULL);
 }
 
-/* What the loader adds the program's base to, at vaddr; 0: nothing. */
+/* The value that the loader adds the load address to, at vaddr; 0: none. */
 static uint64_t relative_at(const struct elf_file *file, uint64_t vaddr)
 {
 	Elf_Scn *scn = NULL;
@@ -55,9 +55,9 @@ static uint64_t relative_at(const struct elf_file *file, uint64_t vaddr)
 	return 0;
 }
 
-/* Bytes of a section, at vaddr. */
+/* A section's bytes, and its vaddr. */
 struct part {
-	const uint8_t *bytes;	/* NULL: none */
+	const uint8_t *bytes;	/* NULL: no such section */
 	size_t size;
 	uint64_t vaddr;
 };
@@ -91,7 +91,7 @@ static bool is_text(const struct elf_file *file, uint64_t vaddr)
 	return false;
 }
 
-/* In the table's header; where that has none any more (Go 1.26) in the module's data. */
+/* runtime.text: in the table's header, or if that no longer has it (Go 1.26), in the module's data. */
 static uint64_t find_text(const struct elf_file *file, const struct part *table)
 {
 	struct part module = section_part(file, ".go.module"), code;
@@ -129,11 +129,11 @@ static bool read_header(struct go_table *t)
 		return false;
 	t->has_start_line = magic == MAGIC_1_20;
 	func_cnt = cursor_u64(&c);
-	cursor_take(&c, 16);	/* how many files, and where the text begins */
+	cursor_take(&c, 16);	/* number of files, start of the text */
 	if (!take_offset(&c, t, &t->names) || !take_offset(&c, t, &t->units) || !take_offset(&c, t, &t->files) ||
 	    !take_offset(&c, t, &t->values) || !take_offset(&c, t, &t->funcs))
 		return false;
-	/* pairs of entry and offset, and where the last function ends */
+	/* pairs of entry and offset, then the end of the last function */
 	if (func_cnt >= (t->size - t->funcs) / 8)
 		return false;
 	t->func_cnt = (uint32_t)func_cnt;
@@ -149,7 +149,7 @@ static bool open_part(struct go_table *t, const struct elf_file *file, const str
 	return t->text;
 }
 
-/* Other linkers put the table among other data: with cgo, in a position-independent program. */
+/* Other linkers merge the table into other data: for cgo in position-independent programs. */
 static bool open_merged(struct go_table *t, const struct elf_file *file)
 {
 	struct part all = section_part(file, ".data.rel.ro");
@@ -188,7 +188,7 @@ static uint32_t u32_at(const struct go_table *t, size_t offset)
 	return GUINT32_FROM_LE(value);
 }
 
-/* A text in the table; NULL when it does not end, or is too long. */
+/* A string in the table; NULL if it is unterminated or too long. */
 static const char *text_at(const struct go_table *t, size_t base, uint32_t offset)
 {
 	size_t at = base + offset;
@@ -203,7 +203,7 @@ static uint64_t entry_of(const struct go_table *t, uint32_t index)
 	return t->text + u32_at(t, t->funcs + (size_t)index * 8);
 }
 
-/* Behind a function come offsets of tables of values, then those of other data. */
+/* A function is followed by offsets of tables of values, then by offsets of other data. */
 static void read_inlined(const struct go_table *t, size_t func_at, struct go_func *ret)
 {
 	size_t at = func_at + (t->has_start_line ? FUNC_BYTES_1_20 : FUNC_BYTES);
@@ -244,7 +244,7 @@ bool go_table_find(const struct go_table *t, uint64_t vaddr, struct go_func *ret
 {
 	uint32_t low = 0, high = t->func_cnt;
 
-	while (low + 1 < high) {	/* the last that starts no later */
+	while (low + 1 < high) {	/* the last one that starts at or before it */
 		uint32_t mid = low + (high - low) / 2;
 
 		if (entry_of(t, mid) <= vaddr)
@@ -272,7 +272,7 @@ void go_values(const struct go_table *t, const struct go_func *f, uint32_t offse
 	};
 }
 
-/* Differences are zigzag; one of 0 ends the table, but for the first. */
+/* Differences are zigzag encoded; 0 ends the table, except as the first one. */
 bool go_values_next(struct go_values *v)
 {
 	uint64_t difference = cursor_uleb(&v->at), bytes = cursor_uleb(&v->at);
@@ -324,7 +324,7 @@ const char *go_table_code_line(const struct go_table *t, const struct go_func *f
 	*ret_line = go_table_value(t, f, f->line_values, vaddr, &line) && line > 0 ? (uint32_t)line : 0;
 	if (!go_table_value(t, f, f->file_values, vaddr, &file) || file < 0)
 		return NULL;
-	/* each unit of compilation has its own list of files, of offsets into all files' names */
+	/* each compilation unit has a list of files: offsets into the names of all files */
 	offset = u32_at(t, t->units + ((size_t)f->unit + (uint32_t)file) * 4);
 	return offset == UINT32_MAX ? NULL : text_at(t, t->files, offset);
 }

@@ -12,8 +12,8 @@
 #define HASH_MIX 0x9e3779b97f4a7c15ULL	/* 2^64 over the golden ratio: Knuth, "The Art of Computer Programming", 6.4 */
 
 /*
- * Of a key of several parts: hash_end(hash_more(hash_more(a, b), c)), strings that are interned by hash_pointer().
- * Keys come from recordings of anybody, and sums of parts would be the same for thousands of them.
+ * For a key of several parts: hash_end(hash_more(hash_more(a, b), c)), with hash_pointer() for interned strings.
+ * Recordings come from anyone, and simple sums of parts could be made equal for thousands of keys.
  */
 static inline uint64_t hash_more(uint64_t hash, uint64_t part)
 {
@@ -32,15 +32,15 @@ static inline guint hash_end(uint64_t hash)
 }
 
 /*
- * For GHashTable, of a pointer to uint64_t, beside g_int64_equal().  g_int64_hash() looks at
- * the low half alone, and ours often hold two numbers in one.
+ * For GHashTable with keys that point to uint64_t, with g_int64_equal(). g_int64_hash() uses only the low half, and
+ * our keys often hold two numbers.
  */
 static inline guint hash_u64(gconstpointer key)
 {
 	return hash_end(*(const uint64_t *)key);
 }
 
-/* Of bytes without padding. */
+/* The bytes must have no padding. */
 static inline guint hash_bytes(const void *bytes, size_t cnt)
 {
 	uint64_t hash = 0, part;
@@ -58,7 +58,7 @@ static inline guint hash_bytes(const void *bytes, size_t cnt)
 	if (a->m != b->m)    \
 		return FALSE;
 
-/* Defines NAME_hash() and NAME_equal() for GHashTable, by up to eight members: numbers and interned strings. */
+/* Defines NAME_hash() and NAME_equal() for GHashTable, over up to eight members: numbers and interned strings. */
 #define HASH_KEY(name, type, ...)                                               \
 	static guint name##_hash(gconstpointer key)                             \
 	{                                                                       \
@@ -76,7 +76,7 @@ static inline guint hash_bytes(const void *bytes, size_t cnt)
 		return TRUE;                                                    \
 	}
 
-/* The same by all bytes of a type that has no padding. */
+/* The same over all bytes of a type without padding. */
 #define HASH_BYTES(name, type)                                                                                          \
 	static guint name##_hash(gconstpointer key) { return hash_bytes(key, sizeof(type)); }                           \
 	static gboolean name##_equal(gconstpointer a, gconstpointer b) { return memcmp(a, b, sizeof(type)) == 0; }

@@ -4,10 +4,10 @@
 #include <glib.h>
 #include <signal.h>
 
-/* Of all threads, each value by itself. */
+/* Used by all threads, each variable independently. */
 static gint is_begun, is_hangup_other;
 static gint64 due_us;		/* 0: never */
-static gint64 until_us;		/* 0: the end was not asked for when somebody looked last */
+static gint64 until_us;		/* 0: at the last check no end was requested */
 static uint64_t left_out;
 static _Thread_local bool is_for_later;
 

@@ -6,24 +6,24 @@
 #include <stdint.h>
 
 /*
- * Somebody waits for this process's end, so it ends with what it has.  A machine with many programs and no CPU to spare
- * keeps whoever looks for names busy for half a minute.  So names are looked for so long from then on, and those that
- * were not found by then are missing.
+ * When a user waits for this process's end it ends with what it has. On a machine with many programs and no free CPU,
+ * looking up names could take half a minute. So name look-ups end this long after the request, and names not found by
+ * then are missing.
  */
 #define HURRY_MS 500
 
-/* A signal that asks for the end was taken. */
+/* A signal that requests the end was taken. */
 void hurry_begin(void);
-/* It will be then, by itself: whoever ends a recording in time is waited for no longer than that. */
+/* Sets a limit in advance: a recording that ends in time is not waited for longer than this. */
 void hurry_after_ms(int64_t ms);
-/* SIGHUP does not ask for the end of this process. */
+/* SIGHUP does not end this process. */
 void hurry_not_by_hangup(void);
-/* It is asked for: by hurry_begin(), or by a signal that is held back, since recorders take those when they wait. */
+/* Was the end requested? By hurry_begin(), or by a blocked signal, since recorders take those only when they wait. */
 bool hurry_is_asked(void);
-/* It was asked for that long ago: whoever calls this leaves out what takes long, and that is counted. */
+/* Was it requested longer ago than the limit? Then callers skip slow work, and that is counted. */
 bool hurry_is_over(void);
 uint64_t hurry_left_out(void);
-/* This thread works for the time to come: that is over as soon as the end is asked for, and nothing is left out. */
+/* This thread works ahead: its time is over as soon as the end is requested, and nothing is counted as missing. */
 void hurry_for_later(bool is);
 
 #endif

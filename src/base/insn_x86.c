@@ -6,7 +6,7 @@
 #define INSN_MAX_BYTES 15
 #define RSP 4
 
-/* What an opcode is followed by. */
+/* What follows an opcode. */
 enum form {
 	F_BAD = 0,
 	F_NONE = 1,
@@ -24,7 +24,7 @@ struct decoder {
 
 static unsigned form_of_one_byte(uint8_t op)
 {
-	if (op < 0x40) {	/* arithmetic: four with ModRM, two on the accumulator, two that are gone in 64 bits */
+	if (op < 0x40) {	/* arithmetic: four with ModRM, two on the accumulator, two not in 64-bit mode */
 		unsigned low = op & 7;
 
 		return low < 4 ? F_MODRM : low == 4 ? F_IMM8 : low == 5 ? F_IMM32 : F_BAD;
@@ -104,7 +104,7 @@ static bool take(struct decoder *d, uint8_t *ret)
 	return true;
 }
 
-/* A little-endian number of so many bytes, its sign extended; 0 bytes: 0. */
+/* A little-endian number of that many bytes, sign-extended; 0 bytes: 0. */
 static bool take_number(struct decoder *d, size_t bytes, int64_t *ret)
 {
 	uint64_t value = 0;
@@ -157,7 +157,7 @@ static bool take_address(struct decoder *d)
 	return is_taken;
 }
 
-/* In 64 bits these bytes are nothing else: AVX and AVX-512, whose fields choose between the opcode maps. */
+/* In 64-bit mode these bytes are always AVX or AVX-512, whose fields select the opcode map. */
 static bool take_vex(struct decoder *d, uint8_t first, unsigned *ret_form)
 {
 	uint8_t byte, rest, map = 1;
@@ -205,7 +205,7 @@ static bool take_opcode(struct decoder *d, unsigned *ret_form)
 	return true;
 }
 
-/* An operand that is the stack pointer itself: what the instruction does with it is not looked at. */
+/* An operand is the stack pointer itself: what the instruction does with it is not examined. */
 static bool names_rsp(const struct insn *i)
 {
 	if (!i->has_modrm)
@@ -241,7 +241,7 @@ static enum insn_kind kind_of(const struct insn *i)
 		return INSN_OTHER;
 	if (op == 0xff && (i->modrm >> 3 & 7) >= 2)	/* calls, jumps and push */
 		return INSN_OTHER;
-	/* the group's number stands where a register would */
+	/* the opcode extension is where a register would be */
 	return INSN_PLAIN;
 }
 
@@ -266,7 +266,7 @@ size_t insn_decode(const uint8_t *code, size_t len, struct insn *ret)
 	*ret = (struct insn){ .kind = INSN_UNKNOWN };
 	if (!take_prefixes(&d) || !take_opcode(&d, &form) || form == F_BAD)
 		return 0;
-	/* with that prefix a branch is of another length on some processors */
+	/* with that prefix a branch has another length on some processors */
 	if (ret->has_16_bit && !ret->is_vex &&
 	    (ret->is_two_byte ? (ret->opcode & 0xf0) == 0x80 : ret->opcode == 0xe8 || ret->opcode == 0xe9))
 		return 0;

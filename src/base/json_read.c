@@ -36,7 +36,7 @@ bool json_enter(struct json_reader *r, char open)
 	return true;
 }
 
-/* Up to the next one of a list, or behind its end. */
+/* To the next element of a list, or past its end. */
 static bool next_in_list(struct json_reader *r, bool *first, char close)
 {
 	char c = next_byte(r);
@@ -83,7 +83,7 @@ static bool read_unit(struct json_reader *r, gunichar *ret_unit)
 	return true;
 }
 
-/* Behind "\u"; of two halves of a pair, both. */
+/* After "\u"; reads both halves of a surrogate pair. */
 static bool read_unicode(struct json_reader *r, GString *text)
 {
 	gunichar c, low;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #ifndef OFFCPU_STATIC
-/* Once loaded they stay: what they are linked with has work registered for the ends of threads and of the program. */
+/* Libraries stay loaded: their dependencies have registered work for the ends of threads and of the program. */
 static void *open_first(const char *const *names)
 {
 	void *handle = NULL;
@@ -20,7 +20,7 @@ static void *open_first(const char *const *names)
 char *late_library(const char *const *names, const struct late_function *functions, size_t cnt)
 {
 #ifdef OFFCPU_STATIC
-	/* A library of this host would bring this host's libc along, beside the one that is linked in. */
+	/* A library of this host would load this host's libc, besides the one that is linked in. */
 	return g_strdup_printf("%s cannot be loaded by the static build of offcpu, only by that of a package", *names);
 #else
 	void *handle = open_first(names);

@@ -4,15 +4,15 @@
 
 #include <stddef.h>
 
-/* A function of a library that is loaded while the program runs, and where its pointer goes. */
+/* A function of a library that is loaded at run time, and where its pointer is stored. */
 struct late_function {
 	const char *name;
 	void *function;
 };
 
 /*
- * Loads the first of `names` (ended by NULL) that there is, for as long as the program runs.  Returns NULL, or why the
- * functions are not there: a sentence without its full stop, to be freed.  Then they must not be called.
+ * Loads the first existing library of `names` (ended by NULL) for the rest of the program's life. Returns NULL, or why
+ * the functions are missing, as a sentence without full stop, to be freed. Then they must not be called.
  */
 char *late_library(const char *const *names, const struct late_function *functions, size_t cnt);
 

@@ -4,16 +4,16 @@
 
 #include <stdbool.h>
 
-/* The last part of a file's path, all of one that ends in '/'; NULL of NULL. */
+/* The last part of a file's path, or all of it if it ends in '/'; NULL for NULL. */
 const char *module_base_name(const char *path);
 
-/* Is that file a C library, or the part of one that older versions kept threads in?  NULL is none. */
+/* Is that file a C library, or the part that had the threads in older versions? False for NULL. */
 bool module_is_libc(const char *path);
 
-/* Is it musl?  glibc's "libc.so" is a text for linkers, which no program maps. */
+/* Is it musl? glibc's "libc.so" is a linker script, which no program maps. */
 bool module_is_musl(const char *path);
 
-/* A function of the kernel in which it takes a lock, spins for one, or sleeps for it: its caller says which lock it is. */
+/* Is it a kernel function that takes a lock, spins or sleeps for one? Its caller identifies the lock. */
 bool lock_function_is(const char *name);
 
 #endif

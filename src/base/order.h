@@ -5,8 +5,8 @@
 #include <glib.h>
 
 /*
- * How rows are sorted: ORDER(by_time, struct row, ORDER_HIGH(ns) ORDER_TEXT(name)) defines a GCompareFunc by_time() of
- * rows, the first key deciding.  ORDER_POINTERS() is for arrays of pointers to them.
+ * Sort functions: ORDER(by_time, struct row, ORDER_HIGH(ns) ORDER_TEXT(name)) defines a GCompareFunc by_time() of
+ * rows, with the first key most significant. ORDER_POINTERS() is for arrays of pointers to rows.
  */
 #define ORDER_ROWS(name, type, deref, keys)                             \
 	static gint name(gconstpointer va, gconstpointer vb)            \
@@ -19,7 +19,7 @@
 #define ORDER(name, type, keys) ORDER_ROWS(name, type, , keys)
 #define ORDER_POINTERS(name, type, keys) ORDER_ROWS(name, type, *(const type *const *), keys)
 
-/* Keys: lowest or highest first, of a member or what a function tells of the row; names, NULL before all. */
+/* Keys: lowest or highest first, of a member or of a function of the row; names, with NULL first. */
 #define ORDER_LOW(member) if (a->member != b->member) return a->member < b->member ? -1 : 1;
 #define ORDER_HIGH(member) if (a->member != b->member) return a->member > b->member ? -1 : 1;
 #define ORDER_HIGH_OF(f) if (f(a) != f(b)) return f(a) > f(b) ? -1 : 1;

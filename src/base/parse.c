@@ -65,7 +65,7 @@ bool parse_duration(const char *text, uint64_t bare_ns, uint64_t *ret_ns, GError
 	for (guint i = 0; i < G_N_ELEMENTS(units); i++)
 		if (strcmp(end, units[i].suffix) == 0)
 			unit = units[i].ns;
-	/* also no hexadecimal: strtod would take 0x10 */
+	/* no hexadecimal either: strtod would accept 0x10 */
 	if (end == text || unit == 0 || strpbrk(text, "xXpPiI") || !(value * unit < 9.2e18))
 		return fail(error, what, text);
 	*ret_ns = (uint64_t)llround(value * unit);
@@ -109,7 +109,7 @@ bool parse_u32_list(const char *text, GArray **list, GError **error)
 	return true;
 }
 
-static const char state_letters[] = "RSDTtPIC";	/* masks here are of 1 << index into it, and go nowhere */
+static const char state_letters[] = "RSDTtPIC";	/* indices into it are internal bit numbers */
 
 /* bcc's --state: TASK_INTERRUPTIBLE 1, TASK_UNINTERRUPTIBLE 2, ... of include/linux/sched.h */
 static bool states_of_bits(uint32_t bits, uint32_t *ret_mask)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Strict reading of what users type: the whole text or an error that quotes it. */
+/* Strict parsing of user input: the whole text, or an error that quotes it. */
 
 #define PARSE_ERROR (parse_error_quark())
 GQuark parse_error_quark(void);
@@ -17,7 +17,7 @@ bool parse_duration(const char *text, uint64_t bare_ns, uint64_t *ret_ns, GError
 bool parse_u32(const char *text, uint32_t *ret, GError **error);
 /* A rate in Hz, from min to max. */
 bool parse_rate(const char *text, double min, double max, double *ret_hz, GError **error);
-/* "1,2,3" appended to *list (uint32_t), which is made when NULL. */
+/* Appends "1,2,3" to *list (uint32_t), which is created if NULL. */
 bool parse_u32_list(const char *text, GArray **list, GError **error);
 /*
  * Letters of thread states ("S,D" or "SD"), or bcc's numbers (a mask of TASK_* bits, 0 for
@@ -25,18 +25,18 @@ bool parse_u32_list(const char *text, GArray **list, GError **error);
  */
 bool parse_state_letters(const char *text, char **ret_letters, GError **error);
 /*
- * Can a pattern of names be matched while tracing, where only * and ? are wildcards?  max_bytes: of the
- * pattern; name_bytes: of the longest name there is.
+ * Can a name pattern be matched while tracing, where only * and ? are wildcards? max_bytes: of the pattern;
+ * name_bytes: of the longest name.
  */
 bool parse_name_glob(const char *text, size_t max_bytes, size_t name_bytes, GError **error);
 
-/* The CPUs that are online, as the kernel lists them: "0-3,8"; NULL with *error.  Free with g_free(). */
+/* The kernel's list of online CPUs: "0-3,8"; NULL with *error. Free with g_free(). */
 char *cpu_list_online(GError **error);
-/* Those of such a list (int). */
+/* The CPUs of such a list (int). */
 GArray *cpu_list_parse(const char *list);
 bool cpu_list_has(const GArray *cpus, int cpu);
 
-/* Bytes as hexadecimal digits in lower case, 2 * cnt of them and a 0 byte. */
+/* Lower-case hexadecimal digits, 2 * cnt of them and a 0 byte. */
 static inline void hex_text(char *ret, const uint8_t *bytes, size_t cnt)
 {
 	for (size_t i = 0; i < 2 * cnt; i++)
@@ -44,7 +44,7 @@ static inline void hex_text(char *ret, const uint8_t *bytes, size_t cnt)
 	ret[2 * cnt] = '\0';
 }
 
-/* As many bytes as there are pairs of digits, at most `room`; how many. */
+/* Converts pairs of digits to at most `room` bytes; returns their number. */
 static inline size_t hex_bytes(uint8_t *ret, size_t room, const char *text)
 {
 	size_t cnt = 0;

@@ -16,7 +16,7 @@ void spare_stack_use(void)
 	if (is_used)
 		return;
 	is_used = true;
-	/* a sanitizer's own stays */
+	/* a sanitizer's own one stays */
 	if (!sigaltstack(NULL, &present) && present.ss_flags & SS_DISABLE)
 		sigaltstack(&spare, NULL);
 }
@@ -29,8 +29,8 @@ GThread *quiet_thread_new(const char *name, GThreadFunc func, gpointer data, GEr
 
 	sigfillset(&every);
 	/*
-	 * A fault is the thread's own; where it is blocked, the kernel ends the process without a handler.  So does
-	 * abort(), which unblocked its signal before glibc 2.41.
+	 * A fault is the thread's own: if its signal is blocked, the kernel ends the process without calling a
+	 * handler. So does abort(), which unblocked its signal only before glibc 2.41.
 	 */
 	for (size_t i = 0; i < G_N_ELEMENTS(own); i++)
 		sigdelset(&every, own[i]);

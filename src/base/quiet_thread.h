@@ -5,14 +5,14 @@
 #include <glib.h>
 
 /*
- * A thread that takes no signals but of its own faults: others are for the threads that expect them.  To be joined;
- * NULL with error when there can be none.
+ * A thread that takes no signals except its own faults: others are for threads that expect them. Join it; NULL with
+ * error when it cannot be created.
  */
 GThread *quiet_thread_new(const char *name, GThreadFunc func, gpointer data, GError **error);
 
 /*
- * A stack of its own for this thread's signal handlers, for when the thread's stack is used up.  Each thread that works
- * on what others decide calls it first; again is free.  It takes no memory: the stack lies with the thread's variables.
+ * A separate stack for this thread's signal handlers, in case its own stack overflows. Each thread that processes
+ * untrusted input calls it first; it may be called again. It allocates nothing: the stack is a thread-local variable.
  */
 void spare_stack_use(void);
 

@@ -5,7 +5,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
-/* g_set_error(), as a value: false, or NULL. */
+/* g_set_error() as an expression: false, or NULL. */
 #define refuse(error, domain, code, ...) ({ g_set_error((error), (domain), (code), __VA_ARGS__); false; })
 #define refuse_null(error, domain, code, ...) ({ g_set_error((error), (domain), (code), __VA_ARGS__); NULL; })
 

@@ -37,7 +37,7 @@ struct name_list {
 	size_t bytes_max;
 };
 
-/* Behind those that are as long. */
+/* After those of equal length. */
 static void put_name(struct name_list *list, const char *name)
 {
 	size_t bytes = strlen(name);

@@ -21,35 +21,35 @@
 
 #define THREADS_MAX 8
 #define NICE_INSTEAD (-20)
-#define LOOK_EVERY_MS 500	/* a look takes some 90 us: caches are cold */
-#define LOOK_AGAIN_MS 100	/* where somebody seems to wait */
-#define LOOK_LAST_MS 20		/* where somebody waits for our end */
+#define LOOK_EVERY_MS 500	/* a check takes some 90 us: caches are cold */
+#define LOOK_AGAIN_MS 100	/* interval while a thread seems to wait */
+#define LOOK_LAST_MS 20		/* interval while a user waits for our end */
 
-/* What the kernel says of a thread (CONFIG_SCHED_INFO).  The time for which it waits now comes only with its turn. */
+/* The kernel's counters of a thread (CONFIG_SCHED_INFO). The current wait is added only when it ends. */
 struct schedstat {
 	uint64_t ran_ns, waited_ns, turns;
 };
 
 struct thread {
-	pid_t tid;		/* 0: nobody */
-	int schedstat_fd;	/* -1: not to be had */
-	struct schedstat last;	/* as of the last look */
-	uint64_t since_ns;	/* the first look that saw it runnable, and no turn since; 0: it is not so */
-	int nice;		/* what it had */
+	pid_t tid;		/* 0: unused */
+	int schedstat_fd;	/* -1: not available */
+	struct schedstat last;	/* at the last look */
+	uint64_t since_ns;	/* the first look that saw it runnable, without a turn since; 0: not waiting */
+	int nice;		/* its original value */
 	bool is_raised, by_nice;
 };
 
 static struct {
 	GThread *watcher;
-	int changed_fd, signal_fd;	/* readable: is_ending or the state was changed; we were asked to end */
-	GMutex life;		/* of the next one, by who begins and ends */
+	int changed_fd, signal_fd;	/* readable when: is_ending or the state was changed; the end was requested */
+	GMutex life;		/* protects the next field: calls of begin and end */
 	unsigned user_cnt;
-	GMutex lock;		/* of what follows */
+	GMutex lock;		/* protects what follows */
 	bool is_ending;
 	struct urgency_state state;
 	struct thread threads[THREADS_MAX];	/* the main thread is the first */
 	unsigned unborn_cnt;	/* helpers that had no turn yet */
-	uint64_t unborn_since_ns;	/* when the first of them was made */
+	uint64_t unborn_since_ns;	/* when the first of them was created */
 } all;
 
 static bool is_due(const struct urgency_state *state, uint64_t now_ns)
@@ -85,7 +85,7 @@ enum urgency_step urgency_judge(struct urgency_state *state, uint64_t now_ns, ui
 	return URGENCY_LOWER;
 }
 
-/* Who has another policy has it by the user's wish, who must not have ours at least gets before others of its kind. */
+/* Keeps a real-time policy: the user chose it. Where ours is forbidden a better nice value helps a little. */
 static void raise_thread(struct thread *t)
 {
 	const struct sched_param lowest = { .sched_priority = sched_get_priority_min(SCHED_RR) };
@@ -122,7 +122,7 @@ static bool read_schedstat(int fd, struct schedstat *ret)
 	return fd >= 0 && pread(fd, text, sizeof(text) - 1, 0) > 0 && take_schedstat(text, ret);
 }
 
-/* The beginning of what the kernel says of one of our threads. */
+/* The beginning of a /proc file of one of our threads. */
 static bool read_task(pid_t tid, const char *what, char *text, size_t bytes)
 {
 	char path[48];
@@ -155,7 +155,7 @@ static bool is_unborn(pid_t tid)
 	return read_task(tid, "schedstat", text, sizeof(text)) && take_schedstat(text, &stat) && !stat.turns;
 }
 
-/* Threads but the main one that are in no list: only who had no turn yet, or all. */
+/* Threads other than the main one that are in no list: those that had no turn yet, or all. */
 static void raise_unlisted(bool only_unborn)
 {
 	const struct sched_param lowest = { .sched_priority = sched_get_priority_min(SCHED_RR) };
@@ -175,7 +175,7 @@ static void raise_unlisted(bool only_unborn)
 		g_dir_close(tasks);
 }
 
-/* What unlisted threads get, they have from the main thread when they enter.  Nothing is put back of what is kept. */
+/* Unlisted threads inherit from the main thread when they enter. What is to be kept is not lowered again. */
 static void apply(bool is_raised)
 {
 	for (int i = 0; i < THREADS_MAX; i++)
@@ -189,7 +189,7 @@ static pid_t own_tid(void)
 	return (pid_t)syscall(SYS_gettid);
 }
 
-/* Who was made while the main thread was raised has that from there, and loses it with it. */
+/* A thread created while the main thread was raised has inherited that, and loses it with the main thread. */
 static void inherit(struct thread *t)
 {
 	const struct thread *main = &all.threads[0];
@@ -226,7 +226,7 @@ static void enter(bool is_born_now)
 		close(me.schedstat_fd);
 }
 
-/* lives_on: the thread does, so it gives back what it has. */
+/* lives_on: the thread continues, so its priority is lowered again. */
 static void leave(bool lives_on)
 {
 	g_mutex_lock(&all.lock);
@@ -305,7 +305,7 @@ void urgency_keep(void)
 	g_mutex_unlock(&all.lock);
 }
 
-/* Threads that run or could, for each CPU. */
+/* Running and runnable threads for each CPU. */
 static unsigned runnable_cnt(void)
 {
 	unsigned cnt, all_cnt;
@@ -315,7 +315,7 @@ static unsigned runnable_cnt(void)
 	return cnt / (unsigned)MAX(1, sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/* Since the last look; and if it waits still, since that was first seen. */
+/* Waiting time since the last look; of a wait that continues, since it was first seen. */
 static uint64_t waited_by(struct thread *t, uint64_t now_ns)
 {
 	struct schedstat new = { 0 }, last = t->last;
@@ -348,7 +348,7 @@ static uint64_t longest_wait(uint64_t now_ns, bool *ret_is_waiting)
 	return longest_ns;
 }
 
-/* Whether somebody seems to wait for a CPU just now. */
+/* Does any thread seem to wait for a CPU now? */
 static bool look(void)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), waited_ns;
@@ -360,15 +360,12 @@ static bool look(void)
 			     urgency_asks_for_crowd(&all.state, now_ns) ? runnable_cnt() : 0);
 	if (step != URGENCY_STAY)
 		apply(step == URGENCY_RAISE);
-	else if (all.state.is_raised && all.unborn_cnt)	/* made since then by a thread that hands nothing down */
+	else if (all.state.is_raised && all.unborn_cnt)	/* created since then by a thread without inheritance */
 		raise_unlisted(!all.state.is_kept);
 	return is_waiting;
 }
 
-/*
- * Whether we are asked to end.  A signal that is pending stays so until the main thread takes it: after the first time
- * that is no news.
- */
+/* Was the end requested? A signal stays pending until the main thread takes it: after the first time it is ignored. */
 static bool await_change(int timeout_ms, bool was_asked)
 {
 	struct pollfd fds[] = {
@@ -389,12 +386,12 @@ static gpointer watch(gpointer unused)
 
 	(void)unused;
 	spare_stack_use();
-	raise_thread(&me);	/* if it was not born so */
+	raise_thread(&me);	/* if it was not created so */
 	g_mutex_lock(&all.lock);
 	while (!all.is_ending) {
 		bool is_waiting = look();
 
-		/* only what was waited since then counts by the smaller measure */
+		/* the lower limit applies only to waits from then on */
 		all.state.is_awaited = is_asked || all.state.is_kept;
 		int timeout_ms = all.state.is_awaited ? LOOK_LAST_MS : is_waiting ? LOOK_AGAIN_MS : LOOK_EVERY_MS;
 
@@ -414,12 +411,12 @@ static void open_fds(void)
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGHUP);
-	/* Only looked at: the signals are the main thread's. */
+	/* only observed: the main thread handles the signals */
 	all.signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 	all.changed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
-/* How often this thread has begun. */
+/* How often this thread has called begin. */
 static _Thread_local unsigned begun_cnt;
 
 void urgency_begin(void)
@@ -436,7 +433,7 @@ void urgency_begin(void)
 		struct thread me = { .tid = own_tid() };
 
 		look();
-		raise_thread(&me);	/* the watcher has it from here, else it would starve before its first turn */
+		raise_thread(&me);	/* from now on the watcher raises it: else it starves before its first turn */
 		all.watcher = g_thread_new("urgency", watch, NULL);
 		lower_thread(&me);
 	}

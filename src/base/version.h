@@ -2,12 +2,12 @@
 #ifndef BASE_VERSION_H
 #define BASE_VERSION_H
 
-/* What recordings and exports say of their maker.  Until it is set: the project's version. */
+/* The version in recordings and exports. Until it is set: the project's version. */
 const char *version_text(void);
 
 /*
- * `text` stays the caller's and valid.  Only main.c knows which commit it was built from: others need not be linked
- * anew for it.
+ * `text` stays owned by the caller, and must stay valid. Only main.c knows the commit: others need not be linked again
+ * for it.
  */
 void version_set(const char *text);
 

@@ -10,7 +10,7 @@
 static struct {
 	struct watchdog_options options;
 	GThread *thread;
-	GMutex lock;	/* of what follows */
+	GMutex lock;	/* protects what follows */
 	GCond cond;
 	gint64 due_us;
 	bool has_told, is_over;
@@ -25,7 +25,7 @@ static char *read_own(const char *tid, const char *name)
 	return text ? text : g_strdup("");
 }
 
-/* "[<0>] futex_wait_queue+0x60/0x90" by lines, as "futex_wait_queue, ..." */
+/* Lines of "[<0>] futex_wait_queue+0x60/0x90" become "futex_wait_queue, ...". */
 static void add_frames(GString *s, char *stack)
 {
 	unsigned cnt = 0;

@@ -85,7 +85,7 @@ bool wire_packed_next(struct wire_field *f, uint64_t *ret_value)
 		bool is_there = f->type == WIRE_VARINT;
 
 		*ret_value = f->value;
-		f->type = WIRE_FIXED32; /* used up */
+		f->type = WIRE_FIXED32; /* consumed */
 		return is_there;
 	}
 	if (f->bytes.bad || f->bytes.at == f->bytes.end)

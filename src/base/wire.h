@@ -5,18 +5,18 @@
 #include "base/cursor.h"
 
 /*
- * The wire format of protocol buffers, both ways, in as much as the formats need that we read and write: they have a
+ * The wire format of protocol buffers, in both directions, as far as the formats need it that we read and write: a
  * dozen small messages. docs/dependencies.md says why this is no library.
  */
 
 enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
 void wire_varint(GString *out, uint64_t value);
-/* A field with its number; 0 and "" are the default and left out. */
+/* A field with its number; the defaults 0 and "" are omitted. */
 void wire_uint(GString *out, unsigned field, uint64_t value);
 void wire_fixed64(GString *out, unsigned field, uint64_t value);
 void wire_string(GString *out, unsigned field, const char *s);
-/* Written also where they are 0 or empty: for elements of a list, and members of a oneof. */
+/* Written even if 0 or empty: for elements of a list, and members of a oneof. */
 void wire_uint_always(GString *out, unsigned field, uint64_t value);
 void wire_bytes(GString *out, unsigned field, const void *bytes, gsize len_bytes);
 /* A message or a packed list that is already written. */
@@ -25,18 +25,16 @@ static inline void wire_message(GString *out, unsigned field, const GString *mes
 	wire_bytes(out, field, message->str, message->len);
 }
 
-/* A field that was read.  Groups, which nobody writes any more, are bad. */
+/* A field that was read. Groups, which are obsolete, are invalid. */
 struct wire_field {
 	unsigned number;
 	enum wire_type type;
-	uint64_t value; /* of a number; of bytes 0 */
-	struct cursor bytes; /* of bytes */
+	uint64_t value; /* a number; 0 for bytes */
+	struct cursor bytes; /* contents of a bytes field */
 };
-/* False at the end of the message, and after a field that is none: then c->bad. */
+/* False at the end of the message, and after an invalid field: then c->bad. */
 bool wire_next(struct cursor *c, struct wire_field *ret_field);
-/*
- * The next number of a repeated field, packed or not: called until it is false.  *f is used up.
- */
+/* The next number of a repeated field, packed or not; false at the end. *f is consumed. */
 bool wire_packed_next(struct wire_field *f, uint64_t *ret_value);
 
 #endif

@@ -371,8 +371,10 @@ unsigned mmap_events_drain(struct mmap_events *me, const struct mmap_events_sink
 	uint64_t until_ns;
 	guint i;
 
-	/* What happens from here on waits for the next time: the rings are read one after the
-	 * other, and one read early may lack what precedes a record of one read late. */
+	/*
+	 * Later events are left for the next time: the rings are read in sequence, and one read early may lack the
+	 * predecessors of a record in one read late.
+	 */
 	until_ns = clock_ns(CLOCK_MONOTONIC);
 	for (i = 0; i < me->ring_cnt; i++)
 		ring_take(me, &me->rings[i]);

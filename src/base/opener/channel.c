@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* How an opener is asked, and what happens where it does not answer. */
+/* Requests to an opener, and what happens if it does not answer. */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -15,23 +15,22 @@
 #include "base/opener/wire.h"
 
 /*
- * A request may wait so long, as long as few have waited in vain: they share what is granted, and it comes back at a
- * tenth of the time that passes.  So whoever has many processes that never answer delays a recorder by no more, and a
- * window is cut in time.
+ * Maximal wait for a reply, as long as few requests were in vain: they share a budget, which recovers at a tenth of
+ * the elapsed time. So even many processes that never answer delay a recorder by no more, and a window is cut in time.
  */
 #define PATIENCE_US 1000000
 #define PATIENCE_MIN_US 100000
 #define GRANTED_US 1500000
 #define GRANTED_BACK 10
-/* Whoever waits for our end does not wait for strangers. */
+/* While a user waits for our end strangers are not waited for. */
 #define PATIENCE_LAST_US PATIENCE_MIN_US
-/* An opener that has work and no CPU is no stranger's fault. */
+/* An opener that has work and no CPU must not count as one that hangs. */
 #define STARVED_US (20 * G_USEC_PER_SEC)
 #define COPIED_US (10 * G_USEC_PER_SEC)
 #define SLICE_MS 50
 #define KEEPER_MS 5000
 #define KEEPER_STOPPED_MS 1000
-#define NONE_PAUSE_US G_USEC_PER_SEC	/* until one is asked for again, where there can be none */
+#define NONE_PAUSE_US G_USEC_PER_SEC	/* pause before the next attempt if none can be started */
 
 static struct channel {
 	GMutex lock;
@@ -69,7 +68,7 @@ static int64_t patience_us(struct channel *c)
 	return CLAMP(c->granted_us, PATIENCE_MIN_US, PATIENCE_US);
 }
 
-/* It could go on if it had a CPU.  That is told by the kernel alone, and reading it waits for nobody. */
+/* Is it runnable without a CPU? Only the kernel is asked, so this never blocks. */
 static bool is_starved(pid_t helper)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%d/stat", (int)helper), *text = NULL;
@@ -89,7 +88,7 @@ static bool can_be_read(int fd, int wait_ms)
 	return n > 0;
 }
 
-/* Whose turn never comes among thousands gets it as the recorder's own threads do (urgency.h). */
+/* Raises its priority like that of the recorder's own threads (urgency.h), if it starves among thousands. */
 static void hurry(pid_t helper)
 {
 	const struct sched_param lowest = { .sched_priority = sched_get_priority_min(SCHED_RR) };
@@ -97,7 +96,7 @@ static void hurry(pid_t helper)
 	sched_setscheduler(helper, SCHED_RR | SCHED_RESET_ON_FORK, &lowest);
 }
 
-/* False: it does not come. */
+/* False: no reply came. */
 static bool await_reply(struct channel *c, int64_t begun_us, int64_t patience)
 {
 	int64_t starved_us = 0, at_us = g_get_monotonic_time();
@@ -146,7 +145,7 @@ uint64_t opener_cpu_ns(void)
 	return ns;
 }
 
-/* Where somebody stopped all that is called so, the keeper goes on by our word. */
+/* The keeper may have been stopped, with all processes of its name: SIGCONT lets it continue. */
 static bool await_keeper(const struct channel *c)
 {
 	if (can_be_read(c->control, KEEPER_STOPPED_MS))
@@ -155,7 +154,7 @@ static bool await_keeper(const struct channel *c)
 	return can_be_read(c->control, KEEPER_MS);
 }
 
-/* The one before, if there is, is left behind.  False: there is none now. */
+/* Leaves the previous one, if any, behind. False: there is none now. */
 static bool begin_helper(struct channel *c)
 {
 	struct opener_begun begun = { 0 };
@@ -218,7 +217,7 @@ static void give_up(struct channel *c, const struct opener_asked *a, int64_t wai
 	begin_helper(c);
 }
 
-/* The reply's bytes; -1 with errno. */
+/* Size of the reply; -1 with errno. */
 static long exchange_or_skip(struct channel *c, const struct opener_request *request, const struct opener_asked *a,
 			     void *reply, size_t bytes, int *ret_fd)
 {
@@ -231,7 +230,7 @@ static long exchange_or_skip(struct channel *c, const struct opener_request *req
 		c->counts.skipped++;
 		return -1;
 	}
-	/* one that ended may have done so for another reason: it is asked once more */
+	/* one that ended may have had another reason: the request is sent once more */
 	for (int tries = 0; tries < 2 && answer == ENDED; tries++) {
 		*ret_fd = -1;
 		if (c->socket < 0 && !begin_helper(c))
@@ -282,7 +281,7 @@ long opener_ask(const struct opener_asked *a, void *reply, size_t bytes, int *re
 	return error ? -1 : n - (long)OPENER_REPLY_BYTES;
 }
 
-/* ---- what is told */
+/* ---- what users are told */
 
 struct opener_counts opener_counts(void)
 {
@@ -354,7 +353,7 @@ bool opener_channel_open(const uint64_t *kept)
 	return c->is_there;
 }
 
-/* An opener may sleep where nothing ends it: nobody waits for that, its keeper neither. */
+/* An opener may be in an endless sleep: neither we nor its keeper wait for that. */
 void opener_channel_close(void)
 {
 	struct channel *c = &channel;

@@ -17,11 +17,11 @@
 
 #include "base/refuse.h"
 
-#define USER "offcpu"		/* where the administrator has made one */
+#define USER "offcpu"		/* if the administrator has created it */
 #define USER_ELSE "nobody"
-#define NOBODY 65534	/* whom the kernel shows where a user has no number */
+#define NOBODY 65534	/* shown by the kernel for users without a number in this namespace */
 
-/* linux/landlock.h; the headers that we are compiled with may be older than the kernel. */
+/* linux/landlock.h; the installed headers may be older than the kernel. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_add_rule 445
@@ -49,7 +49,7 @@ static void limit(int resource, uint64_t max)
 	setrlimit(resource, &r);
 }
 
-/* The folder and each file in it; what is wrong otherwise is for others to say. */
+/* The folder and each file in it; other errors are reported elsewhere. */
 static bool may_read(const char *folder)
 {
 	DIR *d = opendir(folder);
@@ -63,9 +63,8 @@ static bool may_read(const char *folder)
 }
 
 /*
- * The group is the folder's, since histories are for their owner and group; but root's is never kept, which owns much.
- * As the real and effective user go, all effective capabilities do, so whether the folder can be read is tried without
- * any.
+ * Uses the folder's group, since histories are for their owner and group; but never root's, which owns much. Changing
+ * real and effective user clears all effective capabilities, so access to the folder is tried without any.
  */
 static bool leave_root(struct confine *c, uid_t uid, gid_t group, GError **error)
 {
@@ -82,7 +81,7 @@ static bool leave_root(struct confine *c, uid_t uid, gid_t group, GError **error
 	return true;
 }
 
-/* As many rights as this kernel's Landlock knows; each version has added some. */
+/* All access rights that this kernel's Landlock knows; each version has added some. */
 static struct landlock_rules all_rights(long version)
 {
 	static const unsigned fs_bits[] = { 0, 13, 14, 15, 15, 16 };
@@ -94,7 +93,7 @@ static struct landlock_rules all_rights(long version)
 }
 
 /*
- * The folder is to be read, and by what shows times the zone of the clock; nothing else is opened, connected to or
+ * Allows reading the folder and, for local times, the time zone; nothing else can be opened, connected to or
  * signalled.
  */
 static bool close_files(struct confine *c, GError **error)
@@ -106,7 +105,7 @@ static bool close_files(struct confine *c, GError **error)
 	struct landlock_rules rules;
 	bool is_well = true;
 
-	/* whoever is bound by it may look at nobody's process, whatever its capabilities are */
+	/* Landlock denies access to other processes, whatever the capabilities */
 	if (version <= 0 || c->calls == CONFINE_OPENER || c->calls == CONFINE_OPENER_KEEPER ||
 	    c->calls == CONFINE_CLIENT)
 		return true;
@@ -138,8 +137,8 @@ static bool close_files(struct confine *c, GError **error)
 }
 
 /*
- * Users of the system are in this file.  Name services could only add others, and would load libraries into a process
- * that is still root's; the static program could not load them at all.
+ * System users are in this file. Name services could only add others, and would load libraries into a process that is
+ * still root's. The static program could not load them at all.
  */
 static const struct passwd *user_called(const char *name)
 {
@@ -159,7 +158,7 @@ void confine_descriptors(const int *fds, unsigned cnt)
 	g_autofree int *moved = g_new(int, cnt);
 	int nothing;
 
-	/* out of the way first: each may have another's number */
+	/* first out of the way: each may have another one's number */
 	for (unsigned i = 0; i < cnt; i++)
 		moved[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, end);
 	nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -186,7 +185,7 @@ bool confine(struct confine *c, GError **error)
 	}
 	if (user)
 		g_strlcpy(c->user, user->pw_name, sizeof(c->user));
-	/* Landlock asks for no_new_privs; and the folder is opened for it while everything can be read. */
+	/* Landlock requires no_new_privs; the folder is opened while everything is still readable */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return fail(error, "no_new_privs", errno);
 	if (!close_files(c, error) || (user && !leave_root(c, user->pw_uid, user->pw_gid, error)) ||
@@ -194,7 +193,7 @@ bool confine(struct confine *c, GError **error)
 		return false;
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	limit(RLIMIT_CORE, 0);
-#ifndef __SANITIZE_ADDRESS__	/* whose shadow of all memory counts as data */
+#ifndef __SANITIZE_ADDRESS__	/* its shadow memory counts as data */
 	if (c->memory_bytes)
 		limit(RLIMIT_DATA, c->memory_bytes);
 #endif

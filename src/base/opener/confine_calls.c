@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What the programs in the kernel are compiled for, too; elsewhere this does not compile. */
+/* The same architectures as the BPF programs; others do not compile. */
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
@@ -25,7 +25,7 @@
 #define X32_BIT 0x40000000u
 #define CALLS_END (-1)
 
-/* What both need: memory, threads' means, clocks, descriptors that are open. */
+/* Needed by all: memory, threads, clocks, open descriptors. */
 static const int common[] = {
 	SYS_read,
 	SYS_write,
@@ -94,14 +94,14 @@ static const int of_server[] = {
 	CALLS_END,
 };
 
-/* Names of servers are looked up, certificates read and connections made by libraries that are there already. */
+/* Server names, certificates and connections are handled by libraries that are loaded already. */
 static const int of_client[] = {
 	SYS_socket, SYS_connect, SYS_bind, SYS_sendmmsg, SYS_socketpair, SYS_ioctl, SYS_fstatfs, CALLS_END,
 };
 
 static const int of_parser[] = { SYS_memfd_create, SYS_ftruncate, SYS_fadvise64, CALLS_END };
 
-/* openat2() is told in memory what it may do; without it nothing of a process could be opened below its own root. */
+/* openat2() has its flags in memory, out of the filter's reach; but only it can open below a process's own root. */
 static const int of_opener[] = {
 	SYS_openat2, SYS_open_by_handle_at, SYS_readlinkat, SYS_newfstatat, SYS_statx, SYS_fstatfs, SYS_getdents64,
 	SYS_perf_event_open, SYS_memfd_create,
@@ -111,7 +111,7 @@ static const int of_opener[] = {
 	CALLS_END,
 };
 
-/* Calls that are allowed where an argument's bits are so. */
+/* System calls that are allowed only with certain bits of an argument. */
 struct narrow {
 	int call;
 	unsigned argument;
@@ -160,7 +160,7 @@ static void load(struct filter *f, size_t at)
 	emit(f, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)at));
 }
 
-/* The next instruction, and only that one, is for this value. */
+/* The next instruction alone applies to this value. */
 static void only_if(struct filter *f, uint32_t value, unsigned char skipped)
 {
 	emit(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skipped));
@@ -174,7 +174,7 @@ static void allow(struct filter *f, const int *calls)
 	}
 }
 
-/* The lower half of an argument: all of these are ints. */
+/* Checks the lower half of an argument: all of these are ints. */
 static void allow_narrow(struct filter *f, const struct narrow *n)
 {
 	for (; n->call != CALLS_END; n++) {
@@ -187,7 +187,7 @@ static void allow_narrow(struct filter *f, const struct narrow *n)
 	}
 }
 
-/* abort() signals itself. */
+/* abort() signals the process itself. */
 static void allow_abort(struct filter *f)
 {
 	const struct narrow own[] = { { SYS_tgkill, 0, UINT32_MAX, (uint32_t)getpid() }, { CALLS_END, 0, 0, 0 } };
@@ -220,7 +220,7 @@ bool confine_calls(enum confine_calls calls)
 		allow_narrow(&f, narrow_opener);
 	allow_abort(&f);
 #ifdef SYS_clone3
-	/* Its flags lie in memory, where no filter can look: libc takes clone() then. */
+	/* its flags are in memory, which no filter can read: libc falls back to clone() */
 	only_if(&f, SYS_clone3, 1);
 	answer(&f, SECCOMP_RET_ERRNO | ENOSYS);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Of an opener: which files a client may read by itself, and copies of the others. */
+/* Part of an opener: decides which files a client may read by itself, and copies the others. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -16,15 +16,15 @@
 #define CHUNK_BYTES (1 << 20)
 #define GO_ON_BYTES (16 << 20)
 
-/* linux/magic.h does not have these. */
+/* missing in linux/magic.h */
 #define EROFS_MAGIC 0xe0f5e1e2
 #define EXFAT_MAGIC 0x2011bab0
 #define ZFS_MAGIC 0x2fc12fc1
 #define BCACHEFS_MAGIC 0xca451a4e
 
 /*
- * That no other process and no other machine serves.  Of overlayfs, where all that a container runs lies, the mapping of
- * a file tells: any user may make one over FUSE.
+ * Is the file served by this kernel alone, not by a process or another machine? For overlayfs, which all containers
+ * use, the file's mapping shows that: any user may mount one over FUSE.
  */
 bool opener_is_local(int fd)
 {
@@ -56,7 +56,7 @@ static bool put(int fd, const char *bytes, size_t cnt)
 	return true;
 }
 
-/* From where fd stands. */
+/* Copies from fd's current position. */
 static bool copy_all(int fd, int to, uint64_t max_bytes, void (*go_on)(void))
 {
 	static char chunk[CHUNK_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The process that begins openers.  It touches nothing that is somebody's, so it always answers. */
+/* The keeper starts openers. It touches nobody's files or memory, so it always answers. */
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -13,7 +13,7 @@
 
 #define CONTROL_FD 3
 #define NICE (-20)	/* the recorder waits for it */
-/* So many may sleep where nothing ends them, each some hundred KB: whatever they wait for has more of those. */
+/* Maximal number left in an endless sleep, each some hundred KB: what they wait for may have more of these. */
 #define LEFT_BEHIND_MAX 16
 
 static void end(pid_t *helper, unsigned *left_behind)
@@ -45,7 +45,7 @@ static pid_t begin(const uint64_t *kept)
 	return begun.pid;
 }
 
-/* A Ctrl-C is for the recorder, which ends with what it has: until then names are looked for. */
+/* A Ctrl-C is meant for the recorder, which ends with what it has: until then names are looked up. */
 static void ignore_signals(void)
 {
 	static const int of_terminals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGPIPE };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Of an opener: other processes' memory.  A page that is in memory is read at once.  Another one lies in a file, and
- * that may be in a file system that a user serves: it is not read then, so that no opener is left behind for it.  What
- * the process does in between, as mapping such a file just now, costs an opener and no more.
+ * Part of an opener: other processes' memory. A page that is in memory is read at once. Another one lies in a file,
+ * perhaps in a file system that a user serves: then it is not read, so that the opener does not hang. If the process
+ * maps such a file in between, that costs an opener and no more.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,12 +25,12 @@
 #define HELD_NS UINT64_C(1000000000)
 #define PAGES_AT_ONCE 64
 
-/* What one shows that is not in memory. */
+/* What an absent page is. */
 enum absent { ABSENT_UNMAPPED, ABSENT_ZERO, ABSENT_LOCAL, ABSENT_STRANGE };
 
 /*
- * The process that was read last.  mem shows the program that ran as it was opened, and nothing once that has ended,
- * so it is opened anew then, and after a while.
+ * The process that was read last. mem refers to the program at the time of opening, and is empty once that has ended.
+ * So it is reopened then, and after a while.
  */
 static struct {
 	uint32_t pid;
@@ -62,14 +62,14 @@ static bool hold(uint32_t pid, bool anew)
 	opener_forget_memory();
 	last.pid = pid;
 	last.mem = open_of(pid, "mem");
-	last.pages = last.mem >= 0 ? open_of(pid, "pagemap") : -1;	/* a kernel may have none */
+	last.pages = last.mem >= 0 ? open_of(pid, "pagemap") : -1;	/* a kernel may lack it */
 	last.until_ns = clock_ns(CLOCK_MONOTONIC) + HELD_NS;
 	return last.mem >= 0;
 }
 
-/* ---- what is not in memory */
+/* ---- absent pages */
 
-/* Lines of a file of the process until one is taken; false: none was. */
+/* Passes lines of a file of the process to take() until one is accepted; false: none was. */
 static bool search(uint32_t pid, const char *name, bool (*take)(char *line, void *data), void *data)
 {
 	int fd = open_of(pid, name);
@@ -126,7 +126,7 @@ static enum mounted mounted_by(uint32_t pid, unsigned major, unsigned minor)
 	return d.mounted;
 }
 
-/* The kernel's own mount, which is nowhere. */
+/* The kernel's own mount, which is in no list. */
 static bool is_shared_memory(unsigned major, unsigned minor)
 {
 	int fd = memfd_create("shared", MFD_CLOEXEC);
@@ -139,8 +139,8 @@ static bool is_shared_memory(unsigned major, unsigned minor)
 }
 
 /*
- * A user can make an overlay over FUSE, and a mount that no list has any more, in namespaces of his own: such count as
- * local only if the first process or we see them, too.
+ * In namespaces of their own users can mount an overlay over FUSE, and have a mount that no list shows any more. A
+ * device counts as local only if the first process or we see it, too.
  */
 static bool is_strange_device(uint32_t pid, unsigned major, unsigned minor)
 {
@@ -199,7 +199,7 @@ bool opener_maps_local(int fd)
 	return is_local;
 }
 
-/* ret: of each page, whether it is in memory (or in swap).  False: the kernel does not tell. */
+/* ret: for each page, whether it is in memory (or in swap). False: the kernel does not tell. */
 static bool are_present(uint64_t first, size_t cnt, bool ret[PAGES_AT_ONCE])
 {
 	uint64_t entries[PAGES_AT_ONCE];
@@ -228,7 +228,7 @@ static enum opener_piece_state read_absent(uint64_t addr, size_t bytes, char *to
 	switch (absent_at(last.pid, addr)) {
 	case ABSENT_STRANGE: return OPENER_PIECE_STRANGE;
 	case ABSENT_ZERO:
-		/* Never written to; and who serves faults by userfaultfd is not asked. */
+		/* A page that was never written to is zero; reading it could ask a userfaultfd handler. */
 		memset(to, 0, bytes);
 		return OPENER_PIECE_READ;
 	case ABSENT_LOCAL: return read_here(addr, bytes, to) ? OPENER_PIECE_READ : OPENER_PIECE_NONE;
@@ -293,7 +293,7 @@ static bool may_read(uint64_t from, uint64_t until)
 	return true;
 }
 
-/* Numbers of /proc/PID/stat from field 3 on; how many there are. */
+/* The numbers in /proc/PID/stat from field 3 on; returns their count. */
 static size_t read_stat(uint32_t pid, uint64_t ret[64])
 {
 	char text[2048], *at;
@@ -317,7 +317,7 @@ bool opener_may_read_arguments(uint32_t pid, uint64_t max_bytes)
 	uint64_t stat[64];
 
 	if (read_stat(pid, stat) <= env + 1 || !hold(pid, false))
-		return true;	/* reading it says why not */
+		return true;	/* reading it will show the error */
 	return may_read(stat[arg], MIN(stat[arg + 1], stat[arg] + max_bytes)) &&
 	       may_read(stat[env], MIN(stat[env + 1], stat[env] + max_bytes));
 }

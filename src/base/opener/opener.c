@@ -18,7 +18,7 @@
 static struct {
 	bool is_apart;
 	bool is_hidden;	/* /proc may hide other users' processes */
-	/* Devices that are disks, of which a file was answered as one that may be read here: no user can make such. */
+	/* Devices that proved to be disks, because a file on them may be read here: no user can create one. */
 	GMutex lock;
 	dev_t local[64];
 	unsigned local_cnt;
@@ -35,12 +35,12 @@ static int ask_for_fd(const struct opener_asked *a)
 	int fd;
 
 	if (opener_ask(a, &reply, sizeof(reply), &fd) == 0 && fd < 0)
-		errno = EMFILE;	/* it was sent, and there was no room for it */
+		errno = EMFILE;	/* it was sent, but no descriptor was free */
 	return fd;
 }
 
 /*
- * Most of it anybody may open, and many a process has ended meanwhile: only what is refused is asked for.  Where /proc
+ * Most files are open to all, and many processes have ended meanwhile: only what is refused is requested. Where /proc
  * hides other users' processes, those seem to have ended.
  */
 static bool is_refused(void)
@@ -55,8 +55,8 @@ static bool is_of_process(const char *path)
 }
 
 /*
- * Reading these waits for the process's memory, or for the lock of its mappings, which whoever waits for its memory
- * may hold.  All else in there the kernel has at hand.
+ * Reading these needs the process's memory, or the lock of its mappings, which a thread that waits for its memory may
+ * hold. The kernel has all other files there at hand.
  */
 static bool may_hang(const char *path)
 {
@@ -68,13 +68,13 @@ static bool may_hang(const char *path)
 	return ANY(x, names, strcmp(name, *x) == 0) || strstr(path, "/map_files/") != NULL;
 }
 
-/* Where a link of a process leads: it is told between two programs, and an exec may never come to its end. */
+/* A process's links are read under a lock that an exec holds, and an exec may never end. */
 static bool waits_for_exec(const char *path)
 {
 	return opener_is_there() && is_of_process(path) && strrchr(path, '/') - path > (ptrdiff_t)strlen("/proc");
 }
 
-/* That anybody may read, but with zeros for addresses. */
+/* Files that all may read, but with zeros for addresses. */
 static bool is_veiled(const char *path)
 {
 	return opener.is_apart && strcmp(path, "/proc/kallsyms") == 0;
@@ -134,7 +134,7 @@ static char *text_by_asking(const char *path, size_t max_bytes, size_t *ret_byte
 	if (n < 0)
 		return NULL;
 	if (fd >= 0)
-		return text_by_fd(fd, max_bytes, ret_bytes);	/* it was long */
+		return text_by_fd(fd, max_bytes, ret_bytes);	/* too long for the reply */
 	*ret_bytes = MIN((size_t)n, max_bytes);
 	char *text = g_malloc(*ret_bytes + 1);
 
@@ -143,7 +143,7 @@ static char *text_by_asking(const char *path, size_t max_bytes, size_t *ret_byte
 	return text;
 }
 
-/* Some files open to many, and let few read. */
+/* Some files can be opened by many, and read by few. */
 char *opener_text(const char *path, size_t max_bytes, size_t *ret_bytes)
 {
 	if (may_hang(path))
@@ -161,7 +161,7 @@ char *opener_process_text(const char *proc_dir, uint32_t pid, const char *name)
 	return opener_text(path, OPENER_TEXT_MAX, &len);
 }
 
-/* Where a path has to be looked up on a disk, or asked of a file system, another process does that. */
+/* Opens it here unless a path must be looked up on a disk, or in a file system: the opener does that. */
 static int hold_at_once(const char *root, const char *path, uint64_t flags, uint64_t resolve)
 {
 	if (!opener_is_there())
@@ -212,7 +212,7 @@ static void note_local(dev_t dev)
 	g_mutex_unlock(&opener.lock);
 }
 
-/* The file itself was answered, no copy: it may be read here. */
+/* The opener sent the file itself, not a copy: it may be read here. */
 static bool is_same_file(int fd, const struct stat *held)
 {
 	struct stat st;
@@ -275,7 +275,7 @@ bool opener_stat(const char *path, struct stat *ret)
 	return is_well;
 }
 
-/* Entries as opener_list_some() writes them; false: no more are wanted. */
+/* Parses entries in the format of opener_list_some(); false: the caller wants no more. */
 static bool take_entries(const char *text, long bytes, opener_entry_fn take, void *data)
 {
 	for (const char *at = text, *end = text + bytes; at < end;) {
@@ -313,7 +313,7 @@ bool opener_list(const char *dir, bool with_links, opener_entry_fn take, void *d
 	return n >= 0;
 }
 
-/* Into the pieces that were read; false: the answer makes no sense. */
+/* Copies the reply to the pieces that were read; false: the reply is invalid. */
 static bool take_pieces(const char *text, long bytes, const struct opener_piece *pieces, size_t cnt, bool *is_read,
 			bool *ret_strange)
 {
@@ -351,7 +351,7 @@ bool opener_memory(uint32_t pid, const struct opener_piece *pieces, size_t cnt, 
 			      &is_strange);
 	if (is_strange)
 		opener_tell_strange(pid);
-	errno = is_well ? EFAULT : errno;	/* of those that were not read */
+	errno = is_well ? EFAULT : errno;	/* for pieces that were not read */
 	return is_well;
 }
 
@@ -379,7 +379,7 @@ int opener_perf_event(const struct perf_event_attr *attr, int cpu)
 	return fd < 0 && is_refused() ? ask_for_fd(&a) : fd;
 }
 
-/* What every process has, so it must be able to read it, as other users' is read. */
+/* A file that every process has, so the opener must be able to read it like other users'. */
 static bool is_able(void)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%d/maps", (int)getpid());

@@ -13,13 +13,13 @@
 #include "base/hurry.h"
 
 #define TRIES_MAX 4
-#define LOOK_MS 50	/* whether this process is to end */
+#define LOOK_MS 50	/* how often to check whether this process is to end */
 #define CHANNELS 2
 #define ANSWER_MAX_BYTES ((uint64_t)256 << 20)
 
 /*
- * Each has a process.  A table of a program of hundreds of megabytes takes seconds on a busy machine; who wants names
- * must not wait so long.
+ * Each has a process. The unwind table of a program of hundreds of megabytes takes seconds on a busy machine, and
+ * names must not wait that long.
  */
 static const struct {
 	enum parser_job first;
@@ -35,7 +35,7 @@ static struct channel {
 } channels[CHANNELS];
 static bool is_apart;
 
-/* One descriptor; where a sender gave more, they are closed, else its messages would use up all that we may have. */
+/* Accepts one descriptor; further ones are closed, or a sender's messages would use up all that we may have. */
 static int only_fd(struct msghdr *m)
 {
 	const struct cmsghdr *c = CMSG_FIRSTHDR(m);
@@ -95,9 +95,7 @@ bool parser_send(int socket, const void *message, size_t bytes, int fd)
 	return n == (long)bytes;
 }
 
-/*
- * The first reply to this request: there may be some to earlier ones, which were given up.  False: none came in time.
- */
+/* The first reply to this request: earlier ones that were given up may still be answered. False: none came in time. */
 static bool await_reply(struct channel *c, int wait_ms, struct parser_reply *ret, int *ret_fd)
 {
 	const gint64 until_us = g_get_monotonic_time() + (gint64)wait_ms * 1000;
@@ -126,7 +124,7 @@ static bool await_reply(struct channel *c, int wait_ms, struct parser_reply *ret
 	}
 }
 
-/* It may be any file: it is read, not mapped, so that nobody can cut it under us. */
+/* The descriptor may be of any file: it is read, not mapped, so that truncating it cannot harm us. */
 static GByteArray *read_answer(int fd, uint64_t bytes)
 {
 	GByteArray *a;
@@ -152,7 +150,7 @@ static GByteArray *read_answer(int fd, uint64_t bytes)
 	return a;
 }
 
-/* What is asked. */
+/* A request. */
 struct asked {
 	enum parser_job job;
 	int fd;
@@ -173,8 +171,8 @@ static bool send_request(struct channel *c, const struct asked *asked)
 }
 
 /*
- * What came of one request.  A parser that died with nothing to do may have taken the request with it, or not: it is
- * asked once more.
+ * Sends a request. A parser that died while idle may have taken the request with it, or not: then it is sent once
+ * more.
  */
 static void try_to_ask(struct channel *c, const struct asked *asked, int wait_ms, struct parser_reply *ret, int *ret_fd)
 {
@@ -184,7 +182,7 @@ static void try_to_ask(struct channel *c, const struct asked *asked, int wait_ms
 		if (!send_request(c, asked))
 			return;
 		if (!await_reply(c, wait_ms, ret, ret_fd)) {
-			parser_send(c->control_fd, "k", 1, -1);	/* its keeper ends it, and begins another */
+			parser_send(c->control_fd, "k", 1, -1);	/* its keeper ends it, and starts another one */
 			ret->status = PARSER_LOST;
 			return;
 		}
@@ -277,7 +275,7 @@ static bool begin(struct channel *c, const parser_fn fns[PARSER_JOBS])
 	return c->keeper > 0;
 }
 
-/* Our own program is a file that it must be able to read. */
+/* Tests it with our own program, a file that it must be able to read. */
 static bool is_able(struct channel *c, enum parser_job job)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -308,8 +306,8 @@ bool parser_start(const parser_fn fns[PARSER_JOBS], GError **error)
 }
 
 /*
- * Whoever waits for an answer gets none at once, and whoever asks later: what was apart does not come back into this
- * process.
+ * All callers that wait get no answer, and later ones neither: what was confined is not parsed in this process
+ * instead.
  */
 void parser_stop(void)
 {

@@ -19,7 +19,7 @@
 #define NICE (-10)	/* the recorder waits for it */
 #define ASK_FD 3
 #define CONTROL_FD 4
-#define PAUSE_US 100000		/* after so many deaths, so that nobody has us fork all the time */
+#define PAUSE_US 100000		/* pause after that many deaths, so that nobody can make us fork all the time */
 #define DEATHS_AT_ONCE 10
 #define ENDS_WITHIN_MS 1000
 
@@ -52,7 +52,7 @@ static void answer(uint32_t seq, bool has, const GByteArray *a)
 		close(fd);
 }
 
-/* *busy is read by the keeper when this process has died: the request that it died of. */
+/* *busy: the current request, which the keeper reads if this process dies of it. */
 static _Noreturn void parse(volatile uint32_t *busy, const parser_fn fns[PARSER_JOBS])
 {
 	static struct parser_request request;
@@ -83,9 +83,8 @@ static _Noreturn void parse(volatile uint32_t *busy, const parser_fn fns[PARSER_
 }
 
 /*
- * Waits for the parser's end, and brings that about where the recorder says so, or is gone.  *ret_left: it does not
- * end, since it sleeps in a file system that does not answer, and is left behind.  False: there is nobody left to parse
- * for.
+ * Waits for the parser's end, and kills it when the recorder says so, or has ended. *ret_left: it does not end, since
+ * it sleeps in a file system that does not answer, and is left behind. False: the recorder has ended.
  */
 static bool watch(pid_t parser, bool *ret_left)
 {
@@ -145,7 +144,7 @@ _Noreturn void parser_keep(int ask_fd, int control_fd, const parser_fn fns[PARSE
 			const struct parser_reply lost = { .seq = *busy, .status = PARSER_LOST };
 
 			parser_send(ASK_FD, &lost, sizeof(lost), -1);
-			busy = is_left ? new_busy() : busy;	/* the one before may still write there */
+			busy = is_left ? new_busy() : busy;	/* the previous one may still write to it */
 			is_wanted = busy != MAP_FAILED;
 		}
 		if (is_wanted && ++died_cnt % DEATHS_AT_ONCE == 0)

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NICE_ANY 40	/* 20 - (-20): as RLIMIT_NICE counts */
+#define NICE_ANY 40	/* in RLIMIT_NICE's units: 20 - (-20) */
 
 uint64_t privileges_to_trace(void)
 {
@@ -38,7 +38,7 @@ uint64_t privileges_to_limits(void)
 	bool may_hurry = raise_limit(RLIMIT_RTPRIO, (rlim_t)sched_get_priority_min(SCHED_RR));
 
 	may_hurry = raise_limit(RLIMIT_NICE, NICE_ANY) && may_hurry;
-	raise_limit(RLIMIT_MEMLOCK, RLIM_INFINITY);	/* else perf's buffers are smaller */
+	raise_limit(RLIMIT_MEMLOCK, RLIM_INFINITY);	/* otherwise perf's buffers are smaller */
 	return may_hurry ? 0 : PRIVILEGE(CAP_SYS_NICE);
 }
 
@@ -98,10 +98,7 @@ bool privileges_drop(uint64_t wanted, GError **error)
 	struct __user_cap_data_struct data[2] = { 0 };
 	bool is_well = get(data);
 
-	/*
-	 * The bounding set may only be left with CAP_SETPCAP; without it a program that is run gets nothing anyhow, by
-	 * no_new_privs.
-	 */
+	/* Reducing the bounding set needs CAP_SETPCAP; without it no_new_privs is enough for programs that are run. */
 	for (int c = 0; is_well && c <= CAP_LAST_CAP; c++)
 		if (!(wanted & PRIVILEGE(c)))
 			prctl(PR_CAPBSET_DROP, c, 0, 0, 0);

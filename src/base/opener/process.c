@@ -21,20 +21,21 @@
 #include "base/opener/wire.h"
 
 /*
- * It serves one client.  One that gave up its rights may have been taken over.  Of any process it gives what /proc has, its memory included:
- * that is what the client is for, and it could have the kernel's by its own rights.  Of files elsewhere it gives those
- * that names are made of, told by how they begin or are called, so no key and no password.  It opens nothing to write.
+ * An opener serves one client. A client that gave up its rights may have been compromised. Of any process it gives
+ * what /proc has, including its memory: that is the client's purpose, who could also read the kernel's memory. Of
+ * other files it gives those that names are made of, recognised by beginning or name, so no keys or passwords. It
+ * opens nothing for writing.
  */
 
 #define SOCKET_FD 3
 #define PROC_FD 4
-#define NAMES_AT_ONCE 4096	/* bytes of getdents64(2) */
-#define KERNFS_HANDLE 0xfe	/* FILEID_KERNFS; the kernel's headers for users do not have it */
+#define NAMES_AT_ONCE 4096	/* size of a buffer for getdents64(2) */
+#define KERNFS_HANDLE 0xfe	/* FILEID_KERNFS, which user headers lack */
 
-/* Its client has no other rights, and might ask for what the client may not have. */
+/* The client has fewer rights, so its requests must be checked. */
 static bool is_guarded;
 
-struct linux_dirent64 {	/* of getdents64(2) */
+struct linux_dirent64 {	/* layout for getdents64(2) */
 	uint64_t ino;
 	int64_t off;
 	uint16_t bytes;
@@ -42,7 +43,7 @@ struct linux_dirent64 {	/* of getdents64(2) */
 	char name[];
 };
 
-/* ---- what both do */
+/* ---- common parts */
 
 int opener_hold_here(const char *root, const char *path, uint64_t flags, uint64_t resolve)
 {
@@ -115,7 +116,7 @@ int opener_perf_event_here(const struct perf_event_attr *attr, int cpu)
 	return (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Mode, name, where it leads. */
+/* Mode, name, link target. */
 static size_t put_entry(int dir, const char *name, bool with_link, char *to)
 {
 	struct stat st = { 0 };
@@ -138,7 +139,7 @@ long opener_list_some(int dir, bool with_links, char text[OPENER_TEXT_MAX])
 	size_t len = 0;
 	long n;
 
-	/* each entry takes 24 bytes at least there, and here its name and a bounded rest more */
+	/* an entry takes at least 24 bytes there; here its name and a bounded rest */
 	_Static_assert(NAMES_AT_ONCE / 24 * (sizeof(uint32_t) + OPENER_LINK_MAX + 1) + NAMES_AT_ONCE <= OPENER_TEXT_MAX,
 		       "what is read at once has room");
 	do {
@@ -154,7 +155,7 @@ long opener_list_some(int dir, bool with_links, char text[OPENER_TEXT_MAX])
 	return n < 0 ? -errno : (long)len;
 }
 
-/* ---- what is given */
+/* ---- permitted files */
 
 static bool is_of_proc(int fd)
 {
@@ -163,7 +164,7 @@ static bool is_of_proc(int fd)
 	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Of a process, or what tells all of them; no link leads out of there. */
+/* A file of a process, or a global one; no link leads out of /proc. */
 static int open_of_proc(const char *path, uint32_t flags)
 {
 	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (flags & O_DIRECTORY),
@@ -180,7 +181,7 @@ static int open_of_proc(const char *path, uint32_t flags)
 	return (int)syscall(SYS_openat2, PROC_FD, below, &how, sizeof(how));
 }
 
-/* In a mount namespace of one's own any file may be mounted under any name; those above it may be such, too. */
+/* In their own mount namespace users can mount any file, or directories above it, under any name. */
 static bool has_own_name(int fd)
 {
 	struct statx st;
@@ -195,7 +196,7 @@ static bool begins_as_container(int fd)
 	return pread(fd, text, sizeof(text) - 1, 0) > 0 && strstr(text, "\"ociVersion\"");
 }
 
-/* What containers, JDKs and compilers call files that say what others are called; users' own config.json are none. */
+/* Names that containers, JDKs and compilers give to files with names in them; a user's own config.json is not one. */
 static bool tells_by_name(int fd)
 {
 	static const struct {
@@ -225,7 +226,7 @@ static bool tells_by_name(int fd)
 	return digits && strcmp(name + 5 + digits, ".map") == 0;
 }
 
-/* A program or library, but no memory that one left as it died; a jitdump; or by its name. */
+/* A program or library, but not a core dump; a jitdump; or known by its name. */
 static bool tells_names(int fd)
 {
 	Elf64_Ehdr head = { .e_type = ET_NONE };
@@ -259,7 +260,7 @@ static void go_on(void)
 	parser_send(SOCKET_FD, &going, sizeof(going), -1);
 }
 
-/* What the client reads may make it wait for no file system. */
+/* What the client reads must not wait for a file system. */
 static int read_held_at_once(int held_fd)
 {
 	int fd = read_held(held_fd), copy;
@@ -275,8 +276,8 @@ static int read_held_at_once(int held_fd)
 }
 
 /*
- * The client may open what it holds by its own rights, and no closed directory is in its way then.  So it gets none to
- * go on from, no socket, no pipe, and nothing that anybody may write to, as shared memory, unless it tells names.
+ * The client can open a held object by its own rights, and no closed directory protects it then. So it gets no
+ * directory, no socket, no pipe, and nothing that all may write to, such as shared memory, unless it contains names.
  */
 static bool may_be_held(int fd, const char *path)
 {
@@ -295,7 +296,7 @@ static bool may_be_held(int fd, const char *path)
 	return readable >= 0;
 }
 
-/* The path; behind it the one that it is below. */
+/* The request has the path, then the root that it is below. */
 static int hold(const struct opener_request *r, size_t path_bytes)
 {
 	const char *root = r->path + strlen(r->path) + 1;
@@ -329,13 +330,13 @@ static bool is_of_memory(const char *path)
 	return name && (strcmp(name, "/cmdline") == 0 || strcmp(name, "/environ") == 0);
 }
 
-/* Where the text is longer than an answer, ret_fd is a file in memory with all of it. */
+/* If the text is longer than a reply, ret_fd is a memory file with all of it. */
 static long read_text(const char *path, uint64_t max_bytes, char text[OPENER_TEXT_MAX], int *ret_fd)
 {
 	int fd, error;
 	long len = 0, n;
 
-	if (g_str_has_suffix(path, "/maps"))	/* whoever asks for its mappings looks at it anew */
+	if (g_str_has_suffix(path, "/maps"))	/* a client that reads the mappings begins anew with the process */
 		opener_forget_memory();
 	if (is_of_memory(path) && !opener_may_read_arguments((uint32_t)atoi(path + strlen("/proc/")), max_bytes))
 		return -EREMOTE;
@@ -362,7 +363,7 @@ static long list_of_proc(int dir, bool with_links, char text[OPENER_TEXT_MAX])
 	return is_of_proc(dir) ? opener_list_some(dir, with_links, text) : -EPERM;
 }
 
-/* A link in there, and none that another one or ".." leads to. */
+/* A link there, not one reached through another link or "..". */
 static long link_of_proc(const char *path, char text[OPENER_TEXT_MAX])
 {
 	const struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,

@@ -13,25 +13,25 @@
 #include "base/opener/wire.h"
 #include "base/proc/status.h"
 
-#define SUBJECTS_MAX 256	/* those that are processes have a descriptor each */
+#define SUBJECTS_MAX 256	/* each process takes a descriptor */
 #define NEWS_MAX 64
 #define PAUSE_US (INT64_C(60) * G_USEC_PER_SEC)
 #define PAUSE_MAX_US (60 * PAUSE_US)
 #define OF_PID "pid "
-/* Whoever begins one process after the other shall not leave others without openers. */
+/* A user who starts many such processes must not leave others without openers. */
 #define OF_OWNER_MAX 4
 #define NAMESPACES "other user namespaces"
 
 struct one {
-	int pidfd;		/* of a process; -1: none */
+	int pidfd;		/* for a process; -1: none */
 	int64_t until_us, pause_us;
 	bool is_told;
-	unsigned cnt;		/* of an owner: how often its processes did not answer */
+	unsigned cnt;		/* for an owner: how many of its processes did not answer */
 };
 
 struct opener_skipped {
-	GHashTable *subjects;	/* char * -> struct one; owners, too */
-	bool has_owners;	/* that are skipped as a whole */
+	GHashTable *subjects;	/* char * -> struct one; including owners */
+	bool has_owners;	/* some owners are skipped as a whole */
 	GQueue news;		/* char * */
 	char *last;
 };
@@ -62,7 +62,7 @@ static const char *pid_of(const char *subject)
 	return g_str_has_prefix(subject, OF_PID) ? subject + strlen(OF_PID) : NULL;
 }
 
-/* A process's number may be another one's by now.  Its /proc may never answer, this always does. */
+/* The process id may have been reused. Its /proc may never answer, a pidfd always does. */
 static bool has_ended(const struct one *one)
 {
 	struct pollfd p = { .fd = one->pidfd, .events = POLLIN };
@@ -87,8 +87,8 @@ static char *file_of(const char *pid, const char *name)
 }
 
 /*
- * "user 1000"; those of other user namespaces are one, since there everybody has as many numbers as he likes.  NULL:
- * root, or it is gone.  The kernel has both files at hand.
+ * "user 1000"; all other user namespaces count as one, since their users can have any number. NULL: root, or it has
+ * ended. The kernel has both files at hand.
  */
 static char *owner_of(const char *pid)
 {
@@ -124,7 +124,7 @@ static struct one *find(struct opener_skipped *s, const char *subject)
 	if (one)
 		return one;
 	if (g_hash_table_size(s->subjects) >= SUBJECTS_MAX)
-		g_hash_table_remove_all(s->subjects);	/* an owner is found to be one again at once */
+		g_hash_table_remove_all(s->subjects);	/* owners are recognised again at once */
 	one = g_new0(struct one, 1);
 	one->pidfd = pid ? (int)syscall(SYS_pidfd_open, atoi(pid), 0) : -1;	/* closes on exec */
 	g_hash_table_insert(s->subjects, g_strdup(subject), one);
@@ -145,7 +145,7 @@ void opener_skipped_tell(struct opener_skipped *s, const char *subject, char *se
 	g_queue_push_tail(&s->news, sentence);
 }
 
-/* "process 12 (nginx)" */
+/* For people: "process 12 (nginx)". */
 static char *name_of(const char *subject)
 {
 	const char *pid = pid_of(subject);
@@ -204,7 +204,7 @@ char *opener_skipped_last_news(const struct opener_skipped *s)
 
 /* ---- subjects */
 
-/* What a process has, by the process; other files by their path. */
+/* A process's files count as the process; other files as their path. */
 char *opener_subject_of_path(const char *path)
 {
 	size_t digits = g_str_has_prefix(path, "/proc/") ? strspn(path + 6, "0123456789") : 0;

@@ -12,7 +12,7 @@ bool proc_cpu_read(const char *proc_dir, uint32_t pid, struct proc_cpu *ret)
 	struct proc_cpu read = { 0 };
 	uint64_t children_user, children_kernel;
 	g_autofree char *text = opener_process_text(proc_dir, pid, "stat");
-	/* the name before it may have any signs */
+	/* the name before it may contain anything */
 	const char *at = text ? strrchr(text, ')') : NULL;
 
 	if (!at || sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,

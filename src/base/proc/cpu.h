@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* CPU time of a process since it began, in ticks of the kernel (sysconf(_SC_CLK_TCK) a second), as /proc/PID/stat has it. */
+/* CPU time of a process since its start, in kernel ticks (sysconf(_SC_CLK_TCK) a second), from /proc/PID/stat. */
 struct proc_cpu {
 	uint64_t user, kernel;
-	uint64_t children;	/* of those that have ended, and that it has waited for, in both */
+	uint64_t children;	/* user and system time of children that have ended and were waited for */
 };
-/* False: it is gone, and *ret stays. */
+/* False: it has ended, and *ret is unchanged. */
 bool proc_cpu_read(const char *proc_dir, uint32_t pid, struct proc_cpu *ret);
 
 #endif

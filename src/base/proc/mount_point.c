@@ -38,7 +38,7 @@ char *cgroup_mount(const char *proc_dir, const char *controller)
 #define MINOR_BITS 20	/* include/linux/kdev_t.h */
 #define FIELDS 5
 
-/* Octal, as \040. */
+/* Octal escapes such as \040. */
 static void append_unescaped(GString *s, const char *text)
 {
 	for (; *text; text++) {
@@ -64,7 +64,8 @@ bool mount_point_prepend(GString *path, const char *mountinfo, uint32_t dev)
 
 	device_append(number, dev);
 	for (char **line = lines; *line; line++) {
-		g_auto(GStrv) field = g_strsplit(*line, " ", FIELDS + 1);	/* id, parent's, device, root, where */
+		g_auto(GStrv) field = g_strsplit(*line, " ", FIELDS + 1);	/* id, parent's id, device, root,
+										 * mount point */
 		g_autoptr(GString) at = g_string_new(NULL);
 
 		if (g_strv_length(field) < FIELDS || strcmp(field[2], number->str) != 0 || strcmp(field[3], "/") != 0)

@@ -7,20 +7,20 @@
 #include <stdint.h>
 
 /*
- * A path from the root of the file system `dev` (the kernel's number) gets the place in front where mountinfo, a
- * process's or NULL, says that it is mounted.  False: it says nothing of it.
+ * Prepends the mount point to a path from the root of the file system `dev` (the kernel's number), according to
+ * mountinfo of a process, or NULL. False: it is not listed.
  */
 bool mount_point_prepend(GString *path, const char *mountinfo, uint32_t dev);
 
-/* "8:1": such a number as people and mountinfo have it. */
+/* "8:1": a device number as in mountinfo. */
 void device_append(GString *s, uint32_t dev);
 
 /*
- * Where a hierarchy of control groups is mounted, as PROC_DIR/self/mounts says: the first one.  controller NULL: that of
- * version 2; else the one of version 1 that has it ("cpu", "memory").  NULL: nowhere.  Free with g_free.
+ * Mount point of a control group hierarchy, from PROC_DIR/self/mounts: the first one. controller NULL: of version 2;
+ * else of the version 1 hierarchy with it ("cpu", "memory"). NULL: not mounted. Free with g_free.
  */
 char *cgroup_mount(const char *proc_dir, const char *controller);
-/* The same of several, read once. */
+/* The same for several, with one read. */
 void cgroup_mounts(const char *proc_dir, const char *const *controllers, unsigned cnt, char **ret);
 
 #endif

@@ -19,15 +19,15 @@
 struct kept {
 	GArray *sockets;	/* struct net_socket; NULL: none yet */
 	uint64_t read_ns;
-	dev_t dev;		/* of the namespace that they are of */
+	dev_t dev;		/* of their namespace */
 	ino_t ino;
 };
 
 struct net_tables {
 	char *proc_dir;
 	struct kept kept[KEPT_MAX];
-	GArray *unix_sockets;	/* struct unix_socket; NULL: never read, or not readable */
-	uint64_t unix_ns;	/* when; 0: never */
+	GArray *unix_sockets;	/* struct unix_socket; NULL: not read, or unreadable */
+	uint64_t unix_ns;	/* time of that; 0: never */
 };
 
 struct net_tables *net_tables_new(const char *proc_dir)
@@ -62,7 +62,7 @@ struct net_end net_end_of(const uint8_t *address, size_t bytes, uint16_t port)
 	return e;
 }
 
-/* The kernel writes words of 32 bits, each a number in hexadecimal. */
+/* The kernel writes 32-bit words, each as a hexadecimal number. */
 static bool parse_end(const char *digits, unsigned port, struct net_end *ret)
 {
 	size_t words = strlen(digits) / 8;
@@ -131,7 +131,7 @@ static bool read_table(const struct net_tables *t, uint32_t pid, const char *nam
 	return true;
 }
 
-/* NULL: they cannot be read, mostly since the process is gone. */
+/* NULL: unreadable, most likely because the process has ended. */
 static GArray *read_all(const struct net_tables *t, uint32_t pid)
 {
 	static const char *const names[] = { "tcp", "tcp6", "udp", "udp6" };
@@ -145,7 +145,7 @@ static GArray *read_all(const struct net_tables *t, uint32_t pid)
 	return sockets;
 }
 
-/* Of that namespace, or else the one that was read longest ago. */
+/* The entry of that namespace, or else the least recently read one. */
 static struct kept *kept_of(struct net_tables *t, const struct stat *ns)
 {
 	struct kept *oldest = &t->kept[0];
@@ -159,7 +159,7 @@ static struct kept *kept_of(struct net_tables *t, const struct stat *ns)
 	return oldest;
 }
 
-/* What was read stays when a process is gone: to read such a table walks the kernel's whole hash, for 7 ms each. */
+/* Tables are kept after a process's end: reading one walks the kernel's whole hash, in 7 ms each. */
 const GArray *net_tables_of(struct net_tables *t, uint32_t pid)
 {
 	g_autofree char *net = g_strdup_printf("%s/%" PRIu32 "/ns/net", t->proc_dir, pid);

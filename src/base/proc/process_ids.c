@@ -33,7 +33,7 @@ bool process_has_ended(uint32_t pid)
 	return pid && pid <= INT32_MAX && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
-/* The thread group leader's name: 15 bytes at most, and a program may change it. */
+/* Compares the thread group leader's name: 15 bytes at most, and a program may change it. */
 static bool has_comm(uint32_t pid, const char *name)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%u/comm", pid), *comm = NULL;
@@ -44,7 +44,7 @@ static bool has_comm(uint32_t pid, const char *name)
 	return strcmp(comm, name) == 0;
 }
 
-/* Longer than a comm may be, and the same whatever the program calls itself. */
+/* Compares the executable's name: it may be longer than a comm, and a program cannot change it. */
 static bool has_executable(uint32_t pid, const char *name)
 {
 	static const char deleted[] = " (deleted)";

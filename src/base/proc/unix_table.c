@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ANSWER_BYTES 32768	/* the kernel fills so much at a time */
+#define ANSWER_BYTES 32768	/* the kernel fills this much at a time */
 
 static void take_name(struct unix_socket *s, const struct rtattr *a)
 {
