@@ -10,7 +10,7 @@ static struct cfi_rule where(uint8_t where, int32_t at)
 	return (struct cfi_rule){ .how = where == CODE_KEPT ? CFI_SAME : CFI_UNDEFINED };
 }
 
-/* The frame pointer points at the caller's, behind which the return address lies. */
+/* The frame pointer points to the caller's frame pointer, which the return address follows. */
 static bool has_record(const struct code_state *s)
 {
 	return s->has_bp && s->bp == CODE_SAVED && s->bp_at == -s->bp_off && s->ra == CODE_SAVED &&
@@ -26,7 +26,7 @@ uint32_t code_rule(const struct code_state *s, const struct unwind_arch *arch)
 		as_told.column[CFI_RA].how = CFI_UNDEFINED;
 		return arch->compile(&as_told);
 	}
-	/* a walk crosses it by frame pointer, and must in V8's: its callees pop their arguments, so sp is not known there */
+	/* walks cross it by frame pointer; V8's callees pop their arguments, so sp is not known there */
 	if (s->ra == CODE_LOST || has_record(s))
 		return 0;
 	if (s->has_sp && s->sp_off >= arch->code->entry.sp_off) {

@@ -10,8 +10,8 @@
 #include "unwind/cfi.h"
 
 /*
- * What the rules of unwind tables mean, in plain C, in step_NAME.c for each architecture: bpf/walk/unwind.bpf.h follows
- * them the same way, within the kernel.
+ * The meaning of unwind rules, in plain C, in step_NAME.c for each architecture: bpf/walk/unwind.bpf.h interprets them
+ * the same way, in the kernel.
  */
 
 #define UNWIND_REG_MAX 32
@@ -23,52 +23,52 @@ struct unwind_regs {
 	uint32_t known;	/* bit n: reg[n] is known */
 };
 
-/* Reads memory of the walked thread; false when any byte cannot be read. */
+/* Reads memory of the walked thread; false when any byte is unreadable. */
 typedef bool (*unwind_read_fn)(void *ctx, uint64_t addr, void *ret, size_t bytes);
 
 enum unwind_step {
 	UNWIND_STEP_OK,
-	UNWIND_STEP_SIGNAL,	/* done, and ip is where a signal struck: no return address */
+	UNWIND_STEP_SIGNAL,	/* done, and ip was interrupted by a signal: it is not a return address */
 	UNWIND_STEP_END,	/* this is the outermost frame */
 	UNWIND_STEP_NO_INFO,
 	UNWIND_STEP_COMPLEX,
 	UNWIND_STEP_UNKNOWN_REG,	/* needs a register that is not known in this frame */
-	UNWIND_STEP_MEMORY,	/* the stack could not be read */
-	UNWIND_STEP_BACKWARDS,	/* the caller's frame would not lie above: the rule or the stack is wrong */
+	UNWIND_STEP_MEMORY,	/* the stack is unreadable */
+	UNWIND_STEP_BACKWARDS,	/* the caller's frame would not be above: the rule or the stack is wrong */
 };
 
 /* From a frame to its caller, by a rule; *regs changes only on success. */
 typedef enum unwind_step (*unwind_step_fn)(uint32_t rule, struct unwind_regs *regs, unwind_read_fn read, void *ctx);
-/* The same without one: by the frame pointer, or by what the code is. */
+/* The same without a rule: by the frame pointer, or by recognising the code. */
 typedef enum unwind_step (*unwind_step_fp_fn)(struct unwind_regs *regs, unwind_read_fn read, void *ctx);
 
-/* What an instruction makes of the frame of the function it is in, and where it goes on. */
+/* The effect of an instruction on its function's frame, and where it continues. */
 
 enum code_where {
-	CODE_KEPT,	/* where it was as the function began */
+	CODE_KEPT,	/* as at the start of the function */
 	CODE_SAVED,	/* at CFA + an offset */
 	CODE_LOST,
 };
 
-/* Of the canonical frame address (CFA), which is what the stack pointer was before the call. */
+/* Relative to the canonical frame address (CFA), which is the stack pointer before the call. */
 struct code_state {
 	int32_t sp_off;	/* CFA = stack pointer + sp_off */
 	int32_t bp_off;	/* CFA = frame pointer + bp_off */
 	int32_t bp_at, ra_at;
-	uint8_t bp, ra;	/* enum code_where: the caller's frame pointer, and the return address where a register has it */
-	bool has_sp, has_bp;	/* those two are known */
-	bool is_outermost;	/* set up as the ABI marks the outermost frame */
-	uint8_t page_reg;	/* arm64: has the address of a page */
+	uint8_t bp, ra;	/* enum code_where: caller's frame pointer, return address if in a register */
+	bool has_sp, has_bp;	/* sp_off is known, bp_off is known */
+	bool is_outermost;	/* prepared as the ABI marks the outermost frame */
+	uint8_t page_reg;	/* arm64: register with the address of a page */
 	uint64_t page;
 };
 
 enum code_flow {
-	CODE_STOPS,	/* or nothing is known of what follows */
+	CODE_STOPS,	/* or what follows is unknown */
 	CODE_GOES_ON,
-	CODE_BRANCHES,	/* to the target, too */
-	CODE_JUMPS,	/* to the target */
+	CODE_BRANCHES,	/* to the target or the next one */
+	CODE_JUMPS,	/* to the target only */
 	CODE_JUMPS_ANYWHERE,
-	CODE_CALLS,	/* the target, or any function where that is 0; and goes on */
+	CODE_CALLS,	/* to the target, or any function if that is 0; then to the next one */
 	CODE_RETURNS,
 };
 
@@ -76,11 +76,11 @@ struct code_step {
 	size_t bytes;	/* 0: unknown */
 	enum code_flow flow;
 	uint64_t target;
-	uint64_t reference;	/* an address that is taken; 0: none */
-	uint64_t constant;	/* put in a register: an address, too, where a program is loaded where it is linked to */
+	uint64_t reference;	/* an address that it takes; 0: none */
+	uint64_t constant;	/* loaded into a register: also an address, in a program that is not relocated */
 };
 
-/* The address that it takes; is_fixed: of a program that is loaded where it is linked to.  0: none. */
+/* The address that it takes; is_fixed: the program is not relocated. 0: none. */
 static inline uint64_t code_step_taken(const struct code_step *step, bool is_fixed)
 {
 	return step->reference || !is_fixed ? step->reference : step->constant;
@@ -88,45 +88,45 @@ static inline uint64_t code_step_taken(const struct code_step *step, bool is_fix
 
 #define CODE_NEAR 130
 
-/* One of these for each architecture that this is done for. */
+/* Text without tables is supported on architectures that have this. */
 struct code_arch {
-	unsigned insn_bytes;	/* of the shortest instruction; they begin at multiples of it */
-	/* What leads far ends with 4 bytes that say how far, or which address; all else leads at most CODE_NEAR bytes on. */
+	unsigned insn_bytes;	/* of the shortest instruction, and alignment of all */
+	/* Far references end with 4 bytes of distance or address; all others reach at most CODE_NEAR bytes. */
 	bool leads_by_words;
-	uint32_t relative, irelative;	/* types of relocations with nothing but an address */
-	/* At the first instruction of a function, and where it may return. */
+	uint32_t relative, irelative;	/* types of relocations that consist of just an address */
+	/* State at the first instruction of a function, and at each return. */
 	struct code_state entry;
 	bool (*is_balanced)(const struct code_state *state);
-	/* Over the instruction at vaddr, of which and of what follows `len` bytes are there. */
+	/* Over the instruction at vaddr; `len` bytes from there are available. */
 	struct code_step (*step)(const uint8_t *code, size_t len, uint64_t vaddr, struct code_state *state);
-	/* Does an instruction begin there that fills up to the next function? */
+	/* Does an instruction at code fill the space before the next function? */
 	bool (*is_padding)(const uint8_t *code, size_t len);
-	/* Is it the function that a signal's handler returns to?  What its rule is, then. */
+	/* Is it the function to which a signal handler returns? Then *ret_rule is its rule. */
 	bool (*is_signal_return)(const uint8_t *code, size_t len, uint32_t *ret_rule);
 };
 
 extern const struct code_arch code_x86_64, code_aarch64;
 
 struct unwind_arch;
-/* The rule of struct unwind_row; 0: not known. */
+/* The rule in struct unwind_row; 0: not known. */
 uint32_t code_rule(const struct code_state *state, const struct unwind_arch *arch);
 
-/* All that depends on the machine; one of these per architecture, in arch_NAME.c. */
+/* Everything that depends on the machine; one for each architecture, in arch_NAME.c. */
 
 struct unwind_arch {
 	uint16_t machine;	/* EM_* */
 	uint8_t ra_reg, sp_reg, bp_reg;	/* DWARF numbers */
-	uint8_t padding_bytes;	/* most that lies between functions for alignment */
-	/* The rule of struct unwind_row for a state. */
+	uint8_t padding_bytes;	/* maximal alignment padding between functions */
+	/* The rule in struct unwind_row for a state. */
 	uint32_t (*compile)(const struct cfi_state *state);
 	unwind_step_fn step;
 	unwind_step_fp_fn step_fp;
-	const struct code_arch *code;	/* text without tables */
+	const struct code_arch *code;	/* for text without tables */
 	bool signs_returns;	/* has DW_CFA_AARCH64_negate_ra_state */
-	bool finds_frames;	/* a saved frame pointer can be told on the stack: see walk.c */
+	bool finds_frames;	/* a saved frame pointer can be recognised on the stack: see walk.c */
 };
 
-/* NULL for a machine we have no tables for. */
+/* NULL for a machine without tables. */
 const struct unwind_arch *unwind_arch_of(uint16_t machine);
 /* This machine's. */
 const struct unwind_arch *unwind_arch_here(void);
@@ -151,14 +151,14 @@ enum unwind_step unwind_x86_64_step_fp(struct unwind_regs *regs, unwind_read_fn 
 
 extern const struct unwind_arch unwind_arch_x86_64;
 
-/* Making the rules of abi/unwind_abi.h. */
+/* Constructing the rules of abi/unwind_abi.h. */
 
 static inline uint32_t unwind_make_rule(enum unwind_cfa kind, uint32_t arg)
 {
 	return (uint32_t)kind << 16 | (arg & 0xffff);
 }
 
-/* value / 8 as a signed field of `bits` bits; false when it does not fit. */
+/* value / 8 as a signed field of `bits` bits; false if it does not fit. */
 static inline bool unwind_scaled(int64_t value, unsigned bits, uint32_t *ret)
 {
 	int64_t limit = (int64_t)1 << (bits - 1);

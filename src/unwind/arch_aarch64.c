@@ -5,14 +5,14 @@
 
 #define COMPLEX unwind_make_rule(UNWIND_CFA_COMPLEX, 0)
 
-/* What a frame has saved at CFA + off; false where the rule cannot hold that. */
+/* What a frame has saved at CFA + off; false if the rule cannot express that. */
 static bool saved_at(enum unwind_arm64_saved what, const struct cfi_rule *cfa, int64_t off, uint32_t *rule)
 {
 	uint32_t field;
 
-	if (off >= 0)	/* nothing of a frame lies above it */
+	if (off >= 0)	/* a frame's data is below its CFA */
 		return false;
-	/* where the one end of the frame is too far away, from the other */
+	/* if it is too far from one end of the frame, use the other */
 	if (!unwind_scaled(off, 10, &field) &&
 	    (cfa->off < 0 || cfa->off + off < 0 || !unwind_scaled(cfa->off + off, 10, &field)))
 		return false;
@@ -25,12 +25,12 @@ static bool is_kept(const struct cfi_rule *r)
 	return r->how == CFI_UNSPECIFIED || r->how == CFI_SAME;
 }
 
-/* Compilers save x29 and x30 beside each other, or x30 alone. */
+/* Compilers save x29 and x30 side by side, or x30 alone. */
 static bool add_saved(const struct cfi_state *s, uint32_t *rule)
 {
 	const struct cfi_rule *ra = &s->column[CFI_RA], *bp = &s->column[CFI_BP];
 
-	if (is_kept(ra))	/* one that has saved x29 only cannot be told; it is on its way to save x30 */
+	if (is_kept(ra))	/* having saved only x29 cannot be expressed; x30 is about to be saved */
 		return is_kept(bp);
 	if (ra->how != CFI_OFFSET)
 		return false;

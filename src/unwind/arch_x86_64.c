@@ -15,7 +15,7 @@ static uint32_t packed_rule(enum unwind_cfa kind, int64_t off, uint64_t extra)
 	return unwind_make_rule(kind, arg << 4 | (uint32_t)extra);
 }
 
-/* DW_OP_breg6/7 N [DW_OP_deref [DW_OP_plus_uconst M]], the expressions compilers and assembly use. */
+/* DW_OP_breg6/7 N [DW_OP_deref [DW_OP_plus_uconst M]]: what compilers and assembly code use. */
 struct simple_expr {
 	uint8_t reg;
 	int64_t off;
@@ -46,8 +46,8 @@ static bool expr_simple(const struct cfi_rule *r, struct simple_expr *ret)
 }
 
 /*
- * What linkers write for the PLT, whose entries push one word midway:
- * breg7 8, breg16 0, lit15, and, lit11, ge, lit3, shl, plus.
+ * What linkers write for the PLT, whose entries push one word halfway: breg7 8, breg16 0, lit15, and, lit11, ge, lit3,
+ * shl, plus.
  */
 static bool expr_plt(const struct cfi_rule *r, uint32_t *ret_rule)
 {
@@ -100,7 +100,7 @@ static uint32_t compile_bp(const struct cfi_rule *bp)
 	return kind << 20 | off << 22;
 }
 
-/* All registers are saved at sp + constant: a signal's frame, if they lie as in a ucontext. */
+/* All registers are saved at sp + constant: a signal frame, if they are placed as in a ucontext. */
 static bool compile_signal(const struct cfi_state *s, uint32_t *ret_rule)
 {
 	struct simple_expr cfa, ra, bp;
@@ -130,7 +130,7 @@ static uint32_t x86_64_compile(const struct cfi_state *s)
 	if (s->column[CFI_SP].how != CFI_UNSPECIFIED)
 		return unwind_make_rule(UNWIND_CFA_COMPLEX, 0);
 	rule = compile_cfa(&s->cfa);
-	/* glibc's vfork keeps its return address in a register: the child will use the same stack. */
+	/* glibc's vfork keeps its return address in a register: the child will use the same stack */
 	if (ra->how == CFI_REGISTER && unwind_rule_cfa(rule) == UNWIND_CFA_SP)
 		rule = packed_rule(UNWIND_CFA_RA_REG, unwind_rule_offset(rule), ra->reg);
 	else if (ra->how != CFI_OFFSET || ra->off != UNWIND_RA_OFFSET)

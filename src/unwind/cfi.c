@@ -6,7 +6,7 @@
 #include "unwind/arch.h"
 #include "unwind/dwarf_cfi.h"
 
-#define FDES_MAX (2u << 20)	/* 100 MB while building; four million rows have fewer */
+#define FDES_MAX (2u << 20)	/* 100 MB while building; four million rows need fewer */
 #define CIES_MAX (1u << 18)
 #define PENDING_MAX (1u << 18)	/* in practice there are none: CIEs come first */
 
@@ -27,7 +27,7 @@ uint64_t cfi_pointer(struct cursor *c, uint8_t encoding, uint64_t vaddr, uint64_
 	default:
 		c->bad = true;
 	}
-	switch (encoding & 0xf0) {	/* text- and function-relative, aligned and indirect: not for code addresses */
+	switch (encoding & 0xf0) {	/* text- and function-relative, aligned, indirect: never for code addresses */
 	case 0:
 		break;
 	case DW_EH_PE_pcrel: value += vaddr; break;
@@ -46,7 +46,7 @@ static uint64_t vaddr_of(const struct cfi_section *s, const struct cursor *c)
 	return s->vaddr + (uint64_t)(c->at - s->bytes);
 }
 
-/* "zR", "zPLR", "zRS", ...: false for one we do not know all of. */
+/* "zR", "zPLR", "zRS", ...: false if a letter is unknown. */
 static bool read_augmentation(struct cursor *c, const char *letters, struct cfi_cie *cie)
 {
 	struct cursor data;
@@ -67,14 +67,14 @@ static bool read_augmentation(struct cursor *c, const char *letters, struct cfi_
 			cie->encoding = cursor_u8(&data);
 		} else if (*l == 'L') {
 			cursor_u8(&data);
-		} else if (*l == 'P') {	/* the value is not wanted, so what it is relative to is no matter */
+		} else if (*l == 'P') {	/* the value is ignored, so its base does not matter */
 			uint8_t encoding = cursor_u8(&data);
 
 			if (encoding != DW_EH_PE_omit)
 				cfi_pointer(&data, encoding & 0x0f, 0, 0);
 		} else if (*l == 'S') {
 			cie->is_signal = true;
-		} else if (*l != 'B') {	/* B: signed return addresses, on another machine */
+		} else if (*l != 'B') {	/* B: return addresses signed with key B, on arm64 */
 			return false;
 		}
 	}
@@ -120,7 +120,7 @@ static void add_fde(struct cfi_entries *e, struct cursor c, const struct cfi_sec
 		e->bad_cnt++;
 		return;
 	}
-	if (!size)	/* of a function that the linker dropped */
+	if (!size)	/* a function that the linker dropped */
 		return;
 	if (e->fdes->len >= FDES_MAX) {
 		e->is_cut = true;
@@ -171,7 +171,7 @@ static bool next_entry(struct cursor *c, const struct cfi_section *s, struct ent
 	return true;
 }
 
-/* What of FDEs is left for the second pass: their CIE may come after them. */
+/* FDEs for the second pass: their CIE may come after them. */
 struct pending_fde {
 	struct cursor body;
 	uint64_t cie_offset;
@@ -195,7 +195,7 @@ struct adding {
 	const struct unwind_arch *arch;
 	GHashTable *cies;	/* offset -> index */
 	GArray *pending;	/* struct pending_fde */
-	uint64_t last_offset;	/* most FDEs follow the CIE they use, or another FDE of it */
+	uint64_t last_offset;	/* most FDEs follow their CIE, or another FDE of it */
 	uint32_t last_no;
 };
 
@@ -237,8 +237,8 @@ static void take_fde(struct adding *a, const struct entry *entry)
 }
 
 /*
- * Only entries found by going through the section count as CIEs: one that an FDE points at
- * inside another entry could make the work quadratic.
+ * Only entries found by scanning the section count as CIEs: an FDE that points into another entry could make the work
+ * quadratic.
  */
 void cfi_entries_add(struct cfi_entries *e, const struct cfi_section *s, const struct unwind_arch *arch)
 {

@@ -5,7 +5,7 @@
 #include "unwind/arch.h"
 #include "unwind/dwarf_cfi.h"
 
-#define REMEMBER_MAX 32	/* compilers nest one deep */
+#define REMEMBER_MAX 32	/* compilers use one level */
 
 struct run {
 	struct cursor c;
@@ -16,8 +16,8 @@ struct run {
 	struct cfi_state remembered[REMEMBER_MAX];
 	unsigned remembered_cnt;
 	uint64_t loc, end;
-	bool is_changed;	/* since the last row told */
-	bool is_done;	/* past the end, or the receiver wants no more */
+	bool is_changed;	/* since the last row */
+	bool is_done;	/* past the end, or the receiver has stopped it */
 	cfi_row_fn row;
 	void *ctx;
 };
@@ -46,7 +46,7 @@ static void set_how(struct run *r, uint64_t reg, enum cfi_how how)
 	set_rule(r, reg, (struct cfi_rule){ .how = how });
 }
 
-/* `off` is in units of the data alignment; an absurd product is as good as any absurd offset. */
+/* `off` is in units of the data alignment; an overflowing product is as invalid as any absurd offset. */
 static void set_offset(struct run *r, uint64_t reg, enum cfi_how how, int64_t off)
 {
 	int64_t bytes;
@@ -97,7 +97,7 @@ static struct cfi_rule read_expr(struct run *r, enum cfi_how how)
 	return (struct cfi_rule){ .how = how, .expr = expr, .expr_bytes = expr ? bytes : 0 };
 }
 
-/* The state held up to now is told before the place moves on. */
+/* Passes on the state up to now before moving. */
 static bool advance_to(struct run *r, uint64_t to)
 {
 	if (!r->initial || to < r->loc || r->c.bad)
@@ -145,7 +145,7 @@ static bool restore_remembered(struct run *r)
 	return true;
 }
 
-/* Operations on the CFA; false for another. */
+/* Operations on the CFA; false for others. */
 static bool run_cfa_op(struct run *r, uint8_t op, bool *ret_ok)
 {
 	struct cfi_rule *cfa = &r->state.cfa;
@@ -181,7 +181,7 @@ static bool run_cfa_op(struct run *r, uint8_t op, bool *ret_ok)
 	}
 }
 
-/* Operations on other registers; false for one that does not exist, or fails. */
+/* Operations on other registers; false if unknown or failed. */
 static bool run_register_op(struct run *r, uint8_t op)
 {
 	uint64_t reg = cursor_uleb(&r->c);
@@ -242,7 +242,7 @@ static bool run_op(struct run *r)
 	case DW_CFA_advance_loc4: return advance(r, cursor_u32(&r->c));
 	case DW_CFA_remember_state: return remember(r);
 	case DW_CFA_restore_state: return restore_remembered(r);
-	case DW_CFA_AARCH64_negate_ra_state:	/* signed or not is of no account: see unwind_abi.h */
+	case DW_CFA_AARCH64_negate_ra_state:	/* whether it is signed does not matter: see unwind_abi.h */
 	case DW_CFA_AARCH64_negate_ra_state_with_pc: return r->arch->signs_returns;
 	case DW_CFA_GNU_args_size:
 		cursor_uleb(&r->c);
@@ -251,7 +251,7 @@ static bool run_op(struct run *r)
 	return run_cfa_op(r, op, &ok) ? ok : run_register_op(r, op);
 }
 
-/* False when an operation is unknown, damaged or out of place. */
+/* False if an operation is unknown, damaged or misplaced. */
 static bool run_all(struct run *r)
 {
 	while (cursor_left(&r->c) && !r->is_done)
@@ -264,7 +264,7 @@ void cfi_cie_init_state(struct cfi_cie *cie, const struct unwind_arch *arch)
 {
 	struct run r;
 
-	/* The remembered states, most of it, need no clearing. */
+	/* the remembered states, which are most of it, need no clearing */
 	memset(&r, 0, offsetof(struct run, remembered));
 	memset((char *)&r + offsetof(struct run, remembered_cnt), 0,
 	       sizeof(r) - offsetof(struct run, remembered_cnt));

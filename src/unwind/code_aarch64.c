@@ -6,7 +6,7 @@
 
 #include "unwind/arch.h"
 
-enum { FP = 29, LR = 30, SP = 31 };	/* 31 is the zero register elsewhere */
+enum { FP = 29, LR = 30, SP = 31 };	/* as a general register 31 is the zero register */
 
 #define INSN_BYTES 4
 #define FRAME_MAX (1 << 24)
@@ -30,7 +30,7 @@ static void add_to_sp(struct code_state *s, int64_t bytes)
 	if (off < -FRAME_MAX || off > FRAME_MAX)
 		s->has_sp = false;
 	s->sp_off = s->has_sp ? (int32_t)off : 0;
-	/* what nobody pushed: the first frame of a new thread, whose maker left it there */
+	/* the first frame of a new thread: it was not pushed, but left there by the thread's creator */
 	s->is_outermost |= s->has_sp && off < 0;
 }
 
@@ -68,7 +68,7 @@ static void load(struct code_state *s, unsigned reg, bool is_known, int64_t at)
 	}
 }
 
-/* Where base + disp lies from the CFA; false: not known. */
+/* Offset of base + disp from the CFA; false: not known. */
 static bool place(const struct code_state *s, unsigned base, int64_t disp, int64_t *ret)
 {
 	if (base == SP && s->has_sp)
@@ -80,7 +80,8 @@ static bool place(const struct code_state *s, unsigned base, int64_t disp, int64
 	return true;
 }
 
-enum access { ACCESS_NONE, ACCESS_OFFSET, ACCESS_BEFORE, ACCESS_BEHIND };	/* the base changes before, or behind */
+enum access { ACCESS_NONE, ACCESS_OFFSET, ACCESS_BEFORE, ACCESS_BEHIND };	/* the base register changes before
+										 * or after the access */
 
 struct access_to {
 	enum access how;
@@ -89,7 +90,7 @@ struct access_to {
 	int64_t disp;
 };
 
-/* Loads and stores of one register and of two, with a constant distance. */
+/* Loads and stores of one or two registers, with a constant offset. */
 static struct access_to access_of(uint32_t insn)
 {
 	struct access_to a = {
@@ -97,7 +98,7 @@ static struct access_to access_of(uint32_t insn)
 	};
 	unsigned size = bits(insn, 30, 2);
 
-	if ((insn & 0x3a000000) == 0x28000000) {	/* pair: by 24 and 23 */
+	if ((insn & 0x3a000000) == 0x28000000) {	/* register pair: mode in bits 24 and 23 */
 		static const enum access how[] = { ACCESS_OFFSET, ACCESS_BEHIND, ACCESS_OFFSET, ACCESS_BEFORE };
 
 		a.how = how[bits(insn, 23, 2)];
@@ -106,12 +107,12 @@ static struct access_to access_of(uint32_t insn)
 		a.cnt = 2;
 		a.bytes = a.is_vector ? 4u << size : size == 2 ? 8 : 4;
 		a.disp = (int64_t)signed_bits(insn, 15, 7) * a.bytes;
-	} else if ((insn & 0x3b000000) == 0x39000000) {	/* unsigned distance */
+	} else if ((insn & 0x3b000000) == 0x39000000) {	/* unsigned offset */
 		a.how = ACCESS_OFFSET;
 		a.is_load = bits(insn, 22, 2) != 0;
 		a.bytes = 1u << size;
 		a.disp = (int64_t)bits(insn, 10, 12) * a.bytes;
-	} else if ((insn & 0x3b200000) == 0x38000000) {	/* signed distance in bytes, by 11 and 10 */
+	} else if ((insn & 0x3b200000) == 0x38000000) {	/* signed offset in bytes, mode in bits 11 and 10 */
 		static const enum access how[] = { ACCESS_OFFSET, ACCESS_BEHIND, ACCESS_OFFSET, ACCESS_BEFORE };
 
 		a.how = how[bits(insn, 10, 2)];
@@ -145,7 +146,7 @@ static void change_by_access(const struct access_to *a, struct code_state *s)
 		overwrite(s, a->base);
 }
 
-/* add and sub with a constant, the only arithmetic that sp can be a result of, but for the extended ones. */
+/* add and sub with a constant: besides their extended forms the only arithmetic that can write sp. */
 static void change_by_sum(uint32_t insn, struct code_state *s, uint64_t *ret_reference)
 {
 	unsigned to = bits(insn, 0, 5), from = bits(insn, 5, 5);
@@ -176,7 +177,7 @@ static void change_by_sum(uint32_t insn, struct code_state *s, uint64_t *ret_ref
 	}
 }
 
-/* What else writes a general register has it in the lowest bits. */
+/* Other instructions name the written general register in the lowest bits. */
 static void change_by_other(uint32_t insn, struct code_state *s, uint64_t vaddr)
 {
 	unsigned to = bits(insn, 0, 5);
@@ -195,7 +196,7 @@ static void change_by_other(uint32_t insn, struct code_state *s, uint64_t vaddr)
 	} else if ((insn & 0x1c000000) == 0x10000000 || (insn & 0x0e000000) == 0x0a000000) {	/* data processing */
 		overwrite(s, to);
 	} else if ((insn & 0x3b000000) == 0x18000000 || ((insn & 0x3b200c00) == 0x38200800 && bits(insn, 22, 2))) {
-		if (!bits(insn, 26, 1))	/* loads by a literal and by a register */
+		if (!bits(insn, 26, 1))	/* loads, PC-relative and by register */
 			overwrite(s, to);
 	}
 }
@@ -213,7 +214,7 @@ static struct code_step branch(uint32_t insn, uint64_t vaddr)
 	} else if ((insn & 0x7e000000) == 0x36000000) {	/* tbz */
 		step.flow = CODE_BRANCHES;
 		step.target = vaddr + (uint64_t)((int64_t)signed_bits(insn, 5, 14) * INSN_BYTES);
-	} else if ((insn & 0xfe000000) == 0xd6000000) {	/* to a register: br, blr, ret, with and without authentication */
+	} else if ((insn & 0xfe000000) == 0xd6000000) {	/* to a register: br, blr, ret, also with authentication */
 		static const enum code_flow flow[] = { CODE_JUMPS_ANYWHERE, CODE_CALLS, CODE_RETURNS, CODE_STOPS };
 
 		step.flow = flow[bits(insn, 21, 2)];
@@ -260,7 +261,7 @@ static bool aarch64_is_padding(const uint8_t *code, size_t len)
 	return insn == 0xd503201f || !insn;	/* nop */
 }
 
-/* unwind_aarch64_step_fp() knows it by its code, where there is no rule. */
+/* unwind_aarch64_step_fp() recognises it by its code, so it needs no rule. */
 static bool aarch64_is_signal_return(const uint8_t *code, size_t len, uint32_t *ret_rule)
 {
 	uint32_t insns[2];

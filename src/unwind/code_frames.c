@@ -3,18 +3,18 @@
 
 #include "abi/unwind_abi.h"
 
-#define STEPS_MAX (16u << 20)	/* guesses that prove wrong are gone over again and again */
+#define STEPS_MAX (16u << 20)	/* wrong guesses are followed repeatedly */
 #define GUESSES_MAX (1u << 20)
-#define PENDING_MAX 65536	/* places of one function that are still to be followed */
+#define PENDING_MAX 65536	/* places of one function still to be followed */
 
-/* Of a byte. */
+/* Flags of a byte. */
 enum {
-	CODE_BEGINS = 1,	/* an instruction does */
-	CODE_WITHIN = 2,	/* of one that began before */
-	CODE_STARTS = 4,	/* a function does */
+	CODE_BEGINS = 1,	/* an instruction begins */
+	CODE_WITHIN = 2,	/* inside an instruction */
+	CODE_STARTS = 4,	/* a function begins */
 	CODE_DISCOVERED = 8,	/* see discover() */
-	CODE_NEVER_RETURNS = 16,	/* the function that starts */
-	CODE_GUESSED = 32,	/* a function may start */
+	CODE_NEVER_RETURNS = 16,	/* the function that begins here */
+	CODE_GUESSED = 32,	/* a function may begin */
 };
 
 struct place {
@@ -22,18 +22,18 @@ struct place {
 	struct code_state state;
 };
 
-/* One function that is followed. */
+/* State while one function is followed. */
 struct trace {
 	struct code_frames *code;
 	uint64_t start;
 	GArray *pending;	/* struct place */
 	GArray *visited;	/* uint32_t: indices into flags and rules */
 	GArray *called;		/* uint64_t */
-	struct code_state at_jump;	/* at a jump to anywhere: the cases of a switch have it */
+	struct code_state at_jump;	/* state at an indirect jump: the cases of a switch have it */
 	bool has_jump, is_wrong;
 };
 
-/* The gap that holds vaddr, and which byte of flags and rules is its; NULL: it is in none. */
+/* The gap that contains vaddr, and the byte's index in flags and rules; NULL: none. */
 static const struct code_gap *gap_of(const struct code_frames *c, uint64_t vaddr, uint32_t *ret_at)
 {
 	const struct code_gap *g = code_gap_of(c->gaps, vaddr);
@@ -50,7 +50,7 @@ static bool is_start(const struct code_frames *c, uint64_t vaddr)
 	return gap_of(c, vaddr, &at) && c->flags[at] & CODE_STARTS;
 }
 
-/* True where it was none before. */
+/* True if it was not known before. */
 static bool add_start(struct code_frames *c, uint64_t vaddr)
 {
 	uint32_t at;
@@ -62,7 +62,7 @@ static bool add_start(struct code_frames *c, uint64_t vaddr)
 	return true;
 }
 
-/* The instruction takes an address: of a function, or of anything. */
+/* The instruction takes an address, perhaps of a function. */
 static void add_guess(struct code_frames *c, const struct code_step *step)
 {
 	uint64_t vaddr = code_step_taken(step, c->is_fixed);
@@ -81,7 +81,7 @@ static bool never_returns(const struct code_frames *c, uint64_t function)
 	return function && gap_of(c, function, &at) && c->flags[at] & CODE_NEVER_RETURNS;
 }
 
-/* To the next instruction. */
+/* Does it continue at the next instruction? */
 static bool goes_on(const struct code_frames *c, const struct code_step *step)
 {
 	return step->flow == CODE_GOES_ON || step->flow == CODE_BRANCHES ||
@@ -89,9 +89,9 @@ static bool goes_on(const struct code_frames *c, const struct code_step *step)
 }
 
 /*
- * Finds the functions that those known call, and whether this one, of that number, ever returns.  A call that does not
- * is followed by another function's code, or by another part of this one: where all are known before states are
- * followed, such a path ends there, or at the next of them at the latest.
+ * Finds the functions that this one calls, and whether it ever returns; number: identifies it in visited places. After
+ * a call that never returns there is unrelated code: another function, or another part of this one. Since all
+ * functions are known before states are followed, such a path ends there, or at the latest at the next function.
  */
 static void discover(struct code_frames *c, uint64_t start, uint32_t number)
 {
@@ -111,7 +111,7 @@ static void discover(struct code_frames *c, uint64_t start, uint32_t number)
 		while (c->steps_left) {
 			gap = gap_of(c, vaddr, &at);
 			if (!gap || c->flags[at] & CODE_DISCOVERED) {
-				/* the numbers stand where rules will */
+				/* rules are not set yet: their array holds the numbers */
 				returns |= !gap || c->rules[at] != number;
 				break;
 			}
@@ -134,7 +134,7 @@ static void discover(struct code_frames *c, uint64_t start, uint32_t number)
 		c->flags[first] |= CODE_NEVER_RETURNS;
 }
 
-/* Twice: what ends in a call of one that never returns does not either. */
+/* Twice: a function that ends by calling one that never returns does not return either. */
 static void discover_all(struct code_frames *c)
 {
 	for (unsigned pass = 0; pass < 2; pass++) {
@@ -165,19 +165,19 @@ static void mark(struct trace *t, uint32_t at, size_t bytes, uint32_t rule)
 	g_array_append_val(t->visited, at);
 }
 
-/* On to where this path ends, or meets what is known already. */
+/* Follows a path to its end, or to known code. */
 static void follow(struct trace *t, struct place place)
 {
 	struct code_frames *c = t->code;
 	const struct code_gap *gap;
 	struct code_step step;
-	bool is_jump = true;	/* how this path came here */
+	bool is_jump = true;	/* whether this path came by a jump */
 	uint32_t at, of_signal;
 
 	while ((gap = gap_of(c, place.vaddr, &at)) && !(c->flags[at] & (CODE_BEGINS | CODE_WITHIN)) && c->steps_left) {
 		uint32_t rule = code_rule(&place.state, c->arch);
 
-		/* the last call never returned; where a pointer to a case of a switch is kept, a jump leads there */
+		/* the last call never returned; a jump may lead to a stored pointer, such as a switch's case */
 		if (place.vaddr != t->start && c->flags[at] & (CODE_STARTS | (is_jump ? 0 : CODE_GUESSED)))
 			return;
 		if (place.vaddr == t->start && c->arch->code->is_signal_return(gap->code + (place.vaddr - gap->start),
@@ -193,7 +193,7 @@ static void follow(struct trace *t, struct place place)
 		place.vaddr += step.bytes;
 		if (step.flow == CODE_CALLS && step.target && step.target != place.vaddr)
 			g_array_append_val(t->called, step.target);
-		add_guess(c, &step);	/* that of a function which discover() did not know */
+		add_guess(c, &step);	/* a function that discover() did not know */
 		if (step.flow == CODE_RETURNS && !place.state.is_outermost)
 			t->is_wrong |= !c->arch->code->is_balanced(&place.state);
 		if (step.flow == CODE_JUMPS_ANYWHERE && !t->has_jump) {
@@ -218,8 +218,8 @@ static void follow_all(struct trace *t)
 }
 
 /*
- * Takes back what was found since `from` were visited and was not understood; as for a guess, as if it had never been
- * looked at.
+ * Undoes what was found since index `from` of visited and was not understood; is_guess: also forget that it was
+ * examined.
  */
 static void take_back(struct trace *t, guint from, bool is_guess)
 {
@@ -238,7 +238,7 @@ static void take_back(struct trace *t, guint from, bool is_guess)
 	g_array_set_size(t->visited, from);
 }
 
-/* What the cases of a switch jump to, by a table: all up to the next function that nothing else leads to. */
+/* The cases of a switch, reached through a table: all code up to the next function that nothing else leads to. */
 static void follow_cases(struct trace *t)
 {
 	struct code_frames *c = t->code;
@@ -266,7 +266,7 @@ static void follow_cases(struct trace *t)
 		known = t->visited->len;
 		put_off(t, vaddr, &t->at_jump);
 		follow_all(t);
-		if (t->is_wrong) {	/* no case, but a function that only a pointer leads to */
+		if (t->is_wrong) {	/* not a case, but a function that only a pointer leads to */
 			take_back(t, known, true);
 			t->is_wrong = false;
 			return;
@@ -368,13 +368,13 @@ void code_frames_close(struct code_frames *c)
 	g_free(c->rules);
 }
 
-/* A return address is looked up one byte before: a signal's handler returns to the first byte of its function. */
+/* A return address is looked up one byte earlier; but a signal handler returns to the first byte of its function. */
 static bool is_returned_to(const struct code_frames *c, uint32_t at)
 {
 	return unwind_rule_cfa(c->rules[at]) == UNWIND_CFA_SIGNAL;
 }
 
-/* The first and the end of what is known in a gap; false: nothing. */
+/* Start and end of the next known part in a gap; false: none. */
 static bool known_part(const struct code_frames *c, const struct code_gap *g, uint64_t *ret_start, uint64_t *ret_end)
 {
 	uint32_t from = g->at, to = g->at + (uint32_t)(g->end - g->start);

@@ -7,18 +7,18 @@
 
 #include "base/order.h"
 
-#define GAP_BYTES_MIN 16	/* less is padding */
+#define GAP_BYTES_MIN 16	/* smaller ones are padding */
 /*
- * Less, and less than that part of the text, is what the C runtime's start and authors of assembly leave without; more
- * is a program built without tables on purpose, and with frame pointers then (Chromium: 228 MB).
+ * Less than that, and less than this fraction of the text, comes from the C runtime's start-up and from assembly. More
+ * is a program deliberately built without tables, thus with frame pointers (Chromium: 228 MB).
  */
 #define GAPS_BYTES_MIN 4096
 #define GAPS_PART 8
 #define GAPS_BYTES_MAX (8u << 20)
-/* Calls into the gaps are looked for in so much text around them. */
+/* Calls into the gaps are searched in this much text around them. */
 #define SCAN_BYTES_MAX (32u << 20)
 #define POINTERS_MAX (1u << 20)
-#define ENTRIES_MAX (8u << 20)	/* of symbols, relocations and pointers that are looked at */
+#define ENTRIES_MAX (8u << 20)	/* limit of symbols, relocations and pointers examined */
 #define TEXTS_MAX 32
 
 /* A section with code. */
@@ -29,7 +29,7 @@ struct text {
 
 ORDER(text_cmp, struct text, ORDER_LOW(start))
 
-/* By address; none overlap. */
+/* By address, without overlaps. */
 static GArray *texts_of(const struct elf_file *file)
 {
 	GArray *texts = g_array_new(FALSE, FALSE, sizeof(struct text));
@@ -58,7 +58,7 @@ static GArray *texts_of(const struct elf_file *file)
 	return texts;
 }
 
-/* What the file has of it; NULL: nothing, or not all. */
+/* Its bytes in the file; NULL: none, or not all. */
 static const uint8_t *code_of(const struct text *t)
 {
 	Elf_Data *data = elf_rawdata(t->scn, NULL);
@@ -90,7 +90,7 @@ static void add_gap(GArray *gaps, uint64_t start, uint64_t end)
 		g_array_append_val(gaps, ((struct code_gap){ .start = start, .end = end }));
 }
 
-/* The text of a section, less what FDEs tell of, from *next on. */
+/* The text of a section that no FDE from *next on covers. */
 static void add_gaps(const struct text *t, const GArray *fdes, guint *next, GArray *gaps)
 {
 	uint64_t at = t->start;
@@ -103,14 +103,14 @@ static void add_gaps(const struct text *t, const GArray *fdes, guint *next, GArr
 		if (fde->start > at)
 			add_gap(gaps, at, fde->start);
 		at = MAX(at, MIN(fde->end, t->end));
-		if (fde->end > t->end)	/* holds in the next one, too */
+		if (fde->end > t->end)	/* it extends into the next section */
 			break;
 	}
 	if (at < t->end)
 		add_gap(gaps, at, t->end);
 }
 
-/* Their code, without what only fills up; the sum of their bytes. */
+/* Reads the gaps' code, without padding; returns the sum of their bytes. */
 static uint32_t read_gaps(const GArray *texts, const struct code_arch *arch, GArray *gaps)
 {
 	uint32_t bytes = 0;
@@ -166,9 +166,9 @@ struct finder {
 	const struct elf_file *file;
 	const GArray *fdes, *gaps;
 	GArray *starts, *guesses;
-	uint64_t entries_left, bytes_left;	/* sections may overlap, and so may FDEs */
-	bool is_fixed;	/* loaded where it is linked to */
-	uint64_t *near;	/* a bit for each block of text, which has some of a gap; NULL: not known */
+	uint64_t entries_left, bytes_left;	/* limited, because sections may overlap, and so may FDEs */
+	bool is_fixed;	/* the program is not relocated */
+	uint64_t *near;	/* a bit for each block of text: does it contain a part of a gap? NULL: not known */
 	uint64_t near_start, near_bytes;
 };
 
@@ -198,7 +198,7 @@ static void add_symbols(struct finder *f, Elf_Scn *scn, const GElf_Shdr *sh)
 	}
 }
 
-/* What the loader writes into the program's pointers. */
+/* Pointers that the loader writes into the program. */
 static void add_relocated(struct finder *f, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
@@ -213,7 +213,7 @@ static void add_relocated(struct finder *f, Elf_Scn *scn, const GElf_Shdr *sh)
 	}
 }
 
-/* A program that is loaded where it is linked to has its pointers in the file. */
+/* A program that is not relocated has its pointers in the file. */
 static void add_pointers(struct finder *f, Elf_Scn *scn)
 {
 	Elf_Data *data = elf_rawdata(scn, NULL);
@@ -240,7 +240,7 @@ static void add_section(struct finder *f, Elf_Scn *scn)
 		add_pointers(f, scn);
 }
 
-/* ---- calls: most functions have none that leads into a gap, which is seen without looking at each instruction */
+/* ---- calls: most functions have none into a gap, which is detected without decoding each instruction */
 
 #define BLOCK_SHIFT 6
 #define NEAR_BYTES_MAX (1u << 30)
@@ -274,7 +274,7 @@ static inline bool is_near(const struct finder *f, uint64_t vaddr)
 	return at < f->near_bytes && *block_word(f, at) >> (at >> BLOCK_SHIFT & 63) & 1;
 }
 
-/* False: no instruction of a function leads into a gap, or takes an address there.  An eighth of what going over it costs. */
+/* False: no instruction of a function leads into a gap or takes an address there. An eighth of decoding's cost. */
 static bool may_lead(struct finder *f, const uint8_t *code, uint64_t vaddr, uint64_t bytes)
 {
 	bool is_beside = !f->near;
@@ -294,7 +294,7 @@ static bool may_lead(struct finder *f, const uint8_t *code, uint64_t vaddr, uint
 	return false;
 }
 
-/* Calls from text that FDEs tell of: its instructions are known to begin where they do. */
+/* Calls from text with FDEs: where its instructions begin is known. */
 static void add_calls(struct finder *f, const uint8_t *code, uint64_t vaddr, uint64_t bytes)
 {
 	struct code_state unused = f->arch->entry;
@@ -334,7 +334,7 @@ static int address_cmp(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* In order, each once. */
+/* Sorted, without duplicates. */
 static void tidy(GArray *addresses)
 {
 	guint kept = 0;

@@ -10,7 +10,7 @@
 enum { RSP = 4, RBP = 5 };
 
 #define WORD 8
-/* No frame is larger; sums of such stay far from overflow. */
+/* Limit of a frame's size, which keeps sums far from overflow. */
 #define FRAME_MAX (1 << 24)
 
 static unsigned reg_of(const struct insn *i)
@@ -49,7 +49,7 @@ static void add_to_sp(struct code_state *s, int64_t bytes)
 	s->sp_off = s->has_sp ? (int32_t)off : 0;
 }
 
-/* rbp is something else now. */
+/* rbp is overwritten. */
 static void lose_bp(struct code_state *s)
 {
 	s->has_bp = false;
@@ -57,7 +57,7 @@ static void lose_bp(struct code_state *s)
 		s->bp = CODE_LOST;
 }
 
-/* rbp is what lies at CFA + at. */
+/* rbp is loaded from CFA + at. */
 static void load_bp(struct code_state *s, bool is_known, int32_t at)
 {
 	s->has_bp = false;
@@ -103,7 +103,7 @@ static void bp_from_sp(struct code_state *s, int32_t disp)
 	s->bp_off = off;
 }
 
-/* Of the instructions of two bytes and more, those that write a general register; the others are of vectors mostly. */
+/* Opcodes of two and more bytes that write a general register; most others are vector instructions. */
 static bool two_bytes_write(const struct insn *i, bool is_reg, bool is_rm)
 {
 	uint8_t op = i->opcode;
@@ -125,7 +125,7 @@ static bool two_bytes_write(const struct insn *i, bool is_reg, bool is_rm)
 	return op == 0x3a && is_rm && i->third >= 0x14 && i->third <= 0x17;	/* pextr */
 }
 
-/* The same of AVX's, and of the bit manipulations in its encoding. */
+/* The same for AVX, and for bit manipulations in its encoding. */
 static bool vex_writes(const struct insn *i, bool is_reg, bool is_rm)
 {
 	uint8_t op = i->opcode;
@@ -135,7 +135,7 @@ static bool vex_writes(const struct insn *i, bool is_reg, bool is_rm)
 	       (is_reg || is_rm);
 }
 
-/* Are its registers of one byte?  Then numbers 4 and 5 are AH and CH; with a REX prefix they are SPL and BPL. */
+/* Are its registers one byte wide? Then numbers 4 and 5 are AH and CH; with a REX prefix they are SPL and BPL. */
 static bool has_high_bytes(const struct insn *i)
 {
 	uint8_t op = i->opcode;
@@ -147,7 +147,7 @@ static bool has_high_bytes(const struct insn *i)
 	return !(op & 1) && op != 0x8c;	/* mov from a segment register */
 }
 
-/* An instruction whose operands are not looked at: does it write the register? */
+/* May an instruction whose operands are not modelled write the register? */
 static bool may_write(const struct insn *i, unsigned reg)
 {
 	uint8_t op = i->opcode;
@@ -163,7 +163,7 @@ static bool may_write(const struct insn *i, unsigned reg)
 	if (!i->has_modrm)
 		return (op >= 0xb8 && op <= 0xbf && (op & 7u) + ((i->rex & 1) << 3) == reg) ||
 		       (op >= 0x91 && op <= 0x97 && (op & 7u) + ((i->rex & 1) << 3) == reg);
-	if (op < 0x40)	/* arithmetic: to memory or a register, from one; cmp writes nothing */
+	if (op < 0x40)	/* arithmetic: to memory or a register, from a register; cmp writes nothing */
 		return op >= 0x38 ? false : op & 2 ? is_reg : is_rm;
 	switch (op) {
 	case 0x84: case 0x85:	/* test */
@@ -183,14 +183,14 @@ static bool may_write(const struct insn *i, unsigned reg)
 	case 0xfe: return is_rm;
 	case 0x8a: case 0x8b: case 0x8d: case 0x63: case 0x69: case 0x6b:
 		return is_reg;
-	case 0xf6: case 0xf7:	/* not and neg of the group; multiplications write others */
+	case 0xf6: case 0xf7:	/* not and neg of this group; multiplications write other registers */
 		return is_rm && ((i->modrm >> 3 & 7) == 2 || (i->modrm >> 3 & 7) == 3);
 	case 0xff: return is_rm && (i->modrm >> 3 & 7) < 2;
 	default: return op < 0xd8 || op > 0xdf ? is_reg || is_rm : false;
 	}
 }
 
-/* The forms that compilers and authors of assembly use; false: another one. */
+/* The forms used by compilers and assembly code; false: another one. */
 static bool known_sp_change(const struct insn *i, struct code_state *s)
 {
 	uint8_t op = i->opcode;
@@ -292,7 +292,7 @@ static enum code_flow flow_of_one_byte(const struct insn *i)
 	return op == 0xcc || op == 0xf4 ? CODE_STOPS : CODE_GOES_ON;	/* int3, hlt */
 }
 
-/* mov $constant to a register of 32 bits, or of 64 and extended. */
+/* mov $constant to a 32-bit register, or to a 64-bit one with sign extension. */
 static bool is_constant(const struct insn *i)
 {
 	if (i->opcode == 0xc7)
@@ -346,7 +346,7 @@ static bool x86_64_is_padding(const uint8_t *code, size_t len)
 	return !i.is_vex && (i.opcode == 0x90 || i.opcode == 0xcc);
 }
 
-/* The kernel lays a signal's frame below the return to mov $15,%rax; syscall (rt_sigreturn). */
+/* The kernel places a signal frame below the return to mov $15,%rax; syscall (rt_sigreturn). */
 static bool x86_64_is_signal_return(const uint8_t *code, size_t len, uint32_t *ret_rule)
 {
 	static const uint8_t by_rax[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };

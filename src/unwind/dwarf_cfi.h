@@ -2,7 +2,7 @@
 #ifndef UNWIND_DWARF_CFI_H
 #define UNWIND_DWARF_CFI_H
 
-/* The numbers of DWARF 5 and of the LSB's .eh_frame that call frame information uses. */
+/* Numbers of DWARF 5 and of the LSB's .eh_frame used in call frame information. */
 
 enum {	/* primary opcodes, in the upper two bits */
 	DW_CFA_advance_loc = 0x40,
@@ -40,7 +40,7 @@ enum {
 	DW_CFA_GNU_negative_offset_extended = 0x2f,
 };
 
-enum {	/* pointer encodings: format, what it is relative to, flag */
+enum {	/* pointer encodings: format, base, flag */
 	DW_EH_PE_absptr = 0x00,
 	DW_EH_PE_uleb128 = 0x01,
 	DW_EH_PE_udata2 = 0x02,

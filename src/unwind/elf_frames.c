@@ -39,11 +39,11 @@ static void add_section(struct finder *f, const struct cfi_section *s)
 }
 
 enum packing {
-	PACKED_BY_FLAG,		/* if at all: SHF_COMPRESSED */
-	PACKED_GNU,		/* a .zdebug section: "ZLIB", size in 8 bytes, the last first */
+	PACKED_BY_FLAG,		/* if compressed: SHF_COMPRESSED */
+	PACKED_GNU,		/* a .zdebug section: "ZLIB", then the size in 8 bytes, big-endian */
 };
 
-/* Unpacks a section in place; false for what is damaged or too large. */
+/* Unpacks a section in place; false if it is damaged or too large. */
 static bool unpack(Elf_Scn *scn, enum packing packing)
 {
 	GElf_Chdr ch;
@@ -56,7 +56,7 @@ static bool unpack(Elf_Scn *scn, enum packing packing)
 		if (!data || !data->d_buf)
 			return false;
 		c = (struct cursor){ .at = data->d_buf, .end = (const uint8_t *)data->d_buf + data->d_size };
-		cursor_u32(&c);	/* elf_compress_gnu() looks at it */
+		cursor_u32(&c);	/* elf_compress_gnu() checks it */
 		high = cursor_u32(&c);
 		low = GUINT32_SWAP_LE_BE(cursor_u32(&c));
 		return !c.bad && !high && low <= SECTION_MAX_BYTES && elf_compress_gnu(scn, 0, 0) >= 0;
@@ -80,7 +80,7 @@ static void add_scn(struct finder *f, Elf_Scn *scn, bool is_debug, enum packing 
 						      .vaddr = sh.sh_addr, .is_debug = is_debug });
 }
 
-/* File bytes from vaddr to the end of its segment. */
+/* The file's bytes from vaddr to the end of its segment. */
 static bool bytes_at(struct finder *f, uint64_t vaddr, uint64_t max_bytes, struct cfi_section *ret)
 {
 	EACH_IN(i, const struct elf_segment, seg, f->file->segments, f->file->segment_cnt) {
@@ -100,7 +100,7 @@ static bool bytes_at(struct finder *f, uint64_t vaddr, uint64_t max_bytes, struc
 	return false;
 }
 
-/* A file without section headers: the loader's pointer to .eh_frame, whose size nothing tells. */
+/* A file without section headers: the loader's pointer to .eh_frame, whose size is unknown. */
 static void add_by_segment(struct finder *f)
 {
 	struct cfi_section hdr, frame;
@@ -114,7 +114,7 @@ static void add_by_segment(struct finder *f)
 	c = cursor_of(hdr.bytes, hdr.size);
 	version = cursor_u8(&c);
 	encoding = cursor_u8(&c);
-	cursor_u16(&c);	/* encodings of the search table, which is not needed */
+	cursor_u16(&c);	/* encodings of the search table, which is not used */
 	vaddr = cfi_pointer(&c, encoding, hdr.vaddr + 4, hdr.vaddr);
 	if (c.bad || version != 1 || !bytes_at(f, vaddr, SECTION_MAX_BYTES, &frame))
 		return;
@@ -136,7 +136,7 @@ bool elf_frames_find(const struct elf_file *file, struct elf_frames *ret, GError
 	if (!ret->section_cnt)
 		add_by_segment(&f);
 	add_scn(&f, elf_file_section_named(file, ".debug_frame"), true, PACKED_BY_FLAG);
-	/* as Go wrote it until 1.21 */
+	/* written by Go until 1.21 */
 	add_scn(&f, elf_file_section_named(file, ".zdebug_frame"), true, PACKED_GNU);
 	return true;
 }

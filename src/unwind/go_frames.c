@@ -11,15 +11,15 @@
 
 enum kind {
 	KIND_PLAIN,
-	KIND_END,	/* the outermost of its stack */
-	KIND_SWITCH,	/* its caller is where the frame pointer says, maybe on another stack */
-	KIND_SIGNAL,	/* a handler returns to it: a signal's frame lies above */
+	KIND_END,	/* the outermost frame of its stack */
+	KIND_SWITCH,	/* its caller follows from the frame pointer, perhaps on another stack */
+	KIND_SIGNAL,	/* a signal handler returns to it: a signal frame is above */
 };
 
 /*
- * mcall() and morestack() leave a goroutine's stack for good: the scheduler that they call serves other goroutines
- * then, and comes back by gogo().  The others that change stacks return, and keep the frame pointer: what they call
- * waits on behalf of their caller. cgocallback() pushes where it came from, so its frame is like any other.
+ * mcall() and morestack() leave a goroutine's stack for good: the scheduler that they call then serves other
+ * goroutines, and resumes by gogo(). Others that switch stacks return, and keep the frame pointer: what they call
+ * waits on behalf of their caller. cgocallback() pushes its caller, so its frame is an ordinary one.
  */
 static enum kind kind_of(const struct go_func *f)
 {
@@ -56,7 +56,7 @@ bool go_frames_open(struct go_frames *g, const struct elf_file *file)
 	return true;
 }
 
-/* Return addresses are looked up one byte before: those that are a function's first byte belong to it all the same. */
+/* Return addresses are looked up one byte earlier: one that is a function's first byte still belongs to it. */
 static uint64_t entry_start(const struct go_func *f)
 {
 	return go_table_is_returned_to(f) ? f->start - 1 : f->start;
@@ -98,8 +98,8 @@ static bool code_is(const struct go_frames *g, uint64_t vaddr, const char *bytes
 }
 
 /*
- * A function that has just made its frame, at vaddr: where its saved frame pointer is known from on; 0: it saves
- * none.  Go 1.21 and later: push %rbp; mov %rsp,%rbp.  Before: sub $n,%rsp; mov %rbp,n-8(%rsp).
+ * A function has just made its frame, at vaddr: from where on its saved frame pointer can be used; 0: it saves none.
+ * Go 1.21 and later: push %rbp; mov %rsp,%rbp. Before: sub $n,%rsp; mov %rbp,n-8(%rsp).
  */
 static uint64_t saves_bp(const struct go_frames *g, uint64_t vaddr, int32_t frame)
 {
@@ -126,9 +126,9 @@ static uint32_t sp_rule(int64_t frame, bool has_bp)
 }
 
 /*
- * arm64: a frame has the return address in its lowest word and the caller's x29 in the word below that.  One that has
- * saved neither is a leaf's.  Where the distance to x29 does not fit, the frame is found by its size alone, which is
- * all that Go's callers are found by.
+ * arm64: a frame has the return address in its lowest word and the caller's x29 in the word below. A frame that has
+ * saved neither belongs to a leaf. If the offset of x29 does not fit, the frame is found by its size alone, which is
+ * enough for Go's callers.
  */
 static uint32_t arm64_rule(int64_t frame)
 {
@@ -149,14 +149,14 @@ static uint32_t fixed_rule(const struct go_frames *g, enum kind kind)
 	switch (kind) {
 	case KIND_END: return UNWIND_CFA_END << 16;
 	case KIND_SIGNAL: return UNWIND_CFA_SIGNAL << 16;
-	default: /* the frame pointer is saved where it points to; on arm64 x29 can be that of another stack's past */
+	default: /* the frame pointer is saved where it points; on arm64 x29 can be left over from another stack */
 		if (g->machine == EM_AARCH64)
 			return UNWIND_CFA_COMPLEX << 16;
 		return UNWIND_CFA_BP_SWITCH << 16 | 2 | UNWIND_BP_AT_BP << 20;
 	}
 }
 
-/* The rows of one size of a frame; false where the run is to end. */
+/* The rows for one frame size; false ends the run. */
 static bool tell_size(const struct go_frames *g, const struct go_values *v, uint64_t from, uint64_t *bp_from,
 		      go_row_fn row, void *ctx)
 {

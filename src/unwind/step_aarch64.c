@@ -2,7 +2,7 @@
 #include "abi/unwind_abi.h"
 #include "unwind/arch.h"
 
-#define FRAME_RANGE (8u << 20)	/* as bpf/walk/unwind.bpf.h has it */
+#define FRAME_RANGE (8u << 20)	/* as in bpf/walk/unwind.bpf.h */
 #define UCONTEXT_REGS 184	/* x0 to x30, sp, pc */
 #define SIGNAL_RETURN 0xd4000001d2801168ULL	/* mov x8, #139 (rt_sigreturn); svc #0 */
 
@@ -11,7 +11,7 @@ static bool known(const struct unwind_regs *regs, uint32_t reg)
 	return regs->known >> reg & 1;
 }
 
-/* Pointer authentication keeps its code where addresses have no bits: above those of our own stack. */
+/* Pointer authentication uses bits that addresses do not have: those above our own stack's. */
 static uint64_t code_address(uint64_t word)
 {
 #ifdef __aarch64__
@@ -39,8 +39,8 @@ static enum unwind_step step_context(uint64_t at, struct unwind_regs *regs, unwi
 }
 
 /*
- * What the frame's address is found by.  A step by a frame pointer leaves sp unknown, for a frame's record lies
- * anywhere in it; then x29 points at the frame's own record, which tells sp.
+ * The base of the frame's address. A step by frame pointer leaves sp unknown, since a frame record lies anywhere in
+ * its frame; then x29 points to the frame's own record, from which sp follows.
  */
 static bool find_base(uint32_t rule, const struct unwind_regs *regs, uint64_t *ret)
 {
@@ -59,7 +59,7 @@ static bool find_base(uint32_t rule, const struct unwind_regs *regs, uint64_t *r
 	return true;
 }
 
-/* The caller's x29 and where the frame returns to. */
+/* The caller's x29 and the return address. */
 static enum unwind_step restore(uint32_t rule, uint64_t at, struct unwind_regs *to, unwind_read_fn read, void *ctx)
 {
 	uint64_t saved[2];
@@ -112,7 +112,7 @@ enum unwind_step unwind_aarch64_step(uint32_t rule, struct unwind_regs *regs, un
 	step = restore(rule, (record < 0 ? cfa : base) + (uint64_t)record, &to, read, ctx);
 	if (step)
 		return step;
-	/* A frame that saved nothing may be empty; else a caller's lies above, unless stacks are switched. */
+	/* A frame that saved nothing may be empty; otherwise the caller's is above it, unless stacks are switched. */
 	if (kind != UNWIND_CFA_BP_SWITCH && (cfa < regs->reg[AARCH64_SP] || (cfa == regs->reg[AARCH64_SP] && !is_link)))
 		return UNWIND_STEP_BACKWARDS;
 	to.reg[AARCH64_SP] = cfa;
@@ -125,7 +125,7 @@ enum unwind_step unwind_aarch64_step_fp(struct unwind_regs *regs, unwind_read_fn
 {
 	uint64_t bp = regs->reg[AARCH64_X29], saved[2], code;
 
-	/* where a signal's handler returns to there are no rules (arch/arm64/kernel/vdso/sigreturn.S says why) */
+	/* a signal handler returns to code without rules (see arch/arm64/kernel/vdso/sigreturn.S) */
 	if (known(regs, AARCH64_SP) && read(ctx, regs->ip, &code, sizeof(code)) && code == SIGNAL_RETURN)
 		return step_context(regs->reg[AARCH64_SP] + UNWIND_ARM64_SIGNAL_FRAME, regs, read, ctx);
 	if (!known(regs, AARCH64_X29))
@@ -137,7 +137,7 @@ enum unwind_step unwind_aarch64_step_fp(struct unwind_regs *regs, unwind_read_fn
 	if (!read(ctx, bp, saved, sizeof(saved)))
 		return UNWIND_STEP_MEMORY;
 	regs->reg[AARCH64_X29] = saved[0];
-	regs->reg[AARCH64_SP] = bp + sizeof(saved);	/* at least */
+	regs->reg[AARCH64_SP] = bp + sizeof(saved);	/* a lower bound */
 	regs->ip = code_address(saved[1]);
 	regs->known = 1u << AARCH64_X29;
 	return UNWIND_STEP_OK;

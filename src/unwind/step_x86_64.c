@@ -3,11 +3,11 @@
 #include "unwind/arch.h"
 
 #define REG_CNT 16
-/* The stack pointer at the start of a signal trampoline points at the ucontext, whose registers begin here. */
+/* Offset of the registers in the ucontext, to which the stack pointer points at the start of a signal trampoline. */
 #define UCONTEXT_REGS 40
 #define UCONTEXT_REG_CNT 17
 
-/* struct sigcontext's order; RIP comes last. */
+/* In the order of struct sigcontext; RIP comes last. */
 static const uint8_t ucontext_reg[UCONTEXT_REG_CNT] = {
 	X86_64_R8, X86_64_R9, X86_64_R10, X86_64_R11, X86_64_R12, X86_64_R13, X86_64_R14, X86_64_R15, X86_64_RDI,
 	X86_64_RSI, X86_64_RBP, X86_64_RBX, X86_64_RDX, X86_64_RAX, X86_64_RCX, X86_64_RSP, X86_64_RIP,
@@ -18,7 +18,7 @@ static bool known(const struct unwind_regs *regs, uint32_t reg)
 	return regs->known >> reg & 1;
 }
 
-/* A base register plus offset, for the kinds that have one; false when it is not known. */
+/* Base register plus offset, for kinds that have one; false if it is not known. */
 static bool base_plus(const struct unwind_regs *regs, uint32_t reg, int32_t off, uint64_t *ret)
 {
 	*ret = regs->reg[reg] + (uint64_t)(int64_t)off;
@@ -64,7 +64,7 @@ static enum unwind_step step_signal(uint32_t rule, struct unwind_regs *regs, unw
 	return UNWIND_STEP_SIGNAL;
 }
 
-/* The caller's frame pointer into regs; its value, or that it is lost. */
+/* Restores the caller's frame pointer in regs, or marks it unknown. */
 static bool restore_bp(uint32_t rule, uint64_t cfa, struct unwind_regs *regs, unwind_read_fn read, void *ctx)
 {
 	uint64_t at = (uint64_t)(int64_t)unwind_rule_bp_offset(rule), *bp = &regs->reg[X86_64_RBP];
@@ -104,7 +104,7 @@ enum unwind_step unwind_x86_64_step(uint32_t rule, struct unwind_regs *regs, unw
 	} else if (!read(ctx, cfa + (uint64_t)UNWIND_RA_OFFSET, &to.ip, 8)) {
 		return UNWIND_STEP_MEMORY;
 	}
-	/* Stacks are switched by registers and pointers only; else a caller's frame lies above. */
+	/* Only rules by registers and pointers switch stacks; otherwise a caller's frame is above */
 	if ((kind == UNWIND_CFA_SP || kind == UNWIND_CFA_BP) && cfa <= regs->reg[X86_64_RSP])
 		return UNWIND_STEP_BACKWARDS;
 	if (!restore_bp(rule, cfa, &to, read, ctx))

@@ -17,14 +17,14 @@ struct builder {
 	struct go_frames go;
 	struct code_frames code;
 	uint32_t row_room;
-	uint64_t covered;	/* rows tell of all text below */
-	uint64_t limit;	/* end of the FDE that is being run, as far as it is taken */
+	uint64_t covered;	/* end of the text that rows describe so far */
+	uint64_t limit;	/* end of the current FDE, as far as it is used */
 	bool is_full;
 };
 
 ORDER(fde_cmp, struct cfi_fde, ORDER_LOW(start) ORDER_LOW(order))
 
-/* Linkers write them in order mostly. */
+/* Linkers usually write them in order. */
 static void sort_fdes(GArray *fdes)
 {
 	const struct cfi_fde *f = (const struct cfi_fde *)fdes->data;
@@ -36,7 +36,7 @@ static void sort_fdes(GArray *fdes)
 		}
 }
 
-/* A row, unless what is there says the same; one at the same place replaces the last. */
+/* Adds a row, unless the previous one is equal; one at the same address replaces it. */
 static bool push(struct builder *b, uint64_t vaddr, uint32_t rule)
 {
 	struct unwind_table *t = b->table;
@@ -47,7 +47,7 @@ static bool push(struct builder *b, uint64_t vaddr, uint32_t rule)
 		t->row_cnt--;
 	if (t->row_cnt && t->rows[t->row_cnt - 1].rule == rule)
 		return true;
-	if (t->row_cnt >= UNWIND_MAX_ROWS - 1) {	/* one is kept for the gap at the end */
+	if (t->row_cnt >= UNWIND_MAX_ROWS - 1) {	/* one is reserved for the gap at the end */
 		b->is_full = true;
 		return false;
 	}
@@ -59,7 +59,7 @@ static bool push(struct builder *b, uint64_t vaddr, uint32_t rule)
 	return true;
 }
 
-/* A row below what is covered tells what holds there. */
+/* A row that begins below `covered` applies only from there on. */
 static bool take_row(void *ctx, uint64_t vaddr, const struct cfi_state *state)
 {
 	struct builder *b = ctx;
@@ -69,7 +69,7 @@ static bool take_row(void *ctx, uint64_t vaddr, const struct cfi_state *state)
 	return push(b, MAX(vaddr, b->covered), b->table->arch->compile(state));
 }
 
-/* The same where the rule is known: of a function that Go's own table tells of, or its instructions. */
+/* The same for a known rule: from Go's own table, or from instructions. */
 static bool take_rule(void *ctx, uint64_t vaddr, uint32_t rule)
 {
 	struct builder *b = ctx;
@@ -88,7 +88,7 @@ static bool run_fde(struct builder *b, const struct cfi_fde *fde, uint64_t *ret_
 	return cfi_run(&b->entries, fde, b->table->arch, take_row, b, ret_stopped);
 }
 
-/* The part of an FDE that lies in one executable segment; false for none. */
+/* The part of an FDE in one executable segment; false if there is none. */
 static bool clip_to_text(const struct elf_frames *f, const struct cfi_fde *fde, uint64_t *ret_end)
 {
 	for (unsigned i = 0; i < f->text_cnt; i++)
@@ -143,7 +143,7 @@ static void add_fdes(struct builder *b)
 	t->stats.is_cut = b->is_full || b->entries.is_cut;
 	t->stats.fde_bad_cnt += b->entries.bad_cnt;
 	t->stats.text_bytes += t->stats.gap_bytes;
-	/* Room for it is kept; where the table is full the last row may lie beyond what is covered. */
+	/* room for it is reserved; if the table is full the last row may be beyond `covered` */
 	b->is_full = false;
 	if (t->rows[t->row_cnt - 1].pc > b->covered - t->base)
 		b->covered = t->base + t->rows[t->row_cnt - 1].pc;
@@ -199,7 +199,7 @@ static struct unwind_table *build(struct elf_file *file, GError **error)
 	t->arch = arch;
 	t->base = frames.texts[0].start;
 	cfi_entries_init(&b.entries);
-	/* of what starts together the first holds: Go's own table rather than its .debug_frame */
+	/* of entries with the same start the first one counts: Go's own table rather than .debug_frame */
 	if (go_frames_open(&b.go, file))
 		go_frames_add(&b.go, &b.entries);
 	for (unsigned i = 0; i < frames.section_cnt; i++)

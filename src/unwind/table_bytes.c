@@ -9,7 +9,7 @@
 
 #define SEGMENTS_MAX 65536
 
-/* Both ends are one program: numbers are as they lie in memory. */
+/* Both ends are one program: numbers have the format of memory. */
 struct head {
 	uint64_t base;
 	uint32_t row_cnt, segment_cnt, machine, is_cut;
@@ -38,7 +38,7 @@ void unwind_table_write(const struct unwind_table *t, GByteArray *into)
 	g_byte_array_append(into, (const guint8 *)t->segments, (guint)(t->segment_cnt * sizeof(*t->segments)));
 }
 
-/* The first is at 0, each further than the one before, and the last ends them. */
+/* The first is at 0, each further than the previous one, and the last is a gap. */
 static bool are_rows(const struct unwind_row *rows, uint32_t cnt)
 {
 	for (uint32_t i = 1; i < cnt; i++)
@@ -65,7 +65,7 @@ static bool take(struct cursor *c, const struct head *h, struct unwind_table *t)
 		return false;
 	t->segments = g_memdup2(segments, h->segment_cnt * sizeof(*t->segments));
 	t->segment_cnt = h->segment_cnt;
-	for (size_t i = 0; i < t->segment_cnt; i++)	/* any byte but 0 and 1 is no bool */
+	for (size_t i = 0; i < t->segment_cnt; i++)	/* any byte but 0 and 1 is an invalid bool */
 		if (((const uint8_t *)&t->segments[i].is_exec)[0] > 1)
 			return false;
 	t->stats = (struct unwind_table_stats){ .fde_cnt = h->stats[0],

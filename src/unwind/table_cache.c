@@ -22,10 +22,10 @@
 struct table_cache {
 	int folder_fd;
 	uint64_t ns_min;
-	char key[16];	/* of the program: another version may read other tables out of a file */
+	char key[16];	/* of this program: another version may compile a file differently */
 };
 
-/* Before the bytes of table_bytes.c.  A machine that loses power may leave an entry half written. */
+/* Precedes the bytes of table_bytes.c. A power failure may leave an entry incomplete. */
 struct entry_head {
 	char key[16];
 	uint64_t len_bytes, sum;
@@ -120,7 +120,7 @@ static struct unwind_table *find(const struct table_cache *c, const char *name)
 	struct unwind_table *t = fd < 0 ? NULL : take_entry(c, fd);
 
 	if (t)
-		futimens(fd, NULL);	/* used just now */
+		futimens(fd, NULL);	/* marks it as used */
 	if (fd >= 0)
 		close(fd);
 	return t;
@@ -139,7 +139,7 @@ static void entry_clear(void *data)
 
 ORDER(compare_used, struct entry, ORDER_LOW(used.tv_sec) ORDER_LOW(used.tv_nsec))
 
-/* All that is in the folder, half-written entries of killed recorders included. */
+/* All files in the folder, including incomplete entries of killed recorders. */
 static GArray *entries_new(const struct table_cache *c, uint64_t *ret_bytes)
 {
 	GArray *entries = g_array_new(FALSE, FALSE, sizeof(struct entry));

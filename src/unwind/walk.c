@@ -34,8 +34,8 @@ struct walk {
 	const struct unwind_source *s;
 	struct unwind_regs regs;
 	struct unwind_stack *stack;
-	enum unwind_via via;	/* of the frame that regs stand for */
-	unsigned to_skip;	/* places where a frame could be, for they led nowhere */
+	enum unwind_via via;	/* how the current frame was reached */
+	unsigned to_skip;	/* candidate frames that led nowhere */
 	bool has_sought;
 };
 
@@ -52,13 +52,13 @@ static void end(struct walk *w, enum unwind_end how, enum unwind_why why)
 	w->stack->end_ip = how == UNWIND_BROKEN ? w->regs.ip : 0;
 }
 
-/* How far above its stack pointer a frame's saved frame pointer is sought. */
+/* How far above its stack pointer a frame's saved frame pointer is searched. */
 #define FRAME_SOUGHT_BYTES 16384
 #define FRAME_RANGE (8u << 20)
 #define FRAMES_TRIED 16
 #define CALL_BYTES 7
 
-/* Do the bytes before a return address end with a call?  E8 rel32 is told with where it goes to. */
+/* Do the bytes before a return address end with a call? For E8 rel32 the target is returned. */
 static bool ends_with_call(const uint8_t *code, int32_t *ret_rel, bool *ret_is_direct)
 {
 	*ret_is_direct = code[2] == 0xe8;
@@ -71,7 +71,7 @@ static bool ends_with_call(const uint8_t *code, int32_t *ret_rel, bool *ret_is_d
 	       (code[0] == 0xff && (code[1] & 0xf8) == 0x90) || (code[3] == 0xff && (code[4] & 0xf8) == 0x50);
 }
 
-/* Is `ra` an address that a call of the function around `ip` would return to?  That a call says so itself is sure. */
+/* Can a call of the function around `ip` return to `ra`? Certain if the call names the function. */
 static bool may_return_to(const struct walk *w, uint64_t ra, uint64_t ip, bool *ret_is_sure)
 {
 	struct unwind_mapping callee, caller;
@@ -90,23 +90,23 @@ static bool may_return_to(const struct walk *w, uint64_t ra, uint64_t ip, bool *
 	if (!w->s->find(w->s->ctx, ip, &callee) || !w->s->find(w->s->ctx, target, &caller))
 		return false;
 	*ret_is_sure = caller.table == callee.table && target <= ip && ip - target < FRAME_SOUGHT_BYTES * 16;
-	/* to the start of that function, or by way of a linkage table */
+	/* to the start of that function, or through a linkage table */
 	return *ret_is_sure || caller.table != callee.table ||
 	       (caller.table &&
 		unwind_rule_cfa(unwind_table_find(caller.table, target - caller.bias)) == UNWIND_CFA_PLT);
 }
 
-/* Callers that use the register for something else save any number. */
+/* Callers that use the register for other data save any number. */
 static bool may_be_frame_pointer(uint64_t saved, uint64_t at)
 {
 	return saved <= 1 || (saved % 16 == 0 && saved > at && saved - at <= FRAME_RANGE);
 }
 
 /*
- * A frame whose rule goes by the frame pointer, which nothing told so far.  It lies above sp: a saved frame pointer,
- * and an address to return to behind a call of this function, or behind a call of anything where the former points
- * further up.  What earlier calls left on the stack looks the same, but a walk from there seldom reaches the thread's
- * start: unwind_walk() takes the first from which it does.
+ * A frame whose rule needs an unknown frame pointer. It is above sp: a saved frame pointer, and an address after a
+ * call of this function; or after a call of anything, if the saved pointer points further up. Remains of earlier calls
+ * look the same, but a walk from there is unlikely to reach the thread's start: unwind_walk() takes the first one that
+ * does.
  */
 static bool find_frame(struct walk *w)
 {
@@ -143,8 +143,8 @@ static bool is_plain_frame(uint32_t rule)
 }
 
 /*
- * By the frame pointer where there are no rules: in JIT code, and in files built without, of
- * which many keep the frame pointer.  What it yields there is checked by the next look-up.
+ * By frame pointer where there are no rules: in JIT code, and in files without tables, many of which keep the frame
+ * pointer. The next look-up checks the result.
  */
 static enum unwind_step step(struct walk *w, const struct unwind_mapping *m)
 {

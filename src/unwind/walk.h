@@ -9,68 +9,65 @@
 #include "unwind/arch.h"
 #include "unwind/table.h"
 
-/*
- * Walks a user stack from user space, by the tables that the BPF unwinder goes by: for samples without BPF, and the
- * measure of what the tables say.
- */
+/* Walks a user stack in user space, by the BPF unwinder's tables: for samples without BPF, and to test the tables. */
 
 /* An executable mapping: ELF virtual address = address - bias. */
 struct unwind_mapping {
-	const struct unwind_table *table;	/* NULL: none, walk by the frame pointer */
+	const struct unwind_table *table;	/* NULL: none, walk by frame pointer */
 	uint64_t bias;
 };
 
-/* Where an address lies; false when in no executable mapping. */
+/* The mapping of an address; false: in no executable mapping. */
 typedef bool (*unwind_find_fn)(void *ctx, uint64_t addr, struct unwind_mapping *ret);
 
 enum unwind_end {
-	UNWIND_COMPLETE,	/* the outermost frame was reached */
-	UNWIND_TRUNCATED,	/* there is more than max_depth */
-	UNWIND_BROKEN,	/* the last frame's caller could not be found; see `why` */
+	UNWIND_COMPLETE,	/* reached the outermost frame */
+	UNWIND_TRUNCATED,	/* there are more than max_depth frames */
+	UNWIND_BROKEN,	/* the last frame's caller was not found; see `why` */
 };
 
 enum unwind_why {
 	UNWIND_WHY_NONE,
 	UNWIND_WHY_NOT_MAPPED,	/* an address in no executable mapping: the first, or a return address */
-	UNWIND_WHY_NO_INFO,	/* no call frame information, and the frame pointer does not help */
+	UNWIND_WHY_NO_INFO,	/* no call frame information, and no usable frame pointer */
 	UNWIND_WHY_COMPLEX,	/* the rule does not fit a row */
-	UNWIND_WHY_UNKNOWN_REG,	/* the rule needs a register that is not known in this frame */
-	UNWIND_WHY_MEMORY,	/* the stack could not be read */
-	UNWIND_WHY_BACKWARDS,	/* the caller's frame would not lie above this one */
+	UNWIND_WHY_UNKNOWN_REG,	/* the rule needs a register that is unknown in this frame */
+	UNWIND_WHY_MEMORY,	/* the stack is unreadable */
+	UNWIND_WHY_BACKWARDS,	/* the caller's frame would not be above this one */
 };
 
-/* By what a frame was reached from the one it called. */
+/* How a frame was reached from its callee. */
 enum unwind_via {
-	UNWIND_VIA_REGS,	/* the innermost */
+	UNWIND_VIA_REGS,	/* it is the innermost */
 	UNWIND_VIA_TABLE,
 	UNWIND_VIA_FP,
-	UNWIND_VIA_SIGNAL,	/* a signal struck here: like the innermost, no return address */
+	UNWIND_VIA_SIGNAL,	/* a signal interrupted it: like the innermost it has no return address */
 };
 
 struct unwind_stack {
 	uint64_t ip[OFFCPU_MAX_DEPTH];	/* innermost first */
 	uint8_t via[OFFCPU_MAX_DEPTH];	/* enum unwind_via */
-	uint32_t depth;	/* 0 when not even the first ip is mapped */
+	uint32_t depth;	/* 0 if not even the first ip is mapped */
 	uint8_t end;	/* enum unwind_end */
 	uint8_t why;	/* enum unwind_why */
-	uint64_t end_ip;	/* broken: the frame whose caller is missing, or the address that is not mapped */
-	uint32_t guess_cnt;	/* frames reached by the frame pointer where a table had a gap */
+	uint64_t end_ip;	/* broken: the frame without a caller, or the unmapped address */
+	uint32_t guess_cnt;	/* frames reached by frame pointer where a table has a gap */
 };
 
-/* What a walk asks its caller. */
+/* A walk's callbacks. */
 struct unwind_source {
 	const struct unwind_arch *arch;
 	unwind_find_fn find;
 	unwind_read_fn read;
-	void *ctx;	/* of both */
+	void *ctx;	/* for both */
 	uint32_t max_depth;	/* at most OFFCPU_MAX_DEPTH */
-	/* where the frame pointer is needed and not known, the frame is sought on the stack: see walk.c */
+	/* if the frame pointer is needed and unknown, the frame is searched on the stack: see walk.c */
 	bool finds_frames;
 };
 
-/* Registers of which only sp and ip are known: /proc/PID/task/TID/syscall tells no others. */
+/* Only sp and ip are known: /proc/PID/task/TID/syscall has no other registers. */
 void unwind_regs_set_sp(const struct unwind_arch *arch, uint64_t ip, uint64_t sp, struct unwind_regs *ret);
-/* Registers of which only these three are known; others may be added to ret->reg and ret->known. */
+/* Only these three are known; others may be added to ret->reg and ret->known. */
 void unwind_regs_set(const struct unwind_arch *arch, uint64_t ip, uint64_t sp, uint64_t bp, struct unwind_regs *ret);
 
 /* Always fills *ret. */
