@@ -32,21 +32,21 @@
 #include "store/short_lived.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-/* A recorder that began anew for its memory does not so again at once: that would be all it does. */
+/* A recorder that restarted because of its memory does not do so again at once: it would do nothing else. */
 #define ANEW_PAUSE_NS (60 * SECOND_NS)
-#define LOOK_NS SECOND_NS	/* whether a control group came or went */
-#define LOOK_PAUSE 100		/* times what looking for them took: names of many containers are read */
+#define LOOK_NS SECOND_NS	/* interval of checks for new and removed control groups */
+#define LOOK_PAUSE 100		/* pause as a multiple of that search's time: it reads many containers' names */
 #define FOLLOW_PAUSE_NS (5 * SECOND_NS)
-#define LATE_PAUSE_NS (600 * SECOND_NS)	/* until the journal is told of late windows again */
-#define REPORT_NS (3600 * SECOND_NS)	/* how often the journal is told how it goes */
+#define LATE_PAUSE_NS (600 * SECOND_NS)	/* pause before the journal hears of late windows again */
+#define REPORT_NS (3600 * SECOND_NS)	/* interval of status lines in the journal */
 
 struct agent {
 	const struct agent_options *options;
 	struct agent_config *config;
 	struct collect_options collect;
 	struct session *session;
-	struct agent_requests *requests, *requests_before;	/* NULL: none are asked for */
-	struct task_sampler *tasks;	/* NULL: they are not asked for */
+	struct agent_requests *requests, *requests_before;	/* NULL: not configured */
+	struct task_sampler *tasks;	/* NULL: not configured */
 	struct keeper *keeper;
 	struct pusher *pusher;
 	struct alerter *alerter;
@@ -55,19 +55,19 @@ struct agent {
 	struct notify *notify;
 	struct wall_clock clock;
 	char *filters;
-	char *missing_groups;		/* those that are not there, of which the journal was told; NULL: all are */
-	char *counted_groups;		/* as those were looked for */
-	uint64_t looked_ns, search_ns;	/* at what is counted; CPU time of looking for them */
-	uint64_t followed_ns;		/* when recording began anew for one */
+	char *missing_groups;		/* missing ones, as reported in the journal; NULL: none missing */
+	char *counted_groups;		/* kernel's count of groups when they were looked for */
+	uint64_t looked_ns, search_ns;	/* last look at that count; CPU time of the last search */
+	uint64_t followed_ns;		/* last restart of recording for new groups */
 	int signal_fd;
 	uint64_t next_ns;		/* CLOCK_MONOTONIC: when the window is to be cut */
-	uint64_t end_unix_ns;		/* of the last window, or of when the session began */
+	uint64_t end_unix_ns;		/* end of the last window, or start of the session */
 	uint64_t begun_ns, anew_ns, reported_ns;
-	uint64_t resident_bytes;	/* as the last window's memory was given back; 0: there was none */
+	uint64_t resident_bytes;	/* when the last window's memory was freed; 0: none yet */
 	unsigned windows, anew_cnt, late_cnt;
 	uint64_t late_told_ns;
 	bool is_over, wants_reload;
-	uint64_t reloaded_unix_ns;	/* when its configuration was read last, well or not */
+	uint64_t reloaded_unix_ns;	/* last reading of the configuration, successful or not */
 	bool is_reload_bad;
 };
 
@@ -84,7 +84,7 @@ static char *describe_filters(const struct agent_config *c)
 	return g_string_free(s, FALSE);
 }
 
-/* Those that are there now; of others the journal is told once. */
+/* The groups that exist now; missing ones are reported once in the journal. */
 static GArray *find_groups(struct agent *a)
 {
 	g_autofree char *missing = NULL, *why = NULL;
@@ -108,7 +108,7 @@ static void set_collect(struct agent *a)
 
 	g_clear_pointer(&a->collect.cgroup_ids, g_array_unref);
 	agent_requests_free(a->requests_before);
-	a->requests_before = a->requests;	/* the session's until that is freed */
+	a->requests_before = a->requests;	/* owned by the session until that is freed */
 	a->requests = agent_requests_new(c, a->options->log);
 	a->collect = (struct collect_options){
 		.mode = COLLECT_WAITS,
@@ -150,7 +150,7 @@ bool agent_try(const struct agent_options *options, struct agent_config *config,
 	return can;
 }
 
-/* Places that cannot have a probe are left out. */
+/* Reports places that cannot have a probe; they are skipped. */
 static void tell_refused(const struct agent *a)
 {
 	uint64_t start_ns, stop_ns;
@@ -162,13 +162,13 @@ static void tell_refused(const struct agent *a)
 		log_say(a->options->log, LOG_LEVEL_WARNING, "%u places of requests cannot have a probe; the last one: %s", cnt, why);
 }
 
-/* Who had woken the wakers, in windows from here on. */
+/* Whether windows have chains of wakers from now on. */
 static void tell_chains(const struct agent *a)
 {
 	session_tell_chains(a->session, a->config->chains || alerter_firing(a->alerter));
 }
 
-/* A session from scratch, with its first window open since end_unix_ns. */
+/* Starts a session, with its first window open since end_unix_ns. */
 static bool begin_session(struct agent *a, GError **error)
 {
 	const struct task_sampler_options looks = { .budget_ppm = task_sampler_budget(a->config->budget_ppm) };
@@ -187,7 +187,7 @@ static bool begin_session(struct agent *a, GError **error)
 		a->tasks = task_sampler_start(&looks);
 	mono = clock_ns(CLOCK_MONOTONIC);
 	a->next_ns = wall_clock_next_ns(&a->clock, mono, a->config->window_ns);
-	/* not now: on a busy machine the window is open for a while already */
+	/* not the current time: on a busy machine the window has been open for a while */
 	a->end_unix_ns = wall_clock_unix_ns(&a->clock, session_profile(a->session)->info.start_ns);
 	return true;
 }
@@ -203,7 +203,7 @@ static bool is_excluded(const struct thread *t, void *data)
 	return false;
 }
 
-/* The clock may have been set, and the machine may have slept: windows from here on lie elsewhere. */
+/* After a change of the clock or a suspend the following windows are placed by the new time. */
 static void follow_clock(struct agent *a)
 {
 	const struct clock_readings now = wall_clock_read();
@@ -262,7 +262,7 @@ static void export_window(struct agent *a, const struct profile *window, const s
 	exporter_add(a->exporter, window, reasons, &state);
 }
 
-/* Of what the looks so far have met; they go on. */
+/* Adds the tasks that were seen so far; sampling continues. */
 static void add_tasks(struct agent *a, struct profile *window)
 {
 	if (!a->tasks)
@@ -271,7 +271,7 @@ static void add_tasks(struct agent *a, struct profile *window)
 	window->info.has_tasks = true;
 }
 
-/* Takes the rows over.  Each form of a window takes megabytes, so none is kept beside the next one. */
+/* Takes ownership of the rows. Each form of a window takes megabytes, so none is kept besides the next one. */
 static void store_window(struct agent *a, struct profile *rows)
 {
 	const struct short_lived_options options = {
@@ -295,10 +295,7 @@ static void store_window(struct agent *a, struct profile *rows)
 		profile_free_rows(rows);
 		rows = folded;
 	}
-	/*
-	 * What looks at it takes memory for all stacks that there are: those of this window, not all that the session
-	 * knows.
-	 */
+	/* analysis allocates for all stacks in the profile: reduced to this window's */
 	own = merge_copy(rows, NULL);
 	if (own)
 		add_tasks(a, own);
@@ -316,7 +313,7 @@ static void store_window(struct agent *a, struct profile *rows)
 	profile_free_rows(rows);
 }
 
-/* A window ends late where the machine leaves no CPU to end it in time: it is longer then, and nothing of it is lost. */
+/* If a busy machine delays a window's end the window is longer, and nothing of it is lost. */
 static void tell_length(struct agent *a, uint64_t duration_ns, uint64_t now_ns)
 {
 	if (duration_ns < a->config->window_ns / 2 * 3)
@@ -331,8 +328,8 @@ static void tell_length(struct agent *a, uint64_t duration_ns, uint64_t now_ns)
 }
 
 /*
- * The next one is as long as it should be, from where this one ended, not from when that was stored: on a busy machine
- * that takes seconds, and the edge after the next would be chosen.
+ * The next window ends one length after this one's end, not after its storing: on a busy machine that takes seconds,
+ * and the edge after the next would be chosen.
  */
 static bool cut(struct agent *a, GError **error)
 {
@@ -346,7 +343,7 @@ static bool cut(struct agent *a, GError **error)
 	edge_ns = rows->info.start_ns + duration_ns;
 	store_window(a, rows);
 	tell_chains(a);
-	/* What the window took lies between what stays: half of all memory, where ever new programs start. */
+	/* a window's memory is scattered among longer-lived memory: half of the heap, where many programs start */
 	malloc_trim(0);
 	a->resident_bytes = resident_bytes();
 	follow_clock(a);
@@ -377,7 +374,7 @@ static bool begin_anew(struct agent *a, const char *why, GError **error)
 	return true;
 }
 
-/* A unit or a container that was started again has another group, of which the programs in the kernel do not know. */
+/* A restarted unit or container has another group, which the BPF programs do not know. */
 static bool follow_groups(struct agent *a, GError **error)
 {
 	GArray *now = find_groups(a), *before = a->collect.cgroup_ids;
@@ -394,8 +391,8 @@ static bool follow_groups(struct agent *a, GError **error)
 }
 
 /*
- * Between two windows, too: the first seconds of a service are those that somebody looks for.  A service that ends as
- * soon as it is started takes the recorder with it no more often than that.
+ * Also between windows: a service's first seconds are the interesting ones. A service that exits as soon as it is
+ * started does not restart the recording more often than that.
  */
 static bool has_other_groups(struct agent *a, uint64_t now_ns)
 {
@@ -419,7 +416,7 @@ struct agent_config *agent_read_config(const struct agent_options *options, GErr
 	return c;
 }
 
-/* A bad configuration changes nothing. */
+/* An invalid configuration changes nothing. */
 static bool reload(struct agent *a, GError **error)
 {
 	g_autoptr(GError) bad = NULL;
@@ -446,7 +443,7 @@ static bool reload(struct agent *a, GError **error)
 	}
 	is_same = agent_config_records_same(c, old);
 	keeper_free(a->keeper);
-	pusher_free(a->pusher);	/* a spool has one sender */
+	pusher_free(a->pusher);	/* a spool has only one sender */
 	a->pusher = NULL;
 	keeper = a->keeper = keeper_new(c, a->options->log, error);
 	a->config = c;
@@ -490,7 +487,7 @@ static void report(struct agent *a, uint64_t now_ns)
 	log_say(a->options->log, LOG_LEVEL_INFO, "%s", s->str);
 }
 
-/* What is to be done at times; false: it cannot go on. */
+/* Periodic work; false: the agent cannot continue. */
 static bool keep_up(struct agent *a, GError **error)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -637,9 +634,8 @@ static bool begin(struct agent *a, GError **error)
 }
 
 /*
- * What is large and is freed is to go back to the kernel: symbols of a program are read by way of as much again, and
- * glibc would keep that for the next one.  Helper threads come and go, so arenas of their own would be kept for
- * nothing.
+ * Large freed blocks return to the kernel: reading a program's symbols takes as much again, and glibc would keep that
+ * for the next one. Helper threads are short-lived, so they get no arenas of their own.
  */
 static void keep_memory_small(void)
 {

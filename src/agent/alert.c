@@ -39,7 +39,7 @@ static bool is_reason(const char *name)
 	return false;
 }
 
-/* "process=GLOB"; *ret_is_one: it is such a word. */
+/* Parses "process=GLOB"; *ret_is_one: it is such a word. */
 static bool take_subject(struct alert_rule *r, const char *word, bool *ret_is_one, GError **error)
 {
 	const struct {
@@ -75,7 +75,7 @@ static bool take_number(struct alert_rule *r, const char *text, const char *unit
 	return config_wrong(error, "'%s' is not a number above 0%s%s", text, *unit ? " and " : "", unit);
 }
 
-/* What stands behind the '>'. */
+/* Parses what follows '>'. */
 static bool take_threshold(struct alert_rule *r, char **words, guint cnt, GError **error)
 {
 	const char *text = words[0];
@@ -198,7 +198,7 @@ bool alert_rules_same(const struct alert_rule *a, const struct alert_rule *b)
 	return strcmp(a->name, b->name) == 0 && g_strcmp0(a->when, b->when) == 0 && a->for_windows == b->for_windows;
 }
 
-/* What of a window belongs to a rule. */
+/* Sums of a window for one rule. */
 struct sums {
 	const struct alert_rule *rule;
 	const struct profile *p;
@@ -206,7 +206,7 @@ struct sums {
 	GArray *names, *ns;
 	uint64_t all_ns, time_ns, count;
 	uint64_t hist[PROFILE_HIST_SLOTS];
-	uint64_t durations_ns, max_ns;	/* the sum of what hist holds, and the longest */
+	uint64_t durations_ns, max_ns;	/* sum and maximum of the durations in hist */
 };
 
 static bool is_subject(const struct alert_rule *r, const struct thread *t)
@@ -236,7 +236,7 @@ static void add(struct sums *s, const struct thread *t, uint64_t ns)
 	s->time_ns += ns;
 }
 
-/* A wait's blocked time is for its reason, the rest of it for a CPU. */
+/* Blocked time counts for the wait's reason, the rest for a CPU. */
 static void add_wait(struct sums *s, const struct reasons *reasons, uint32_t i)
 {
 	const struct wait *w = profile_wait(s->p, i);
@@ -282,7 +282,7 @@ static double metric_of(const struct sums *s, bool *ret_is_known)
 	}
 }
 
-/* A second, and of whom most are. */
+/* Storms a second, and the process with most of them. */
 static struct alert_value storms_value(const struct alert_rule *rule, const struct profile *window)
 {
 	double seconds = (double)window->info.duration_ns / 1e9;

@@ -16,10 +16,10 @@
  *   [process=GLOB] storms > VALUE
  *   request=NAME p99 > VALUE, rate < VALUE, p99 > 2x yesterday
  *
- * NAME: a reason, the family of several, or any.  METRIC and VALUE: share > 30% of the time that matters, of those
- * processes; threads > 4, how many waited on the average, or > 2x yesterday; p50, p90, p99, max > 20ms; waits > 1000,
- * a second.  Idle time counts nowhere.  storms: a second, by threads or interrupts of that name.  Of a request,
- * [request NAME] there: p50, p90, p99 and max of its latency, rate: how many ended a second.
+ * NAME: a reason, a family of reasons, or any. METRIC and VALUE: share > 30% of these processes' time that matters;
+ * threads > 4, the mean number of waiting threads, or > 2x yesterday; p50, p90, p99, max > 20ms; waits > 1000, a
+ * second. Idle time is ignored. storms: a second, by threads or interrupts of that name. For a request, as in [request
+ * NAME]: p50, p90, p99 and max of its latency; rate: completed a second.
  */
 
 enum alert_metric {
@@ -36,23 +36,23 @@ enum alert_metric {
 };
 
 #define ALERT_NAME_MAX_BYTES 64
-#define ALERT_FOR_MAX 8640	/* windows: a day of the usual ones */
+#define ALERT_FOR_MAX 8640	/* windows: a day of the default length */
 
 struct alert_rule {
 	char *name;
-	char *when;			/* as it was given */
+	char *when;			/* the condition as written */
 	char *process, *service;	/* patterns; NULL: all */
 	char *reason;			/* NULL: any */
-	char *request;			/* NULL: it is about waits, or storms */
-	bool is_below;			/* it holds below the threshold, not above */
+	char *request;			/* NULL: the rule is about waits, or storms */
+	bool is_below;			/* fires below the threshold, not above */
 	enum alert_metric metric;
-	double threshold;		/* percent, threads, a second, or ns; of what was yesterday: times */
+	double threshold;		/* percent, threads, a second, or ns; compared with yesterday: a factor */
 	bool is_of_yesterday;
-	/* in so many in a row it holds before it is told, and so many it does not before it is over */
+	/* number of consecutive windows that begin or end an alert */
 	uint32_t for_windows;
-	/* windows that are put aside, from when it begins and from when it is over; both 0: none */
+	/* windows to keep before it begins and after it ends; both 0: none */
 	uint64_t keep_before_ns, keep_after_ns;
-	uint64_t record_ns;		/* a full recording of that length as it begins; 0: none */
+	uint64_t record_ns;		/* length of a full recording when it begins; 0: none */
 	char **run;			/* a command and its arguments; NULL: none */
 };
 
@@ -60,45 +60,42 @@ struct alert_rule *alert_rule_new(const char *name);
 void alert_rule_free(struct alert_rule *r);	/* NULL is fine */
 /* Reads the condition.  False with a sentence. */
 bool alert_rule_parse(struct alert_rule *r, const char *when, GError **error);
-/* A command as a shell would split it, but run by none. */
+/* Splits a command as a shell would; no shell runs it. */
 bool alert_rule_parse_run(struct alert_rule *r, const char *run, GError **error);
-/* What they ask for is there, of requests these (struct request_rule); false with a sentence. */
+/* Does everything that they refer to exist, with these requests (struct request_rule)? False with a sentence. */
 bool alert_rules_check(const GPtrArray *rules, const GPtrArray *requests, GError **error);
 bool alert_rules_same(const struct alert_rule *a, const struct alert_rule *b);
 
-/* What a window has to say to a rule. */
+/* A window's value for a rule. */
 struct alert_value {
-	bool is_known;		/* false: nothing that it could be said of */
-	double value;		/* in the unit of the threshold; of yesterday's: threads, ns, a second */
-	const char *process;	/* which has most of it; the window's */
+	bool is_known;		/* false: the window has nothing for it */
+	double value;		/* in the threshold's unit; compared with yesterday: threads, ns, a second */
+	const char *process;	/* the process with most of it; owned by the window */
 	double process_percent;
 };
 struct reasons;
 struct alert_value alert_value(const struct alert_rule *rule, const struct profile *window,
 			       const struct reasons *reasons);
 
-/* The same of a request's sum over so much time; in ns, or a second. */
+/* A request's value from its sum over a time; in ns, or a second. */
 double alert_request_value(const struct alert_rule *rule, const struct offcpu_request_sum *sum, uint64_t ns,
 			   bool *ret_is_known);
 
-/* How a rule stands. */
+/* State of a rule. */
 struct alert_state {
-	uint32_t windows;	/* in a row that speak against what it is now */
+	uint32_t windows;	/* consecutive windows that contradict is_firing */
 	bool is_firing;
-	uint64_t since_unix_ns;	/* it fires: the end of the window that said so */
+	uint64_t since_unix_ns;	/* while it fires: end of the window that started it */
 };
 enum alert_change { ALERT_STAYS, ALERT_FIRES, ALERT_IS_OVER };
 enum alert_change alert_step(struct alert_state *s, const struct alert_rule *rule, bool holds, uint64_t end_unix_ns);
 
 /*
- * Of a command that an alert runs: what it is about, where programs are, and how they write.  Nothing else of the
- * agent's, whose own may hold the secrets of [push].  Free with g_strfreev().
+ * Environment of a rule's command: the alert's details, PATH and the locale. Nothing else of the agent's, which may
+ * hold the secrets of [push]. Free with g_strfreev().
  */
 char **alert_environment(const struct alert_rule *rule, bool is_firing, double value, const char *text);
-/*
- * "reason=lock share > 30%: it is 41%; 90% of it in mariadbd" into s; yesterday: what it was then, 0 where that does
- * not matter
- */
+/* Appends "reason=lock share > 30%: it is 41%; 90% of it in mariadbd"; yesterday: the value then, 0 if irrelevant */
 void alert_append_text(GString *s, const struct alert_rule *rule, const struct alert_value *v, double yesterday);
 
 #endif

@@ -22,18 +22,18 @@
 #define DAY_NS (86400 * SECOND_NS)
 #define HALF_HOUR_NS (1800 * SECOND_NS)
 #define STEP_NS (60 * SECOND_NS)
-#define YESTERDAY_STEPS_MIN 15		/* minutes that were observed, of sixty */
+#define YESTERDAY_STEPS_MIN 15		/* observed minutes needed, of sixty */
 #define YESTERDAY_AGAIN_NS (600 * SECOND_NS)
-#define SERIES_MAX 64			/* there are fewer reasons */
+#define SERIES_MAX 64			/* more than there are reasons */
 
 struct standing {
-	const struct alert_rule *rule;	/* the configuration's */
+	const struct alert_rule *rule;	/* owned by the configuration */
 	struct alert_state state;
-	GPid command;			/* 0: none runs */
-	uint64_t command_ns;		/* CLOCK_MONOTONIC: when it was begun */
+	GPid command;			/* 0: not running */
+	uint64_t command_ns;		/* CLOCK_MONOTONIC: start of the command */
 	bool is_killed;
-	double yesterday;		/* its value a day before; below 0: not known */
-	uint64_t yesterday_ns;		/* CLOCK_MONOTONIC: when that was looked up; 0: never */
+	double yesterday;		/* the value a day before; negative: not known */
+	uint64_t yesterday_ns;		/* CLOCK_MONOTONIC: when that was read; 0: never */
 };
 
 struct alerter {
@@ -93,9 +93,7 @@ void alerter_free(struct alerter *a)
 	g_free(a);
 }
 
-/*
- * How many threads waited for that on the average, in the hour around the same time a day before; below 0: not known.
- */
+/* Mean number of threads that waited for that in the hour around the same time a day before; negative: not known. */
 static double threads_yesterday(const struct alerter *a, const struct alert_rule *rule, uint64_t now_unix_ns)
 {
 	uint64_t at_ns = now_unix_ns - DAY_NS, sum_ns = 0;
@@ -120,7 +118,7 @@ static double threads_yesterday(const struct alerter *a, const struct alert_rule
 	return steps < YESTERDAY_STEPS_MIN ? -1 : (double)sum_ns / ((double)steps * (double)STEP_NS);
 }
 
-/* The same of a request, in the unit of its metric. */
+/* The same for a request, in the unit of its metric. */
 static double request_yesterday(const struct alerter *a, const struct alert_rule *rule, uint64_t now_unix_ns)
 {
 	uint64_t at_ns = now_unix_ns - DAY_NS;
@@ -141,7 +139,7 @@ static bool is_beyond(const struct alert_rule *rule, double value, double thresh
 	return rule->is_below ? value < threshold : value > threshold;
 }
 
-/* Beyond the threshold?  Where yesterday is not known nothing is. */
+/* Is it beyond the threshold? False if yesterday's value is needed and not known. */
 static bool holds(const struct alerter *a, struct standing *s, const struct alert_value *v, uint64_t end_unix_ns)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
@@ -159,7 +157,7 @@ static bool holds(const struct alerter *a, struct standing *s, const struct aler
 	return s->yesterday >= 0 && v->value > 0 && v->value > s->rule->threshold * s->yesterday;
 }
 
-/* In the child: nothing of what we may do, no signal of ours held back, and a group to be ended as one. */
+/* In the child: drops all privileges, unblocks signals, and makes a process group that can be killed at once. */
 static void become_nobody(gpointer data)
 {
 	sigset_t none;

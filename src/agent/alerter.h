@@ -7,24 +7,24 @@
 #include "agent/recorder.h"
 
 /*
- * Asks each window what the rules of [alert NAME] ask, tells the journal when one begins to hold and when it is over,
- * and runs their commands: by no shell, without any privilege, one of a rule at a time, for half a minute at most.
+ * Evaluates the rules of [alert NAME] for each window, reports in the journal when an alert begins and ends, and runs
+ * their commands: without a shell and privileges, one at a time for a rule, for at most half a minute.
  */
 struct alerter;
 
-/* old: the one before a reload, of which rules that are the same go on as they stand; it is freed.  NULL: none. */
+/* old: before a reload, NULL: none. Unchanged rules keep their state; old is freed. */
 struct alerter *alerter_new(const struct agent_config *config, struct alerter *old, struct recorder *recorder,
 			    log_fn log);
-void alerter_free(struct alerter *a);	/* NULL is fine; does not wait for commands, but for what is put aside */
+void alerter_free(struct alerter *a);	/* NULL is fine; waits for incidents being kept, not for commands */
 
-/* A window that is over, with the times of the clock, and its reasons. */
+/* A completed window, with its times by the clock, and its reasons. */
 void alerter_add(struct alerter *a, const struct profile *window, const struct reasons *reasons);
-/* Now and then: commands that have ended, and those that do not. */
+/* Call it at intervals: collects commands that have ended, and ends late ones. */
 void alerter_keep_up(struct alerter *a);
-/* How many rules hold. */
+/* Number of firing rules. */
 unsigned alerter_firing(const struct alerter *a);
 
-/* Each rule as a metric, 1 where it holds; appended. */
+/* Appends each rule as a metric: 1 while it fires. */
 void alerter_metrics(const struct alerter *a, GString *s);
 
 #endif

@@ -10,25 +10,25 @@
 #include "features/incidents/history.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define LONGEST_NS (3600 * SECOND_NS)	/* of an alert that holds on and on the first hour is kept */
+#define LONGEST_NS (3600 * SECOND_NS)	/* of a longer alert only the first hour is kept */
 
 struct piece {
 	char *alert, *name, *said;
-	uint64_t from_ns, to_ns;	/* in clock time; to_ns 0: the alert still holds */
+	uint64_t from_ns, to_ns;	/* in clock time; to_ns 0: the alert still fires */
 	uint64_t since_ns, after_ns;
-	char *recording;		/* a file that goes with it; NULL: none */
-	bool is_recording;		/* that is not there yet */
-	bool is_due;			/* it is to be kept up to now */
+	char *recording;		/* a recording to keep with it; NULL: none */
+	bool is_recording;		/* the recording is not finished yet */
+	bool is_due;			/* to be kept up to now */
 };
 
 struct aside {
 	char *dir;
 	uint64_t max_bytes, now_ns;
 	log_fn log;
-	struct recorder *recorder;	/* not ours; NULL: none */
+	struct recorder *recorder;	/* borrowed; NULL: none */
 	GPtrArray *pieces;		/* struct piece */
-	GPid keeper;			/* 0: none runs */
-	char *keeping;			/* the incident's name */
+	GPid keeper;			/* 0: not running */
+	char *keeping;			/* name of the incident being kept */
 };
 
 FREES_DATA(piece_free, struct piece, p, g_free(p->alert); g_free(p->name); g_free(p->said); g_free(p->recording))
@@ -99,7 +99,7 @@ static void end_keeper(struct aside *a, int status)
 	a->keeper = 0;
 }
 
-/* What the alert had recorded is kept as soon as it is there. */
+/* An alert's recording is kept as soon as it is finished. */
 static void take_recording(struct aside *a)
 {
 	enum recorder_state state = recorder_check(a->recorder);

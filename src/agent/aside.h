@@ -8,27 +8,27 @@
 #include "agent/recorder.h"
 
 /*
- * Windows around an alert, put aside as an incident (features/incidents/history.h): as it begins those that there are, and again
- * once it is over and what is to be kept behind it is recorded.  `offcpu agent --keep` does that, a process of its own
- * without any privilege: copying minutes of windows takes seconds, in which recording goes on.
+ * Keeps the windows around an alert as an incident (features/incidents/history.h): when it begins the existing ones,
+ * and again after it has ended and the time after it is recorded. `offcpu agent --keep` does that, an unprivileged
+ * process of its own: copying minutes of windows takes seconds, while recording continues.
  */
 struct aside;
 
 /*
- * old: the one before a reload, whose incidents go on; it is freed.  NULL: none.  recorder: makes the recordings that
- * are kept with them, and stays the caller's; NULL: nobody does.
+ * old: before a reload, NULL: none. Its incidents continue; it is freed. recorder: makes the recordings to be kept
+ * with them, borrowed; NULL: none.
  */
 struct aside *aside_new(const struct agent_config *config, struct aside *old, struct recorder *recorder, log_fn log);
-/* What is not complete is kept up to now; waits for that. */
+/* Keeps what is incomplete up to now; waits for that. */
 void aside_free(struct aside *a);	/* NULL is fine */
 
-/* It holds since these windows, up to the last one that is stored. */
+/* An alert has begun, due to these windows, up to the last one stored. */
 void aside_begin(struct aside *a, const struct alert_rule *rule, const char *text, uint64_t from_unix_ns,
 		 uint64_t now_unix_ns);
 void aside_over(struct aside *a, const struct alert_rule *rule, uint64_t now_unix_ns);
-/* A window that ends then is stored. */
+/* A window that ended then was stored. */
 void aside_add(struct aside *a, uint64_t now_unix_ns);
-/* Now and then: keeps what is due, and looks after those that do it. */
+/* Call it at intervals: keeps what is due, and collects its processes. */
 void aside_keep_up(struct aside *a);
 
 #endif

@@ -5,19 +5,19 @@
 #include <glib.h>
 #include <stdbool.h>
 
-/* The control groups that [record] cgroups names.  They come and go, as units and containers do. */
+/* The control groups named in [record] cgroups. They come and go with units and containers. */
 
 /*
- * Ids (uint64_t) of those that are there now; NULL where all threads are recorded.  *ret_missing: the names that none
- * has, *ret_why: a sentence for each, which tells of others that are there; or NULL.
+ * Ids (uint64_t) of the existing ones; NULL where all threads are recorded. *ret_missing: names without a group,
+ * *ret_why: a sentence for each, with existing alternatives; or NULL.
  */
 GArray *chosen_groups(char **names, char **ret_missing, char **ret_why);
-/* Is one among `now` that was not among `before`?  Either may be NULL. */
+/* Does `now` have one that `before` lacks? Either may be NULL. */
 bool chosen_groups_has_new(const GArray *now, const GArray *before);
 
 /*
- * How many control groups there are, and how many are going, as the kernel counts them in one small file: that is
- * another text once one came or went.  NULL: it cannot be read.  Free with g_free().
+ * The kernel's count of existing and dying control groups, from one small file: the text changes when one is created
+ * or removed. NULL: unreadable. Free with g_free().
  */
 char *chosen_groups_counted(void);
 

@@ -35,7 +35,7 @@ bool config_wrong(GError **error, const char *format, ...)
 
 enum value_kind { VALUE_SPAN, VALUE_SIZE, VALUE_PERCENT, VALUE_YES_NO, VALUE_NUMBER, VALUE_TEXT, VALUE_LIST };
 
-/* A key of a group; where its value goes, and its bounds in the unit it is kept in. */
+/* A key of a section; where its value is stored, and its bounds in the stored unit. */
 struct row {
 	const char *group, *key;
 	enum value_kind kind;
@@ -147,7 +147,7 @@ void agent_config_free(struct agent_config *c)
 	g_free(c);
 }
 
-/* A whole number and what stands behind it. */
+/* A whole number and the text after it. */
 static bool number_of(const char *text, uint64_t *ret, const char **ret_unit)
 {
 	char *end;
@@ -229,7 +229,7 @@ static const char *const wanted[] = {
 	[VALUE_LIST] = "a list, split by ;",
 };
 
-/* Numbers of any kind; *ret_wrong: why it is none. */
+/* Parses numbers of any kind; *ret_wrong: the error. */
 static bool value_of(const struct row *row, const char *text, uint64_t *ret, char **ret_wrong)
 {
 	const char *unit = "";
@@ -295,7 +295,7 @@ static bool take_value(struct agent_config *into, const struct row *row, const c
 	return true;
 }
 
-/* Where a parser that goes line by line is. */
+/* State of the line by line parser. */
 struct place {
 	const char *path;
 	unsigned line;
@@ -329,7 +329,7 @@ static bool begin_alert(struct place *at, GError **error)
 		return wrong(at, error, "[alert %s] stands there twice", name);
 	for (guint i = 0; i < alerts->len; i++)
 		if (strcmp(((const struct alert_rule *)alerts->pdata[i])->name, name) == 0)
-			g_ptr_array_remove_index(alerts, i--);	/* that of a file before this one */
+			g_ptr_array_remove_index(alerts, i--);	/* an alert of an earlier file */
 	if (alerts->len == ALERTS_MAX)
 		return wrong(at, error, "there are more than %d alerts", ALERTS_MAX);
 	g_ptr_array_add(alerts, alert_rule_new(name));
@@ -358,7 +358,7 @@ static bool keep_of(const char *text, uint64_t *ret_before_ns, uint64_t *ret_aft
 	return *ret_before_ns + *ret_after_ns > 0;
 }
 
-/* A key of the last alert that was begun. */
+/* A key of the current alert. */
 static bool take_alert_key(struct place *at, const char *key, const char *value, GError **error)
 {
 	struct alert_rule *rule = at->config->alerts->pdata[at->config->alerts->len - 1];
@@ -401,7 +401,7 @@ static bool begin_request(struct place *at, GError **error)
 		return wrong(at, error, "[request %s] stands there twice", name);
 	for (guint i = 0; i < requests->len; i++)
 		if (strcmp(((const struct request_rule *)requests->pdata[i])->name, name) == 0)
-			g_ptr_array_remove_index(requests, i--);	/* that of a file before this one */
+			g_ptr_array_remove_index(requests, i--);	/* a request of an earlier file */
 	if (requests->len == REQUEST_RULES_MAX)
 		return wrong(at, error, "there are more than %d requests", REQUEST_RULES_MAX);
 	g_ptr_array_add(requests, request_rule_new(name));
@@ -493,7 +493,7 @@ static const struct alert_rule *alert_without_condition(const struct agent_confi
 	return NULL;
 }
 
-/* An address that is none does not become one. */
+/* An invalid address never becomes valid, so it is an error at once. */
 static bool check_push(const struct agent_config *c, const char *path, GError **error)
 {
 	for (int i = 0; i < PUSH_ENGINES; i++) {
@@ -516,7 +516,7 @@ static bool check_push(const struct agent_config *c, const char *path, GError **
 	return false;
 }
 
-/* What two values together cannot be. */
+/* Checks combinations of values. */
 static bool check(const struct agent_config *c, const char *path, GError **error)
 {
 	const struct alert_rule *idle = NULL;

@@ -17,7 +17,7 @@ static bool fail(GError **error, const char *path, const char *why)
 	return false;
 }
 
-/* What a file of that size at most holds; a pipe that never ends is none. */
+/* The contents of a file up to the maximal size; an endless pipe is an error. */
 static char *contents(int fd, gsize *ret_len)
 {
 	char *text = g_malloc(FILE_MAX_BYTES + 1);
@@ -30,13 +30,13 @@ static char *contents(int fd, gsize *ret_len)
 	return text;
 }
 
-/* /dev/null is how one asks for the defaults. */
+/* /dev/null selects the defaults. */
 static bool is_file(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) || (S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3));
 }
 
-/* Of the text, and of those before it. */
+/* Hash over this text and all earlier ones. */
 static void add_to_hash(struct agent_config *c, const char *text, gsize len)
 {
 	GChecksum *sum = g_checksum_new(G_CHECKSUM_SHA256);
@@ -75,7 +75,7 @@ static int by_name(gconstpointer a, gconstpointer b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Those that end in ".conf": what editors and package managers leave beside them does not. */
+/* Files that end in ".conf": backups of editors and package managers do not. */
 static GPtrArray *drop_ins(const char *folder, GError **error)
 {
 	GPtrArray *paths = g_ptr_array_new_with_free_func(g_free);

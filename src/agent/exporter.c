@@ -17,18 +17,18 @@
 
 #define STILL_WINDOWS 4
 #define STILL_MIN_NS UINT64_C(60000000000)
-#define SEND_MAX_US 100000	/* a server that stands still holds up no window */
+#define SEND_MAX_US 100000	/* an unresponsive server must not delay windows */
 
 struct exporter {
 	struct metrics *metrics;
 	uint64_t bpf_ns;
-	int socket;	/* -1: the server is gone */
+	int socket;	/* -1: the server has ended */
 	pid_t server;
 	char *url;
 	log_fn log;
 };
 
-/* With no window for so long the agent stands still. */
+/* Without a window for this long the agent counts as hanging. */
 static uint64_t still_after_ns(const struct agent_config *c)
 {
 	return MAX(STILL_WINDOWS * c->window_ns, STILL_MIN_NS);
@@ -87,7 +87,7 @@ const char *exporter_url(const struct exporter *e)
 	return e->url;
 }
 
-/* "0.1.0-12-gHASH" and "gHASH"; of a tag or an archive, which name no commit, "". */
+/* "0.1.0-12-gHASH" and "gHASH"; "" for a tag or an archive, which name no commit. */
 static void about_text(const struct exporter_state *state, GString *s)
 {
 	const char *version = version_text(), *commit = strstr(version, "-g");
@@ -141,7 +141,7 @@ static void own_text(const struct exporter *e, const struct exporter_state *stat
 	alerter_metrics(state->alerter, s);
 }
 
-/* Whole or not at all: as a file without a name. */
+/* Sends it whole or not at all: as a file without a name. */
 static bool hand_over(struct exporter *e, const GString *text, uint64_t still_ns)
 {
 	const struct exporter_text sent = { .bytes = text->len, .still_after_ns = still_ns };

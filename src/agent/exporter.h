@@ -8,25 +8,25 @@
 #include "agent/pusher.h"
 
 /*
- * /metrics for Prometheus: what windows say as counters, by service, class and reason (push/metrics.h), and how the
- * agent itself is.  A process without rights answers those who scrape (exporter_server.h): it is sent the text after
- * each window, and holds nothing else.
+ * /metrics for Prometheus: counters from windows by service, class and reason (push/metrics.h), and the agent's own
+ * state. An unprivileged process answers scrapes (exporter_server.h): it receives the text after each window, and
+ * holds nothing else.
  */
 struct exporter;
 
-/* How the agent is, at the end of a window. */
+/* The agent's state at the end of a window. */
 struct exporter_state {
 	uint64_t cpu_ns, resident_bytes, end_unix_ns;
 	unsigned anew_cnt, late_cnt;
-	const struct agent_config *config;	/* its hash, and how long a window is */
-	uint64_t reloaded_unix_ns;	/* when the configuration was read last */
+	const struct agent_config *config;	/* for its hash, and the length of windows */
+	uint64_t reloaded_unix_ns;	/* last reading of the configuration */
 	bool is_reload_bad;
 	const struct keeper *keeper;
 	struct pusher *pusher;
 	const struct alerter *alerter;
 };
 
-/* Before there are threads, since it forks.  NULL: [metrics] listen is not set, or with a sentence in *error. */
+/* Call it before creating threads, since it forks. NULL: [metrics] listen is not set, or a sentence in *error. */
 struct exporter *exporter_new(const struct agent_config *config, log_fn log, GError **error);
 void exporter_free(struct exporter *e);	/* NULL is fine */
 void exporter_add(struct exporter *e, const struct profile *window, const struct reasons *reasons,

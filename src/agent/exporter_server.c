@@ -24,8 +24,8 @@
 
 struct texts {
 	GMutex lock;
-	GBytes *last;	/* NULL: there was no window yet */
-	uint64_t came_ns, still_after_ns;	/* when that was, or when this process began; without another one so long */
+	GBytes *last;	/* NULL: no window yet */
+	uint64_t came_ns, still_after_ns;	/* when that came, or this process began; a longer pause is a hang */
 	bool is_loopback;
 	struct peers *peers;
 };
@@ -66,7 +66,7 @@ static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const c
 	return answer(c, status, g_bytes_new_static(why, strlen(why)), "text/plain; charset=utf-8");
 }
 
-/* For who starts again what stands still. */
+/* For supervisors that restart a hanging agent. */
 static enum MHD_Result answer_health(struct texts *t, struct MHD_Connection *c)
 {
 	char text[80];
@@ -136,7 +136,7 @@ static GBytes *read_text(int fd, uint64_t bytes)
 	return text ? g_bytes_new_take(g_steal_pointer(&text), bytes) : NULL;
 }
 
-/* Until there is a text, or no agent any more; whoever is too slow is ended meanwhile. */
+/* Until a text arrives, or the agent ends; slow clients are disconnected meanwhile. */
 static void sweep_until_text(struct texts *t)
 {
 	struct pollfd texts = { .fd = TEXTS_FD, .events = POLLIN };

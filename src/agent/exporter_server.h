@@ -6,18 +6,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What comes with the file of a text. */
+/* Sent with the file of a text. */
 struct exporter_text {
 	uint64_t bytes;
-	uint64_t still_after_ns;	/* without another one for so long the agent stands still */
+	uint64_t still_after_ns;	/* without another text for this long the agent counts as hanging */
 };
 
 /*
- * The process that answers GET /metrics on a socket that listens, by libmicrohttpd, with the last text that it was
- * sent (parser_send(): struct exporter_text and a file), and GET /healthz with how old that is: 200, or 503 where it
- * stands still.  It has given up everything else (base/opener/confine.h), and ends as the other
- * end of `texts` is closed. is_loopback: other names than this machine's in Host are refused, so that no page of the
- * browser's reads it by a name of its own.
+ * The process that answers GET /metrics on a listening socket, by libmicrohttpd, with the last text that it received
+ * (parser_send(): struct exporter_text and a file), and GET /healthz with that text's age: 200, or 503 if the agent
+ * hangs. It has given up everything else (base/opener/confine.h), and ends when the other end of `texts` is closed.
+ * is_loopback: Host must name this machine, so that no page in a browser can read it through its own name (DNS
+ * rebinding).
  */
 _Noreturn void exporter_serve(int listening, int texts, bool is_loopback, uint64_t still_after_ns);
 

@@ -10,7 +10,7 @@ struct keeper {
 	char *dir;
 	log_fn log;
 	struct keeper_counts counts;
-	/* since the store took the last one */
+	/* since the last window that the store accepted */
 	uint64_t lost_cnt, lost_from_ns, lost_to_ns;
 };
 

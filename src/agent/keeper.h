@@ -8,20 +8,20 @@
 #include "profile/profile.h"
 
 /*
- * Windows on their way to the store.  Where it cannot take one, as on a full disk, that one is lost and counted, and
- * the agent goes on; when the store can again, the time that is missing is marked as a gap.
+ * Passes windows to the store. If it cannot take one, for example because the disk is full, the window is lost and
+ * counted, and the agent continues; when the store works again, the missing time is marked as a gap.
  */
 struct keeper;
 
-/* Opens the store that the configuration names; log is told when windows begin to be lost, and when that is over. */
+/* Opens the configured store; log is told when windows begin to be lost, and when that ends. */
 struct keeper *keeper_new(const struct agent_config *config, log_fn log, GError **error);
 void keeper_free(struct keeper *k);	/* NULL is fine */
 
-/* The first window of this agent begins at that time: what lies between the store's last one and it is a gap. */
+/* The start of this agent's first window: the time since the store's last window is a gap. */
 void keeper_begin(struct keeper *k, uint64_t start_unix_ns);
 /* reasons: of the window. */
 void keeper_add(struct keeper *k, const struct profile *window, const struct reasons *reasons);
-/* Nothing was recorded from then to then, and why; empty ones are left out. */
+/* Nothing was recorded in this time, and why; empty times are ignored. */
 void keeper_gap(struct keeper *k, uint64_t from_unix_ns, uint64_t to_unix_ns, const char *why);
 
 struct keeper_counts { uint64_t stored, lost; };

@@ -4,12 +4,12 @@
 
 #include <glib.h>
 
-/* as syslog(3) has them */
+/* values as in syslog(3) */
 enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_NOTICE = 5, LOG_LEVEL_INFO = 6 };
-/* Takes one line, without its end. */
+/* Receives one line, without its end. */
 typedef void (*log_fn)(enum log_level level, const char *text);
 
-/* The only way to it.  Names of others are in what is said: all of it is made safe, or one could forge a line. */
+/* The only way to write it. Texts contain others' names: everything is escaped, or one could forge a line. */
 void log_say(log_fn log, enum log_level level, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
 #endif

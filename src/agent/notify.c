@@ -11,7 +11,7 @@
 #include "base/text.h"
 
 struct notify {
-	int fd;		/* -1: nobody listens */
+	int fd;		/* -1: no socket */
 	struct sockaddr_un to;
 	socklen_t to_len;
 	uint64_t watchdog_ns, alive_ns;
@@ -31,7 +31,7 @@ static bool set_address(struct notify *n, const char *path)
 	return true;
 }
 
-/* Half of what systemd waits for, as it advises. */
+/* Half of systemd's timeout, as recommended. */
 static uint64_t watchdog_ns(const char *usec, const char *of_pid, int pid)
 {
 	uint64_t us;
@@ -67,7 +67,7 @@ void notify_free(struct notify *n)
 static void tell(struct notify *n, const char *text)
 {
 	if (n->fd >= 0 && sendto(n->fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&n->to, n->to_len) < 0)
-		return;		/* nobody is told of it but by this very socket */
+		return;		/* a failure could only be reported through this socket */
 }
 
 static void tell_with_status(struct notify *n, const char *what, const char *status)

@@ -13,13 +13,13 @@
 #include "symbolize/runtime/variables.h"
 #include "unwind/table.h"
 
-/* The kernel lets nobody else count the programs' time, and some none else take samples. */
+/* Only this capability may enable counting of programs' time, and on some kernels taking samples. */
 static uint64_t opens_with(const struct agent_config *c)
 {
 	return privileges_to_open(c->budget_ppm || attach_perf_takes_admin());
 }
 
-/* Where they cannot be, as in a container that allows little, the agent does it by itself, as other commands do. */
+/* If they cannot be started, as in a restricted container, the agent does the work itself, like other commands. */
 void processes_begin(const struct agent_config *c, log_fn log)
 {
 	static const parser_fn fns[PARSER_JOBS] = {

@@ -6,15 +6,15 @@
 #include "agent/log.h"
 
 /*
- * The agent traces and folds.  What it asks of other users' files is opened by one process and parsed by others, so it
- * needs no right but to trace.
+ * The agent traces and folds. Helper processes open and parse other users' files, so it needs no rights but those for
+ * tracing.
  */
 
-/* Before there are threads. */
+/* Call it before creating threads. */
 void processes_begin(const struct agent_config *c, log_fn log);
-/* For good; says what is left.  False with a sentence. */
+/* Permanently; logs what is left. False with a sentence. */
 bool processes_give_up(const struct agent_config *c, log_fn log, GError **error);
-/* Says what did not answer and is skipped.  False: it cannot go on. */
+/* Logs what did not answer and is skipped. False: the agent cannot continue. */
 bool processes_check(log_fn log, GError **error);
 void processes_end(void);
 

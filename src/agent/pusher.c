@@ -9,14 +9,14 @@
 #include "push/sender.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define AGAIN_US (60 * G_USEC_PER_SEC)	/* until what could not be begun is tried again */
+#define AGAIN_US (60 * G_USEC_PER_SEC)	/* pause before a failed start is repeated */
 
 struct pusher {
 	const struct agent_config *config;
-	struct sender *senders[PUSH_ENGINES];	/* NULL: that one is not asked for, or could not be begun yet */
-	bool is_told[PUSH_ENGINES];	/* that windows cannot be kept for it */
-	bool is_chosen;	/* this host is one that pushes */
-	gint64 again_us;	/* CLOCK_MONOTONIC: when those that could not be begun are tried again */
+	struct sender *senders[PUSH_ENGINES];	/* NULL: not configured, or not started yet */
+	bool is_told[PUSH_ENGINES];	/* it was reported that windows cannot be kept for it */
+	bool is_chosen;	/* this host is selected for pushing */
+	gint64 again_us;	/* CLOCK_MONOTONIC: next attempt for those that could not be started */
 	log_fn log;
 };
 
@@ -47,7 +47,7 @@ static struct sender *start(struct pusher *p, const struct agent_config *c, enum
 	return sender_start(&o, error);
 }
 
-/* A library, a file of credentials or a folder that is not there yet holds up no window, and may come. */
+/* A missing library, credentials file or folder does not delay windows, and may appear later. */
 static void start_missing(struct pusher *p)
 {
 	for (int i = 0; i < PUSH_ENGINES; i++) {
@@ -104,7 +104,7 @@ static bool has_sender(const struct pusher *p)
 	return false;
 }
 
-/* Does a report of the window begin with something that matters? */
+/* Does the window's report begin with a relevant finding? */
 static bool has_finding(const struct profile *window)
 {
 	struct explanation *e = explanation_new(window, NULL);
@@ -164,7 +164,7 @@ void pusher_text(struct pusher *p, GString *s)
 	}
 }
 
-/* Those that are asked for, by the engine's name. */
+/* One metric of all active senders, by engine. */
 static void metric(struct pusher *p, GString *s, const char *name, const char *type, const char *help,
 		   uint64_t (*of)(const struct sender_status *))
 {

@@ -6,20 +6,20 @@
 #include "agent/keeper.h"
 
 /*
- * Windows on their way to engines for many hosts, by a spool and a thread for each: push/sender.h.  What fails there
- * stops nothing here.
+ * Pushes windows to engines for many hosts, with a spool and a thread for each: push/sender.h. Failures there stop
+ * nothing here.
  */
 struct pusher;
 
 /*
- * Those that the configuration names, perhaps none; it must outlive the pusher.  What cannot be begun is told to the
- * journal and tried again each minute.
+ * The configured engines, perhaps none; config must outlive the pusher. A failed start is reported in the journal and
+ * repeated each minute.
  */
 struct pusher *pusher_new(const struct agent_config *config, log_fn log);
-/* Is this host the one of `one-host-in` that pushes?  By its name, so always the same. */
+/* Does `one-host-in` select this host for pushing? By its name, so always the same. */
 bool pusher_takes_host(const struct agent_config *config);
-void pusher_free(struct pusher *p);	/* NULL is fine; what is left stays in the spool */
-/* is_alarming: an alert holds in that window. */
+void pusher_free(struct pusher *p);	/* NULL is fine; unsent windows stay in the spool */
+/* is_alarming: an alert fires in that window. */
 void pusher_add(struct pusher *p, const struct profile *window, const struct reasons *reasons, bool is_alarming);
 /* ", 12 pushed to ClickHouse at http://..., 3 waiting, 1 dropped" for each; appended. */
 void pusher_text(struct pusher *p, GString *s);

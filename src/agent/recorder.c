@@ -17,7 +17,7 @@
 #include "session/session.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define PAUSE_NS (600 * SECOND_NS)	/* from one to the next */
+#define PAUSE_NS (600 * SECOND_NS)	/* between two recordings */
 #define FILE_MODE 0640
 
 struct order {
@@ -27,7 +27,7 @@ struct order {
 struct recorder {
 	char *dir;
 	log_fn log;
-	int fd;			/* to the process that waits: an order, and a byte as it is done */
+	int fd;			/* to the waiting process: an order, and a byte when it is done */
 	pid_t pid;
 	uint64_t began_ns, number;	/* CLOCK_MONOTONIC; 0: never */
 	bool is_running;
@@ -38,7 +38,7 @@ static char *path_of(const char *dir, uint64_t number)
 	return g_strdup_printf("%s/.alert-%" G_GUINT64_FORMAT ".offcpu", dir, number);
 }
 
-/* ---- in the process that records */
+/* ---- in the recorder process */
 
 static struct collect_options options_of(const struct agent_config *c, GArray *groups)
 {
@@ -85,13 +85,13 @@ static bool record(struct session *s, const struct agent_config *c, const struct
 	if (c->host)
 		p->info.host = c->host;
 	session_unload(s);
-	unlink(path);		/* of an agent that was killed */
+	unlink(path);		/* left by an agent that was killed */
 	is_written = profile_file_write(p, path, error) && chmod(path, FILE_MODE) == 0;
 	profile_free(p);
 	return is_written;
 }
 
-/* That it records the agent has said; nobody else would tell what goes wrong. */
+/* Logs only errors: the agent itself reports that it records. */
 static log_fn told;
 static void tell_trouble(enum log_level level, const char *text)
 {
@@ -99,7 +99,7 @@ static void tell_trouble(enum log_level level, const char *text)
 		told(level, text);
 }
 
-/* The configuration may have been read again since the agent began: it is taken as it is now. */
+/* The configuration may have changed since the agent began: it is read again. */
 static bool record_once(const struct agent_options *options, const struct order *order, GError **error)
 {
 	struct agent_config *c = agent_read_config(options, error);
@@ -163,7 +163,7 @@ static void become_recorder(const struct agent_options *options, int fd, pid_t p
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGHUP, SIG_IGN);
-	signal(SIGINT, SIG_IGN);	/* a terminal sends it to both */
+	signal(SIGINT, SIG_IGN);	/* a terminal sends SIGINT to both */
 	prctl(PR_SET_NAME, "offcpu-recorder", 0, 0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() == parent)
@@ -197,7 +197,7 @@ struct recorder *recorder_new(const struct agent_options *options, const struct 
 	return NULL;
 }
 
-/* What it lets go of is its end of the socket, so it ends, and so does what it began. */
+/* Closing the socket ends the process and what it started. */
 void recorder_free(struct recorder *r)
 {
 	if (!r)

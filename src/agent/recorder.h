@@ -8,23 +8,23 @@
 #include "agent/agent.h"
 
 /*
- * A full recording as an alert begins ([alert NAME] record): with who woke the wakers, which windows cannot have as they
- * are cut, and with more samples of what runs.  A process of its own makes it, so windows go on meanwhile, and its memory
- * goes with it.  To open what other users have that process needs rights that the agent gives up.  So one is made before
- * that, which waits, and reads nothing but how long to record.
+ * A full recording when an alert begins ([alert NAME] record): with chains of wakers, which windows lack because they
+ * are cut, and with more on-CPU samples. A separate process makes it, so windows continue meanwhile, and its memory is
+ * freed with it. To open other users' files it needs rights that the agent gives up. So it is forked before that; it
+ * waits, and reads nothing but how long to record.
  */
 struct recorder;
 
-/* Before privileges are given up and before there are threads.  NULL: no alert of the configuration records. */
+/* Call it before privileges are given up and threads are created. NULL: no alert of the configuration records. */
 struct recorder *recorder_new(const struct agent_options *options, const struct agent_config *config);
-/* A recording that is not over is lost.  NULL is fine. */
+/* An unfinished recording is lost. NULL is fine. */
 void recorder_free(struct recorder *r);
 
-/* Records from now on, for so long.  Where its file will be, for g_free(); NULL: it did so a short while ago. */
+/* Records for this long. Returns the future file's path, for g_free(); NULL: the last recording was too recent. */
 char *recorder_begin(struct recorder *r, uint64_t duration_ns);
 
 enum recorder_state { RECORDER_WAITS, RECORDER_RUNS, RECORDER_DONE, RECORDER_FAILED };
-/* How it is; a result is told once. */
+/* Its state; a result is returned once. */
 enum recorder_state recorder_check(struct recorder *r);
 
 #endif
