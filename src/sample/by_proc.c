@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Looks by /proc alone: no BPF, and no rights but those over one's own processes. */
+/* Looks through /proc alone: without BPF, and with rights over one's own processes only. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -15,12 +15,12 @@
 
 #define SCAN_ALL_NS 1000000000ULL
 #define SCAN_CHOSEN_NS 20000000ULL
-#define ANSWER_US (G_USEC_PER_SEC)	/* so long a read may take; less once one took it */
+#define ANSWER_US (G_USEC_PER_SEC)	/* maximal time of a read; shorter after one took that long */
 #define ANSWER_MIN_US (ANSWER_US / 8)
 #define TRIES 3
 #define KERNEL_FRAMES_MAX 128
 
-/* A name with its module out of "[<0>] futex_wait_queue+0x69/0x110 [module]", in place.  False: no such line. */
+/* Splits "[<0>] futex_wait_queue+0x69/0x110 [module]" into name and module, in place. False: no such line. */
 static bool kernel_frame(char *line, const char **ret_name, const char **ret_module)
 {
 	char *name = strstr(line, "] "), *plus, *module;
@@ -38,7 +38,7 @@ static bool kernel_frame(char *line, const char **ret_name, const char **ret_mod
 	return true;
 }
 
-/* The node of a /proc/.../stack, innermost line first. */
+/* The node of a /proc/.../stack, whose first line is the innermost frame. */
 static uint32_t node_of_lines(struct sampler *s, char *text)
 {
 	g_auto(GStrv) lines = g_strsplit(text, "\n", KERNEL_FRAMES_MAX);
@@ -55,7 +55,7 @@ static uint32_t node_of_lines(struct sampler *s, char *text)
 	return node;
 }
 
-/* The function that it waits in stands for a stack that may not be read. */
+/* Without permission for the stack the function from wchan replaces it. */
 static uint32_t node_of_wchan(struct sampler *s, const char *name)
 {
 	struct frame frame = { .kind = FRAME_KERNEL, .why = FRAME_NAMED, .name = name, .module = "[kernel]" };
@@ -65,7 +65,7 @@ static uint32_t node_of_wchan(struct sampler *s, const char *name)
 	return node;
 }
 
-/* Rather than that the thread has ended. */
+/* Denied, as opposed to ended. */
 static bool is_denied(void)
 {
 	return errno == EPERM || errno == EACCES;
@@ -109,13 +109,13 @@ static uint32_t user_stack(struct sampler *s, struct sampled *t)
 	return what == PROC_SLEEPS ? sampler_user_stack(s, t, &regs) : 0;
 }
 
-/* Of a state that a thread can wait in; else it has ended. */
+/* A state in which a thread can wait; otherwise it has ended. */
 static bool is_alive(char state)
 {
 	return strchr("RSDTtPI", state) != NULL;
 }
 
-/* What it does, read until it has not run meanwhile.  False: it has ended. */
+/* Reads its state and stacks, repeatedly until it has not run meanwhile. False: it has ended. */
 static bool look_again(struct sampler *s, struct sampled *t, uint64_t now_ns)
 {
 	struct proc_sched after;
@@ -181,7 +181,7 @@ static void meet(struct sampler *s, pid_t pid, pid_t tid, uint64_t now_ns)
 		t->has_counts = proc_thread_sched(&t->files, &t->last);
 		if (!t->has_counts && (is_denied() || !s->has_counts))
 			sampler_lacks(s, t, LACK_COUNTS);
-		/* one that began in the window has what it counted so far from there */
+		/* if it began in the window all of its counts belong to the window */
 		if (t->start_ns < s->start_ns + s->boot_offset_ns || !s->start_ns) {
 			t->first = t->last;
 			t->first_ticks = stat.cpu_ticks;
@@ -191,7 +191,7 @@ static void meet(struct sampler *s, pid_t pid, pid_t tid, uint64_t now_ns)
 	proc_thread_close(&files);
 }
 
-/* Between two programs its files may never be read: another process tries it. */
+/* During an exec its files may be unreadable forever: another process tries it. */
 static bool answers(uint32_t pid)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%u/stat", pid);
@@ -218,7 +218,7 @@ static void scan_process(struct sampler *s, uint32_t pid, uint64_t now_ns)
 		closedir(dir);
 }
 
-/* A thread alone: which process it is of its status says. */
+/* A single thread: its status says which process it belongs to. */
 static void scan_thread(struct sampler *s, uint32_t tid, uint64_t now_ns)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%u/status", tid), *text = NULL;
@@ -231,7 +231,7 @@ static void scan_thread(struct sampler *s, uint32_t tid, uint64_t now_ns)
 		meet(s, atoi(tgid + 6), (pid_t)tid, now_ns);
 }
 
-/* Threads that are new. */
+/* Finds new threads. */
 static void scan(struct sampler *s, uint64_t now_ns)
 {
 	const GArray *pids = s->options.pids, *tids = s->options.tids;
@@ -252,7 +252,7 @@ static void scan(struct sampler *s, uint64_t now_ns)
 		scan_process(s, g_array_index(all, uint32_t, i), now_ns);
 }
 
-/* Of a round that was begun before, what is left of it. */
+/* Continues a round that was begun before. */
 static gpointer look_at_rest(gpointer data)
 {
 	struct sampler *s = data;
@@ -272,7 +272,7 @@ static gpointer look_at_rest(gpointer data)
 	return NULL;
 }
 
-/* It reads something that is not answered: the process is no longer looked at, and the scan has it told by name. */
+/* A read does not return: the process is skipped from now on, and reported by name through the scan. */
 static bool leave_behind(struct sampler *s, uint64_t token)
 {
 	pid_t pid;
@@ -290,7 +290,7 @@ static bool leave_behind(struct sampler *s, uint64_t token)
 	return true;
 }
 
-/* False: the thread that looks was left behind. */
+/* False: the looking thread was left behind. */
 static bool is_finished(struct sampler *s)
 {
 	gint64 answer_us = MAX(ANSWER_US >> MIN(s->rounds.left_cnt, 8), ANSWER_MIN_US);

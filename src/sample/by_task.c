@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Looks by a BPF iterator over all threads: see bpf/look.bpf.c. */
+/* Looks through a BPF iterator over all threads: see bpf/look.bpf.c. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ struct task_source {
 	struct look_bpf *skel;
 	struct core_btf *core_btf;
 	struct run_samples *runs;
-	GByteArray *text;	/* what the iterator told in this round */
+	GByteArray *text;	/* the iterator's output of this round */
 };
 
 /* Our pid namespace's number, 0 for the initial one. */
@@ -108,7 +108,7 @@ struct task_source *task_source_new(struct sampler *s, GError **error)
 FREES(task_source_free, struct task_source, source, run_samples_free(source->runs); look_bpf__destroy(source->skel);
       core_btf_free(source->core_btf); g_byte_array_unref(source->text))
 
-/* All that it tells in one round. */
+/* Reads the iterator's whole output of one round. */
 static bool read_all(struct task_source *source)
 {
 	int fd = bpf_iter_create(bpf_link__fd(source->skel->links.look_at_task));
@@ -129,7 +129,7 @@ static bool read_all(struct task_source *source)
 	return n == 0;
 }
 
-/* The letter, as the BPF programs of record have it. */
+/* The state's letter, as in the BPF programs of record. */
 static uint8_t letter_of(uint32_t state)
 {
 	if (state & STATE_STOPPED)

@@ -10,28 +10,25 @@
 #include "sample/space.h"
 #include "symbolize/symbolize.h"
 
-/*
- * What the parts of the sampler share: sampler.c is rounds and accounts, by_proc.c and by_task.c are where looks come
- * from.
- */
+/* What the parts of the sampler share: sampler.c has rounds and accounts, by_proc.c and by_task.c get the looks. */
 
-/* What could not be had of threads, for lack of rights: each is said once, with how many threads it concerns. */
+/* What is missing of threads, for lack of rights: each is reported once, with the number of threads. */
 enum lack { LACK_PLACE, LACK_MEMORY, LACK_KERNEL_STACK, LACK_COUNTS, LACKS };
 
-/* A thread as one program. */
+/* A thread during one program. */
 struct sampled {
 	struct proc_thread files;
-	uint32_t no;		/* of looks */
+	uint32_t no;		/* its number in the looks */
 	uint64_t start_ns;	/* since boot */
-	uint64_t space;		/* tells programs in one process apart */
+	uint64_t space;		/* distinguishes programs in one process */
 	char comm[64];
 	bool is_kernel, has_counts, is_seen, is_new;
 	uint8_t lacks;		/* 1 << enum lack */
-	struct proc_sched first, last;	/* has_counts */
+	struct proc_sched first, last;	/* if has_counts */
 	uint64_t first_ticks, last_ticks;	/* otherwise */
-	uint64_t seen_ns;	/* when it was looked at last */
-	uint32_t round;		/* by_proc.c: in which it was */
-	struct look look;	/* that */
+	uint64_t seen_ns;	/* time of the last look */
+	uint32_t round;		/* by_proc.c: the last round in which it was found */
+	struct look look;	/* the last look */
 };
 
 struct sampler {
@@ -43,12 +40,12 @@ struct sampler {
 	struct looks *looks;
 	GHashTable *threads;	/* tid -> struct sampled */
 	GHashTable *kernel_nodes;	/* text -> node */
-	struct task_source *tasks;	/* NULL: by /proc */
+	struct task_source *tasks;	/* NULL: through /proc */
 	pid_t self;
-	char *cgroup_mount;	/* of version 2; NULL: nowhere */
+	char *cgroup_mount;	/* of version 2; NULL: not mounted */
 	bool has_counts;	/* the kernel has schedstat */
 	uint64_t tick_ns, boot_offset_ns;
-	uint64_t start_ns, edge_ns, period_ns;	/* the window's and the period's begin */
+	uint64_t start_ns, edge_ns, period_ns;	/* starts of the window and of the period */
 	uint32_t period;
 	uint64_t scanned_ns;
 	struct {	/* by_proc.c */
@@ -57,58 +54,58 @@ struct sampler {
 		bool is_over;
 		uint32_t cnt, left_cnt;	/* rounds; threads that were left behind */
 	} rounds;
-	double first_cost_ns;	/* of a round before the window */
+	double first_cost_ns;	/* cost of a round before the window */
 	uint64_t lacks[LACKS];
 	uint64_t looks_cnt, moved_cnt;
 	struct offcpu_rec_stack rec;
 };
 
-/* The thread's first sight.  first: its counts then; start_ns: since boot. */
+/* A thread is first seen. first: its counts then; start_ns: since boot. */
 struct sampled *sampler_meet(struct sampler *s, pid_t pid, pid_t tid, const struct proc_stat *stat, uint64_t start_ns,
 			     uint64_t now_ns);
-/* It has become another program: its row ends, and another one begins. */
+/* It has become another program: starts another row. */
 void sampler_note_exec(struct sampler *s, struct sampled *t, const struct proc_stat *stat, uint64_t now_ns);
-/* It has ended, and its number is another's. */
+/* It has ended, and its number was reused. */
 void sampler_forget(struct sampler *s, struct sampled *t);
-/* What it is seen to do; t->last is as of now. */
+/* What it was seen to do; t->last is current. */
 void sampler_saw(struct sampler *s, struct sampled *t, uint8_t state, uint32_t user, uint32_t kernel, bool has_stood,
 		 uint64_t now_ns);
 void sampler_lacks(struct sampler *s, struct sampled *t, enum lack lack);
-/* Is it one that was asked for? */
+/* Is it selected? */
 bool sampler_wants(const struct sampler *s, pid_t pid, pid_t tid, const char *comm, bool is_kernel);
 
-/* The node of s->rec's user or kernel stack; its id is made. */
+/* The node of the user or kernel stack in s->rec, whose id is set here. */
 uint32_t sampler_stack(struct sampler *s, pid_t pid, uint64_t space, bool is_user);
-/* The user stack by what is known of registers. */
+/* The user stack from these registers. */
 uint32_t sampler_user_stack(struct sampler *s, struct sampled *t, const struct space_regs *regs);
 
-/* The nodes of the stacks that a record has; 0: none. */
+/* The nodes of a record's stacks; 0: none. */
 void sampler_look_stacks(struct sampler *s, struct sampled *t, const struct look_record *rec, const void *frames,
 			 const void *stack, uint32_t *ret_user, uint32_t *ret_kernel);
 
 /* Looks at every thread once. */
 void by_proc_round(struct sampler *s);
 
-/* The same by a BPF iterator. */
+/* The same through a BPF iterator. */
 struct task_source *task_source_new(struct sampler *s, GError **error);
 void task_source_free(struct task_source *source);	/* NULL is fine */
 void by_task_round(struct sampler *s);
-/* The window ends: what the CPUs were met with last. */
+/* At the window's end: takes the last samples of running threads. */
 void by_task_finish(struct sampler *s);
 
 struct look_bpf;
 
-/* Where running threads are: by a timer on each CPU, as an iterator cannot see the registers of one that runs. */
+/* Stacks of running threads: from a timer on each CPU, as an iterator cannot read a running thread's registers. */
 struct run_samples;
 
-/* hz: as asked for; it is lowered to 100 samples a second of all CPUs. */
+/* hz: as requested; lowered to 100 samples a second on all CPUs together. */
 struct run_samples *run_samples_new(struct sampler *s, struct look_bpf *skel, double hz, GError **error);
 void run_samples_free(struct run_samples *r);	/* NULL is fine */
-/* Takes in what there is; threads that no round has met yet, or that have become another program, are counted. */
+/* Takes the samples so far; threads unknown to the rounds, or with another program by now, count as lost. */
 void run_samples_take(struct run_samples *r);
-/* Of each CPU, at least 1. */
+/* For each CPU, at least 1. */
 uint32_t run_samples_hz(const struct run_samples *r);
-/* Those that are in no row. */
+/* Samples that are in no row. */
 uint64_t run_samples_lost(const struct run_samples *r);
 
 #endif

@@ -10,12 +10,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define FILES_SPARED 64	/* for all else that is opened meanwhile */
+#define FILES_SPARED 64	/* for all other files that are opened meanwhile */
 #define PF_KTHREAD 0x200000u
 
 static const char *const names[PROC_FILES] = { "schedstat", "stat", "syscall", "stack", "wchan" };
 static unsigned files_open, files_max = 512;
-/* The process whose file is read now, and above it how many reads there were; 0: none is. */
+/* The process whose file is being read, and in the upper bits the number of reads; 0: none. */
 static _Atomic uint64_t reading;
 
 void proc_thread_more_files(void)
@@ -67,7 +67,7 @@ bool proc_thread_leave(uint64_t token, pid_t *ret_pid)
 	return token && atomic_compare_exchange_strong(&reading, &token, 0);
 }
 
-/* Nobody waits any more for a thread that was left behind, and what it would go on with is no longer there. */
+/* A thread that was left behind must not continue: its data no longer exists. */
 static ssize_t read_unless_left(pid_t pid, int fd, char *buffer, size_t size)
 {
 	static uint32_t reads;

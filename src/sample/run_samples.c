@@ -14,13 +14,13 @@
 #include "look.skel.h"
 
 #define SECOND_NS 1000000000ULL
-#define SAMPLES_MAX_HZ 100	/* of all CPUs: each is walked here, for some 10 us */
+#define SAMPLES_MAX_HZ 100	/* of all CPUs: each is walked here, in some 10 us */
 
 struct run_samples {
 	struct sampler *sampler;
 	struct look_bpf *skel;
 	struct ring_buffer *ring;
-	GPtrArray *links;	/* struct bpf_link, one a CPU; with the event */
+	GPtrArray *links;	/* struct bpf_link, one for each CPU; owns the event */
 	uint64_t period_ns, unknown_cnt;
 };
 
@@ -63,7 +63,7 @@ static bool open_event(struct run_samples *r, int cpu, GError **error)
 	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	struct bpf_link *link;
 
-	if (fd < 0 && errno == ENODEV)	/* the CPU has just gone */
+	if (fd < 0 && errno == ENODEV)	/* the CPU has just gone offline */
 		return true;
 	link = fd < 0 ? NULL : bpf_program__attach_perf_event(r->skel->progs.look_on_cpu, fd);
 	if (link) {

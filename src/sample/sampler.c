@@ -17,9 +17,9 @@
 #include "sample/parts.h"
 
 #define SECOND_NS 1000000000ULL
-#define GRACE_NS (SECOND_NS / 4)	/* the budget of so much time may be used in advance */
+#define GRACE_NS (SECOND_NS / 4)	/* the budget of this much time may be used in advance */
 #define PERIOD_MAX_NS (10 * SECOND_NS)
-#define COST_SHARE 0.1	/* of a round's cost in the running mean */
+#define COST_SHARE 0.1	/* weight of a round's cost in the running mean */
 #define NO_ROW UINT32_MAX
 
 G_DEFINE_QUARK(offcpu-sampler-error, sampler_error)
@@ -96,7 +96,7 @@ static const char *process_name(struct sampler *s, const struct sampled *t)
 	return profile_string(s->profile, g_strchomp(text));
 }
 
-/* Its row begins where it did, or with the window. */
+/* Its row begins at its start, or at the window's. */
 static void begin_row(struct sampler *s, struct sampled *t, uint64_t from_ns)
 {
 	const struct thread thread = {
@@ -192,7 +192,7 @@ void sampler_forget(struct sampler *s, struct sampled *t)
 	g_hash_table_remove(s->threads, GINT_TO_POINTER(t->files.tid));
 }
 
-/* Threads that this round found no more. */
+/* Drops threads that this round did not find. */
 static void drop_gone(struct sampler *s)
 {
 	GHashTableIter iter;
@@ -228,10 +228,7 @@ static void read_counts(struct sampler *s, bool is_start)
 		if (s->tasks)
 			proc_thread_close(&t->files);
 		if (is_start) {
-			/*
-			 * one that ran since it was looked at has another stack by now: its next look differs from
-			 * this count
-			 */
+			/* one that ran since then has another stack now: its next look differs from this count */
 			t->is_new = !has_stood;
 			t->first = t->last = now;
 			t->first_ticks = t->last_ticks;
@@ -248,7 +245,7 @@ static bool should_stop(const struct sampler *s)
 	return s->options.stop && *s->options.stop;
 }
 
-/* False: it is to end before. */
+/* False: the end came earlier. */
 static bool sleep_until(const struct sampler *s, uint64_t at_ns)
 {
 	const struct timespec at = { (time_t)(at_ns / SECOND_NS), (long)(at_ns % SECOND_NS) };
@@ -258,9 +255,7 @@ static bool sleep_until(const struct sampler *s, uint64_t at_ns)
 	return !should_stop(s);
 }
 
-/*
- * How long the next period is: as asked for, or as the mean cost of a round allows; longer where more was used so far.
- */
+/* Length of the next period: as requested, or as the mean cost of a round allows; longer if more was used so far. */
 static uint64_t next_period_ns(const struct sampler *s, double cost_ns, uint64_t asked_ns)
 {
 	double used_ns = (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - s->profile->info.tracer_start_cpu_ns);
@@ -319,7 +314,7 @@ static void add_losses(struct sampler *s)
 				 s->moved_cnt, 0);
 }
 
-/* Periods one after the other; when it ended. */
+/* Runs periods one after the other; returns the end of the last one. */
 static uint64_t run_periods(struct sampler *s, uint64_t asked_ns)
 {
 	uint64_t end_ns = s->options.duration_ns ? s->start_ns + s->options.duration_ns : UINT64_MAX, stopped_ns;
@@ -330,13 +325,13 @@ static uint64_t run_periods(struct sampler *s, uint64_t asked_ns)
 		uint64_t left_ns = end_ns - s->edge_ns;
 
 		s->period_ns = next_period_ns(s, cost_ns, asked_ns);
-		/* no crumbs at the end */
+		/* no tiny period at the end */
 		if (left_ns < s->period_ns + s->period_ns / 2)
 			s->period_ns = left_ns;
 		bool goes_on = sleep_until(s, s->edge_ns + (uint64_t)(g_random_double() * (double)s->period_ns));
 		uint64_t before_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 
-		/* it took so long that the next period is over: then that one is longer */
+		/* if it took longer than the next period, that is extended */
 		stopped_ns = clock_ns(CLOCK_MONOTONIC);
 		if (goes_on && stopped_ns > s->edge_ns + s->period_ns && stopped_ns < end_ns)
 			s->period_ns = stopped_ns - s->edge_ns;
@@ -354,7 +349,7 @@ bool sampler_run(struct sampler *s, GError **error)
 	uint64_t asked_ns = s->period_ns, start_unix_ns, end_ns, last_ns;
 
 	/*
-	 * before the window: files are opened, tables built, stacks named; the second round costs what the others will
+	 * before the window, this opens files, builds tables and names stacks; the second round shows the usual cost
 	 */
 	look_at_all(s);
 	s->first_cost_ns = (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID);

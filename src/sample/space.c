@@ -21,7 +21,7 @@
 
 #define PROC_DIR "/proc"
 #define MAPS_MAX_BYTES (8u << 20)
-#define REREAD_NS 1000000000ULL	/* mappings of a process are read again for an unknown address at most so often */
+#define REREAD_NS 1000000000ULL	/* for an unknown address a process's mappings are read again at most this often */
 #define BLOCK_BYTES 4096
 #define BLOCKS 8
 
@@ -41,7 +41,7 @@ struct spaces_read {
 	struct unwind_table *vdso;
 };
 
-/* One walk: the blocks of memory it has read. */
+/* The blocks of memory that one walk has read. */
 struct reading {
 	struct spaces_read *s;
 	struct program *program;
@@ -77,7 +77,7 @@ void spaces_read_forget(struct spaces_read *s, pid_t pid)
 	g_hash_table_remove(s->programs, GINT_TO_POINTER(pid));
 }
 
-/* The kernel's, the same in every process of 64 bits: ours is at hand. */
+/* The kernel's vdso, the same in every 64-bit process: ours is used. */
 static struct unwind_table *vdso_table(struct spaces_read *s, const struct maps_line *line)
 {
 	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
