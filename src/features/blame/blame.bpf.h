@@ -11,28 +11,26 @@
 #include "features/blame/abi.h"
 
 /*
- * Who held the CPU while a thread stood in its queue.  Each CPU keeps its last stretches: who
- * was switched in, and when; a stretch ends as the next one begins.  As a thread gets the CPU,
- * or is moved to another one's queue, its delay is laid over the stretches of the CPU it
- * queued on, newest first, and summed under each of those threads.
+ * Which thread held the CPU while another one was queued. Each CPU keeps its last stretches: who was switched in, and
+ * when; a stretch ends when the next one begins. When a thread gets the CPU, or is moved to another queue, its delay
+ * is divided among the stretches of the CPU on which it was queued, newest first, and summed for each culprit.
  *
- * Nobody is blamed for what a cgroup's throttling took, nor for an idle CPU.  What cannot be told is in
- * no sum: older than the ring, or beside a switch that was not seen.  An interrupt's time is that
- * of the thread it interrupted.
+ * Throttling by a cgroup and idle CPUs have no culprit. Unknown parts are in no sum: older than the ring, or next to a
+ * switch that was not seen. An interrupt's time counts for the thread it interrupted.
  *
- * A ring is written under its CPU's run-queue lock, and read under the same lock: at the
- * switch, and as a queued thread is moved away, which takes the lock of the queue it leaves.
+ * A ring is written under its CPU's run-queue lock, and read under the same lock: at the switch, and when a queued
+ * thread is moved away, which takes the lock of the queue it leaves.
  */
 
 #define BLAME_STRETCHES 4096
 #define BLAME_CELLS 16
 
 struct blame_stretch {
-	__u64 from_ns;		/* 0: not used yet */
-	__u64 culprit;		/* as in the key of the sums; BLAME_IDLE */
+	__u64 from_ns;		/* 0: unused */
+	__u64 culprit;		/* as in the sums' key; BLAME_IDLE */
 	__u32 pid, tid;
 	__u64 comm[2];
-	__u64 is_unsure;	/* a switch was missed: somebody else ran, too */
+	__u64 is_unsure;	/* a switch was missed: another thread ran, too */
 };
 
 struct blame_ring {
@@ -40,34 +38,34 @@ struct blame_ring {
 	struct blame_stretch stretch[BLAME_STRETCHES];
 };
 
-MAP(blame_rings, ARRAY, __u32, struct blame_ring, 1);	/* one for each CPU, set before load */
+MAP(blame_rings, ARRAY, __u32, struct blame_ring, 1);	/* one for each CPU, sized before load */
 
 /*
- * What one delay is blamed on, before it is summed: in a long queue the same few take turns many times, and
- * to look for a sum costs more than the rest.
+ * Parts of one delay before they are summed: in a long queue the same few threads take turns many times, and finding a
+ * sum costs more than all else.
  */
 struct blame_cell {
 	__u64 culprit;
 	__u64 ns;
 	__u32 cnt;
 	__u32 tid;
-	__u32 stretch;		/* one of its */
+	__u32 stretch;		/* one of its stretches */
 	__u32 pad;
 };
 
 struct blame_cells {
 	struct blame_cell cell[BLAME_CELLS];
-	__u32 used;		/* bits */
+	__u32 used;		/* bit mask */
 	__u32 pad;
 	struct blame_cell throttled;
-	struct blame_sum fresh;	/* all this is no matter for a stack of 512 bytes */
-	__u64 since_ns;		/* of the wait, for its own record */
+	struct blame_sum fresh;	/* too large for a stack of 512 bytes */
+	__u64 since_ns;		/* start of the wait, for its own record */
 	__u32 tid, pad2;
 };
 
 MAP(blame_scratch, PERCPU_ARRAY, __u32, struct blame_cells, 1);
 
-/* Two of these take turns, as the halves of the sums of waits do, and with them. */
+/* Two of these take turns together with the halves of the waits' sums. */
 struct blame_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
@@ -75,7 +73,7 @@ struct blame_map {
 	__type(value, struct blame_sum);
 } blames_a SEC(".maps"), blames_b SEC(".maps");
 
-/* Entries put into the current map since user space last read one. */
+/* Entries in the current map since user space last read one. */
 __u64 blame_entries = 0;
 
 static __always_inline struct blame_ring *blame_ring_of(__u32 cpu)
@@ -84,8 +82,8 @@ static __always_inline struct blame_ring *blame_ring_of(__u32 cpu)
 }
 
 /*
- * Of the thread's state, which has the numbers that our pid namespace knows, else of the kernel's.  Both are read apart:
- * where one instruction did so by either pointer, the verifier would refuse it.
+ * A pid or tid from the thread's state, which is in our pid namespace, else the kernel's. Read separately: the
+ * verifier refuses one instruction for either pointer.
  */
 static __always_inline __u32 blame_number(const struct thread_state *st, bool is_process,
 					  const struct task_struct *task)
@@ -96,7 +94,7 @@ static __always_inline __u32 blame_number(const struct thread_state *st, bool is
 	return st ? is_process ? st->pid : st->tid : number;
 }
 
-/* Who is switched in, on this CPU.  Every switch comes here, whoever is selected. */
+/* The thread that is switched in on this CPU. Called for every switch, whatever is selected. */
 static __always_inline void blame_note(struct task_struct *prev, struct task_struct *next, __u64 now)
 {
 	struct blame_ring *ring = blame_ring_of(bpf_get_smp_processor_id());
@@ -110,7 +108,7 @@ static __always_inline void blame_note(struct task_struct *prev, struct task_str
 	s = &ring->stretch[ring->newest % BLAME_STRETCHES];
 	if (s->tid != blame_number(st, false, prev))
 		s->is_unsure = true;
-	/* whole before it is the newest: a cut reads it from another CPU */
+	/* complete before it becomes the newest: a cut reads it from another CPU */
 	s = &ring->stretch[(ring->newest + 1) % BLAME_STRETCHES];
 	if (cfg.pidns_inum)
 		st = thread_of(next);
@@ -124,19 +122,19 @@ static __always_inline void blame_note(struct task_struct *prev, struct task_str
 	ring->newest++;
 }
 
-/* What laying a delay over stretches goes by. */
+/* State while a delay is divided among stretches. */
 struct blame_walk {
 	const struct blame_ring *ring;
 	struct blame_cells *cells;
 	__u64 newest;
-	__u64 from_ns;		/* the delay began */
-	__u64 end_ns;		/* what comes before is still to be blamed */
+	__u64 from_ns;		/* start of the delay */
+	__u64 end_ns;		/* the time before this is still to be attributed */
 	__u32 tno;
 	__u16 is_preempted;
-	__u16 is_second;	/* half */
+	__u16 is_second;	/* of the sums' halves */
 };
 
-/* The sum under the key, made when there is none; s NULL: nobody is the culprit. */
+/* The sum under the key, created if needed; s NULL: no culprit. */
 static __always_inline struct blame_sum *blame_sum_of(struct blame_key *key, const struct blame_stretch *s, __u32 tid,
 						      struct blame_sum *fresh, bool second)
 {
@@ -157,7 +155,7 @@ static __always_inline struct blame_sum *blame_sum_of(struct blame_key *key, con
 	return second ? bpf_map_lookup_elem(&blames_b, key) : bpf_map_lookup_elem(&blames_a, key);
 }
 
-/* A part of one wait, which is told at its end. */
+/* A part of one wait, whose own record follows at its end. */
 static __always_inline void blame_send(const struct blame_walk *w, __u32 kind, const struct blame_stretch *s,
 				       const struct blame_cell *cell)
 {
@@ -182,7 +180,7 @@ static __always_inline void blame_send(const struct blame_walk *w, __u32 kind, c
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 }
 
-/* Nobody else adds to a sum of this thread's: it is in one queue at a time. */
+/* No other CPU adds to this thread's sums: it is in one queue at a time. */
 static __always_inline void blame_add(const struct blame_walk *w, __u32 kind, const struct blame_stretch *s,
 				      const struct blame_cell *cell)
 {
@@ -238,7 +236,7 @@ static __always_inline void blame_note_part(const struct blame_walk *w, const st
 	cell->stretch = at;
 }
 
-/* The i-th stretch back in time; 1 ends the loop. */
+/* The i-th last stretch; 1 ends the loop. */
 static long blame_step(__u32 i, struct blame_walk *w)
 {
 	__u32 at = (w->newest - i) % BLAME_STRETCHES;
@@ -264,18 +262,18 @@ static long blame_flush_step(__u32 i, struct blame_walk *w)
 	return !(w->cells->used >> i >> 1);
 }
 
-#define BLAME_PREEMPTED (1U << 31)	/* beside the CPU */
+#define BLAME_PREEMPTED (1U << 31)	/* flag in the CPU's number */
 
 /*
- * The thread stood in the queue of a CPU for [from, to); what was throttled of it came first.  A global
- * function: its stack is not the caller's, which Linux 6.1 counts in full.
+ * The thread was queued on a CPU for [from, to); throttling came first. A global function: its stack is apart from the
+ * caller's, which Linux 6.1 counts in full.
  */
 __noinline int blame_span(__u32 tno, __u32 cpu, __u64 from, __u64 to, __u64 throttled_ns)
 {
 	__u32 zero = 0;
 
 	if (!cfg.want_blame)
-		return 0;	/* it is checked whether it is called or not */
+		return 0;	/* the verifier checks it even if it is never called */
 	struct blame_walk w = {
 		.ring = blame_ring_of(cpu & ~BLAME_PREEMPTED),
 		.cells = bpf_map_lookup_elem(&blame_scratch, &zero),
@@ -305,7 +303,7 @@ __noinline int blame_span(__u32 tno, __u32 cpu, __u64 from, __u64 to, __u64 thro
 	return 0;
 }
 
-/* So long a delay ends at `to`; what it spent in the queues of other CPUs is told already. */
+/* A delay of this length ends at `to`; time on queues of other CPUs was attributed already. */
 static __always_inline void blame_wait(struct task_struct *task, struct thread_state *st, __u32 cpu, __u64 delay_ns,
 				       __u64 to)
 {
@@ -327,7 +325,7 @@ static __always_inline void blame_wait(struct task_struct *task, struct thread_s
 	blame_span(st->tno, cpu, st->moved_ns > from ? st->moved_ns : from, to, throttled_since(task, st));
 }
 
-/* The CPU whose queue a task is in. */
+/* The CPU of a task's queue. */
 static __always_inline __u32 cpu_of(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->thread_info.cpu))
@@ -336,8 +334,8 @@ static __always_inline __u32 cpu_of(struct task_struct *task)
 }
 
 /*
- * A thread that waits in one CPU's queue goes to another's.  (As a sleeper wakes it is placed, too,
- * but before it is put on any queue.)
+ * A queued thread is moved to another CPU's queue. (A waking sleeper is placed, too, but before it is put on any
+ * queue.)
  */
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(blame_migrate, struct task_struct *task, int to_cpu)
@@ -358,10 +356,10 @@ int BPF_PROG(blame_migrate, struct task_struct *task, int to_cpu)
 		return 0;
 	if (st->mode != MODE_QUEUED && st->mode != MODE_ASLEEP && st->mode != MODE_NEW)
 		return 0;
-	/* it sleeps, and waits for no CPU */
+	/* it is asleep and waits for no CPU */
 	if (bpf_core_field_exists(task->se.sched_delayed) && task->se.sched_delayed)
 		return 0;
-	/* Behind a cut, and not told yet: who held the CPU up to there stays unknown. */
+	/* After a cut that has not handled it yet: who held the CPU until the cut stays unknown */
 	if (now < window.stop_ns || st->since_ns >= window.stop_ns) {
 		split_wait(st, now, false, &parts);
 		blame_wait(task, st, cpu_of(task), parts.runnable_ns + parts.preempted_ns, now);
@@ -371,7 +369,7 @@ int BPF_PROG(blame_migrate, struct task_struct *task, int to_cpu)
 	return 0;
 }
 
-/* A thread still in a queue as the window ended: the rings stand still since. */
+/* A thread that was queued as the window ended: the rings have not changed since. */
 static __always_inline void blame_open(struct task_struct *task, struct thread_state *st,
 				       const struct wait_parts *parts, __u64 end)
 {
@@ -381,8 +379,8 @@ static __always_inline void blame_open(struct task_struct *task, struct thread_s
 }
 
 /*
- * One that was in a queue at a cut, as the copy of it says.  Others run meanwhile: what they do behind the edge is
- * passed over.  It is told after the sums of waits are read, but before the cut is over.
+ * A thread that was queued at a cut, by its copy. Others run meanwhile: their stretches after the edge are skipped.
+ * Called after the sums of waits are read, but before the cut is over.
  */
 static __always_inline void blame_cut(struct task_struct *task, struct thread_state *copy,
 				      const struct offcpu_rec_thread *rec, __u32 cpu, __u64 edge)
@@ -391,7 +389,7 @@ static __always_inline void blame_cut(struct task_struct *task, struct thread_st
 		blame_wait(task, copy, cpu, rec->open_runnable_ns + rec->open_preempted_ns, edge);
 }
 
-/* The thread on the CPU takes another name. */
+/* The thread on the CPU changes its name. */
 SEC("tp_btf/task_rename")
 int BPF_PROG(blame_rename, struct task_struct *task, const char *comm)
 {

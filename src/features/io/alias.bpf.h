@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From an inode's list of names to the name. */
+/* From an inode's list of dentries to the dentry. */
 #ifndef FEATURES_IO_ALIAS_BPF_H
 #define FEATURES_IO_ALIAS_BPF_H
 
@@ -24,7 +24,7 @@ struct dentry___alias {
 	} d_u;
 };
 
-/* Since Linux 7: the union has no name. */
+/* Since Linux 7 the union is anonymous. */
 struct dentry___plain {
 	struct hlist_node d_alias;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * offcpu io --block: requests to block devices, from where they are made (block_io_start) over where they are handed
- * to the driver (block_rq_issue) to where they are done (block_io_done).  Before Linux 6.5 (5a80bd075f3b) the first
- * and the last are block_rq_insert, or else the issue itself, and block_rq_complete.
+ * offcpu io --block: requests to block devices, from their creation (block_io_start) through their issue to the driver
+ * (block_rq_issue) to their completion (block_io_done). Before Linux 6.5 (5a80bd075f3b) the first and the last are
+ * block_rq_insert, or else the issue itself, and block_rq_complete.
  */
 #include "bpf/ktypes.h"
 
@@ -24,7 +24,7 @@ const volatile bool want_ustack, want_kstack, want_file;
 #define REQ_OP_READ 0
 #define REQ_OP_FLUSH 2
 #define REQ_OP_DRV_IN 34
-/* include/linux/blk-mq.h, where no enum tells */
+/* include/linux/blk-mq.h, for kernels without the enum */
 #define RQF_FLUSH_SEQ 4
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -60,7 +60,7 @@ struct page {
 	struct address_space *mapping;
 };
 
-/* Since Linux 7, in place of compound_head. */
+/* Since Linux 7 it replaces compound_head. */
 struct page___info {
 	unsigned long compound_info;
 };
@@ -73,7 +73,7 @@ struct bio {
 	struct bio_vec *bi_io_vec;
 };
 
-/* The same struct as in ktypes.h, with more of it. */
+/* The struct of ktypes.h with more fields. */
 struct request___io {
 	struct request_queue *q;
 	unsigned int cmd_flags;
@@ -84,7 +84,7 @@ struct request___io {
 	__u64 start_time_ns;
 };
 
-/* Whose queue a kernel worker works for; of tasks since Linux 5.17 (e32cf5dfbe22). */
+/* The queue a kernel worker works for; part of tasks since Linux 5.17 (e32cf5dfbe22). */
 struct workqueue_struct {
 	char name[24];
 };
@@ -105,14 +105,14 @@ struct task_struct___worker {
 	void *worker_private;
 };
 
-/* Since Linux 6.11; macros before. */
+/* An enum since Linux 6.11; macros before. */
 enum rqf_flags {
 	__RQF_FLUSH_SEQ = 1,
 };
 
 #pragma clang attribute pop
 
-/* A request on its way. */
+/* A pending request. */
 struct flight {
 	__u64 number, asked_ns, start_ns, issue_ns, bytes, sector;
 	__u32 pid, tid, op, has_stack, is_kernel, is_held, dirtier;
@@ -133,9 +133,9 @@ struct buffer {
 
 MAP(block_buffers, PERCPU_ARRAY, __u32, struct buffer, 1);
 
-/* Who last dirtied a page of a file: its pages are written later, by a kernel thread. */
+/* Key of the thread that last dirtied a file's page: a kernel thread writes its pages later. */
 struct inode_key {
-	__u64 inode, ino;	/* an inode's memory may be another one's later */
+	__u64 inode, ino;	/* ino: an inode's memory may be reused */
 };
 
 struct dirtier {
@@ -147,10 +147,10 @@ struct dirtier {
 MAP(dirtiers, LRU_HASH, struct inode_key, struct dirtier, 16384);
 
 /*
- * Who asked for a page of a file.  A control group's limit (blkio.throttle, io.max) holds what is to be read before
- * there is a request, which a kernel thread then makes.
+ * The thread that asked for a file's page. A control group's limit (blkio.throttle, io.max) delays a read before there
+ * is a request, which a kernel thread then creates.
  */
-#define HELD_MIN_NS 1000000	/* a batch of pages takes less to be asked for */
+#define HELD_MIN_NS 1000000	/* asking for a batch of pages takes less */
 
 struct reader {
 	__u64 asked_ns;
@@ -159,10 +159,10 @@ struct reader {
 	char comm[BLOCK_COMM_LEN];
 };
 
-MAP(readers, LRU_HASH, __u64, struct reader, 16384);	/* the page, or the first one of its folio */
+MAP(readers, LRU_HASH, __u64, struct reader, 16384);	/* by the page, or the first one of its folio */
 
 __u64 last_number = 0;
-/* The window: to attach and to detach takes long, and the disks' own counts are read at these two instants. */
+/* The window is open: attaching and detaching takes long, and the disks' own counts are read at these two instants. */
 volatile __u8 is_open = 0;
 
 static __always_inline void count(__u32 what)
@@ -173,9 +173,7 @@ static __always_inline void count(__u32 what)
 		++*value;
 }
 
-/*
- * The first page of what a page is a part of: by its address, or since Linux 7 by the bits that both have in common.
- */
+/* The first page of a page's folio: head has its address, or since Linux 7 the bits that both addresses share. */
 static __always_inline struct page *head_of(struct page *page)
 {
 	struct page___info *new = (struct page___info *)page;
@@ -187,12 +185,12 @@ static __always_inline struct page *head_of(struct page *page)
 		head = BPF_CORE_READ(new, compound_info);
 	if (!(head & 1))
 		return page;
-	if (head >> 32 == 0xffffffff)	/* pages lie lower */
+	if (head >> 32 == 0xffffffff)	/* pages have lower addresses */
 		return (struct page *)((unsigned long)page & head);
 	return (struct page *)(head - 1);
 }
 
-/* The file that a page of it belongs to, and its name; of memory without a file, or a direct read, NULL. */
+/* The file that a page belongs to, and its name; NULL for memory without a file, and for a direct read. */
 static __always_inline struct inode *name_file(struct request___io *rq, char *to)
 {
 	struct page *page = BPF_CORE_READ(rq, bio, bi_io_vec, bv_page);
@@ -204,10 +202,10 @@ static __always_inline struct inode *name_file(struct request___io *rq, char *to
 	if (!page)
 		return NULL;
 	mapping = (unsigned long)BPF_CORE_READ(head_of(page), mapping);
-	if (!mapping || mapping & 3)	/* anonymous, or movable */
+	if (!mapping || mapping & 3)	/* anonymous or movable memory */
 		return NULL;
 	host = BPF_CORE_READ((struct address_space *)mapping, host);
-	/* of another file system: the memory that a direct read goes to */
+	/* of another file system: the buffer of a direct read */
 	if (!host || BPF_CORE_READ(host, i_sb, s_bdev, bd_disk) != BPF_CORE_READ(rq, q, disk))
 		return NULL;
 	alias = BPF_CORE_READ(host, i_dentry.first);
@@ -218,7 +216,7 @@ static __always_inline struct inode *name_file(struct request___io *rq, char *to
 	return host;
 }
 
-/* Is the one wanted who dirtied the file last? */
+/* Is the thread that last dirtied the file selected? */
 static __always_inline bool look_for_dirtier(struct inode *inode, struct flight *f)
 {
 	struct inode_key key = { .inode = (__u64)inode, .ino = BPF_CORE_READ(inode, i_ino) };
@@ -232,8 +230,8 @@ static __always_inline bool look_for_dirtier(struct inode *inode, struct flight 
 }
 
 /*
- * struct address_space *mapping; called writeback_dirty_page before Linux 5.18 (203a31516616), with the same
- * arguments.
+ * Argument: struct address_space *mapping; the tracepoint is writeback_dirty_page before Linux 5.18 (203a31516616),
+ * with the same arguments.
  */
 static __always_inline int dirty(struct address_space *mapping)
 {
@@ -257,7 +255,7 @@ static __always_inline int dirty(struct address_space *mapping)
 	return 0;
 }
 
-/* (struct folio *folio), before Linux 5.16 (struct page *page): it will be read, or written as a whole. */
+/* (struct folio *folio), before Linux 5.16 (struct page *page): it is about to be read, or written as a whole. */
 SEC("tp_btf/mm_filemap_add_to_page_cache")
 int block_page_asked(__u64 *ctx)
 {
@@ -307,7 +305,7 @@ static __always_inline bool send_stack(void *ctx, struct task_struct *task, stru
 	return send_io_stack(&block_ring, &b->stack);
 }
 
-/* Where requests are inserted more than once: is it the one that is followed? */
+/* For requests that may be inserted more than once: is it the one being followed? */
 static __always_inline bool is_same(struct request___io *rq, const struct flight *f)
 {
 	return f && BPF_CORE_READ(rq, start_time_ns) <= f->start_ns;
@@ -316,7 +314,7 @@ static __always_inline bool is_same(struct request___io *rq, const struct flight
 #define PF_WQ_WORKER 0x00000020	/* include/linux/sched.h */
 #define KTHROTLD 0x646c746f7268746bULL	/* "kthrotld", as a word: block/blk-throttle.c */
 
-/* It makes requests of what a control group's limit has held. */
+/* Does the task create requests that a control group's limit has delayed? */
 static __always_inline bool lets_go_of_held(struct task_struct *task)
 {
 	struct task_struct___worker *of = (void *)task;
@@ -334,8 +332,8 @@ static __always_inline bool lets_go_of_held(struct task_struct *task)
 }
 
 /*
- * The request's first page was asked for long before: it is of who did.  What a page was before it became part of the
- * cache does not matter, for then it was added again; memory that a direct read goes to is in no cache.
+ * If the request's first page was asked for long before, the request belongs to that thread. An earlier use of the
+ * page does not matter: it was added to the cache again since. The buffer of a direct read is in no cache.
  */
 static __always_inline bool look_for_reader(struct request___io *rq, struct flight *f)
 {
@@ -408,8 +406,8 @@ static __always_inline int begin(void *ctx, struct request___io *rq, bool is_iss
 }
 
 /*
- * A write with a flush around it (FUA) ends once as such, goes on in the sequence, and ends once more: the disk counts
- * the second.
+ * A write with a flush around it (FUA) completes once, continues in the flush sequence, and completes once more: the
+ * disk counts the second time.
  */
 static __always_inline bool is_in_sequence(struct request___io *rq)
 {
@@ -429,7 +427,7 @@ static __always_inline int end(struct request___io *rq)
 	if (!is_open || is_in_sequence(rq))
 		return 0;
 	if (!f) {
-		/* the kernel's own flushes, and a driver's commands, are nobody's and begin nowhere */
+		/* the kernel's own flushes, and drivers' commands, belong to no thread and have no start */
 		if ((BPF_CORE_READ(rq, cmd_flags) & REQ_OP_MASK) < REQ_OP_DRV_IN &&
 		    (BPF_CORE_READ(rq, cmd_flags) & REQ_OP_MASK) != REQ_OP_FLUSH)
 			count(BLOCK_OPEN_AT_START);
@@ -440,7 +438,7 @@ static __always_inline int end(struct request___io *rq)
 		rec = bpf_ringbuf_reserve(&block_ring, sizeof(*rec), 0);
 		io_ring_leave();
 	}
-	/* asked once: Linux 6.1 forgets at the second time that it is the same */
+	/* one test for both: Linux 6.1 does not recognise the same pointer at a second one */
 	if (rec) {
 		rec->type = BLOCK_REC_DONE;
 		rec->op = f->op;
@@ -494,7 +492,7 @@ static __always_inline int issue(__u64 *ctx, bool may_begin)
 	if (!f)
 		return may_begin ? begin(ctx, (struct request___io *)ctx[0], true) : 0;
 	f->issue_ns = bpf_ktime_get_ns();
-	/* bios were merged into it meanwhile */
+	/* bios may have been merged into it meanwhile */
 	f->bytes = BPF_CORE_READ((struct request___io *)key, __data_len);
 	f->sector = BPF_CORE_READ((struct request___io *)key, __sector);
 	return 0;
@@ -506,7 +504,7 @@ int block_issue(__u64 *ctx)
 	return issue(ctx, false);
 }
 
-/* Where no block_io_start tells of requests that are handed to the driver at once. */
+/* Where block_io_start is missing, for requests that are issued at once. */
 SEC("tp_btf/block_rq_issue")
 int block_issue_or_start(__u64 *ctx)
 {
@@ -529,7 +527,7 @@ int block_done(__u64 *ctx)
 	return end((struct request___io *)ctx[0]);
 }
 
-/* The last part of it. */
+/* Its last part completes it. */
 SEC("tp_btf/block_rq_complete")
 int block_complete(__u64 *ctx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which processes `offcpu io` looks at. */
+/* Which processes `offcpu io` selects. */
 #ifndef FEATURES_IO_CHOSEN_BPF_H
 #define FEATURES_IO_CHOSEN_BPF_H
 
@@ -33,7 +33,7 @@ int only_fork(__u64 *ctx)
 	return 0;
 }
 
-/* Its number may be another's soon. */
+/* Its number may be reused soon. */
 SEC("tp_btf/sched_process_free")
 int only_free(__u64 *ctx)
 {

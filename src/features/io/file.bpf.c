@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * offcpu io --slower, --stacks: system calls on files, from their begin to their end, and page faults on mapped files
+ * offcpu io --slower, --stacks: system calls on files, from their start to their end, and page faults on mapped files
  * (file_fault.bpf.h).
  *
- * Nearly all are fast.  So the begin is a few words kept with the thread; whether the descriptor is a file, and its
- * path, is looked up at the end of a slow call only.  The thread still stands in its call there, and its registers
- * hold the arguments.
+ * Nearly all are fast. So the start stores a few words with the thread; only at the end of a slow call are the
+ * descriptor and the path looked up. The thread is still in its call then, and its registers hold the arguments.
  *
- * What a call did meanwhile: sched_switch says when it was off CPU, the kernel's own account (sched_info.run_delay)
- * how much of that it waited for a CPU, and the requests to disks that the thread itself made tell when a disk was at
- * work for it.
+ * What happened during a call: sched_switch shows when it was off CPU, the kernel's own account (sched_info.run_delay)
+ * how much of that was waiting for a CPU, and the disk requests made by the thread itself show when a disk worked for
+ * it.
  */
 #include "bpf/ktypes.h"
 
@@ -71,7 +70,7 @@ static __always_inline int enter(struct task_struct *task)
 	return 0;
 }
 
-/* By the kernel's functions of these calls, where many can be probed at once: no other call is touched. */
+/* Through the kernel's functions of these calls, where many can be probed at once: other calls have no overhead. */
 SEC("kprobe.multi")
 int file_function(struct pt_regs *ctx)
 {
@@ -90,9 +89,9 @@ static __always_inline bool is_followed(__u64 nr)
 }
 
 /*
- * By the tracepoints of all calls: what they are not about costs each call, so that is the first question.  Those of
- * single calls (syscalls:sys_enter_read) spare other calls 40 ns, but there are 90 of each, which the kernel lets go
- * one after the other, with a grace period each, and they cost what they are about twice as much.
+ * Through the tracepoints of all calls: all calls have this overhead, so the check comes first. Tracepoints of single
+ * calls (syscalls:sys_enter_read) would save other calls 40 ns. But there are 90 of each, which the kernel removes one
+ * by one with a grace period each, and they cost the traced calls about twice as much.
  */
 SEC("tp_btf/sys_enter")
 int file_enter(__u64 *ctx)
@@ -120,7 +119,7 @@ static __always_inline void note_stack(struct task_struct *task, struct op *op)
 }
 
 /*
- * Nothing has told of the fault's end, and the thread runs or sleeps in the call around it: it may have ended long
+ * No event has ended the fault, and the thread runs or sleeps in the call around it: the fault may have ended long
  * ago.
  */
 static __always_inline bool is_past_fault(const struct op *op)
@@ -169,7 +168,7 @@ int file_uring_sqe(__u64 *ctx)
 	return uring_begins((struct io_kiocb *)ctx[0]);
 }
 
-/* A slow one.  The file is let go after this; one that was opened is the result. */
+/* A slow operation. The file is released after this; a file that was opened is the result. */
 static __always_inline void tell_uring(struct buffer *b, struct io_kiocb *req, __u64 key, const struct uring_op *u,
 				       __u64 now)
 {
@@ -221,8 +220,8 @@ int file_uring_end(__u64 *ctx)
 }
 
 /*
- * As the window begins: a thread that sleeps in a call on a file began it before.  As it ends: calls that are slow
- * already and go on are told of as they are.
+ * When the window opens: a thread that sleeps in a call on a file began it before. When it ends: open calls that are
+ * slow already are sent.
  */
 SEC("iter/task")
 int file_look(struct bpf_iter__task *ctx)

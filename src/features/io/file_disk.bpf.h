@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Requests to disks that a thread makes while it stands in a call on a file: when one was under way. */
+/* Disk requests that a thread makes during a call on a file: the time in which there was one. */
 #ifndef FEATURES_IO_FILE_DISK_BPF_H
 #define FEATURES_IO_FILE_DISK_BPF_H
 
 #include "features/io/file_state.bpf.h"
 #include "features/io/file_uring.bpf.h"
 
-/* When requests of one call were under way. */
+/* Times with disk requests during one call. */
 struct disk_use {
 	__u64 since_ns, sum_ns;
 	__u32 open, pad;
 };
 
-MAP(disk_uses, LRU_HASH, __u64, struct disk_use, 16384);	/* thread and turn, or a struct io_kiocb * */
-MAP(file_requests, HASH, __u64, __u64, 65536);	/* struct request *, and a key of disk_uses */
+MAP(disk_uses, LRU_HASH, __u64, struct disk_use, 16384);	/* key: thread and turn, or a struct io_kiocb * */
+MAP(file_requests, HASH, __u64, __u64, 65536);	/* struct request * -> key of disk_uses */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -34,7 +34,7 @@ static __always_inline void read_disk(struct buffer *b, __u64 key, __u64 now)
 		b->walk.rec.disk_ns += now - use->since_ns;
 }
 
-/* Whom a request that is made just now is for: a thread's call, or an operation of io_uring's.  0: neither. */
+/* What a new request is made for: a thread's call, or an io_uring operation. 0: neither. */
 static __always_inline __u64 asker(struct task_struct *task)
 {
 	struct op *op = bpf_task_storage_get(&ops, task, 0, 0);
@@ -84,7 +84,7 @@ static __always_inline int request_ends(__u64 request)
 		return 0;
 	use = bpf_map_lookup_elem(&disk_uses, key);
 	if (use) {
-		/* read before: the next request may begin at once, on another CPU */
+		/* read first: the next request may begin at once, on another CPU */
 		since_ns = use->since_ns;
 		if (__sync_fetch_and_add(&use->open, -1) == 1)
 			__sync_fetch_and_add(&use->sum_ns, bpf_ktime_get_ns() - since_ns);
@@ -106,7 +106,7 @@ int file_block_done(__u64 *ctx)
 	return request_ends(ctx[0]);
 }
 
-/* Before: of a request that is not queued, its issue. */
+/* Before that: for a request that is not queued, its issue. */
 SEC("tp_btf/block_rq_insert")
 int file_block_insert(__u64 *ctx)
 {
@@ -121,7 +121,7 @@ int file_block_issue(__u64 *ctx)
 	return bpf_map_lookup_elem(&file_requests, &request) ? 0 : request_begins(request);
 }
 
-/* The last part of it. */
+/* Its last part completes it. */
 SEC("tp_btf/block_rq_complete")
 int file_block_complete(__u64 *ctx)
 {
@@ -130,7 +130,7 @@ int file_block_complete(__u64 *ctx)
 	return (__u32)ctx[2] < BPF_CORE_READ(rq, __data_len) ? 0 : request_ends(ctx[0]);
 }
 
-/* What it became part of may be another thread's. */
+/* It was merged into a request that may be another thread's. */
 SEC("tp_btf/block_rq_merge")
 int file_block_merge(__u64 *ctx)
 {

@@ -2,13 +2,13 @@
 /*
  * Page faults on mapped files whose page had to be read, or was being read.
  *
- * Where the kernel has mm_filemap_fault (Linux 6.11), that is the begin.  Who had to wait lets its locks go, and so
- * takes the whole fault again: the same thread then passes here, or mm_filemap_map_pages, for the same page, and this
- * is the end.  Where it does neither (the program was killed, or the page was there at once) the fault ended as the
- * thread had the CPU back last, FILE_OP_LOOSE.  There a system call that is not on a file looks the same before and
- * behind a fault in it, so only the second passing counts.
+ * Where the kernel has mm_filemap_fault (Linux 6.11), that is the start. A fault that has to wait drops its locks and
+ * is repeated: the same thread then passes here, or mm_filemap_map_pages, for the same page, and this is the end. If
+ * it passes neither (the program was killed, or the page was there at once) the fault ended when the thread last got
+ * the CPU: FILE_OP_LOOSE. For a system call that is not on a file there is no difference before and after a fault in
+ * it, so only the second passing counts.
  *
- * Elsewhere filemap_fault() is probed, where that can be done.
+ * Otherwise filemap_fault() is probed, where that is possible.
  */
 #ifndef FEATURES_IO_FILE_FAULT_BPF_H
 #define FEATURES_IO_FILE_FAULT_BPF_H
@@ -41,7 +41,7 @@ static __always_inline bool is_inside_call(const struct pt_regs *regs)
 	return call_number(regs) < FILE_CALLS_END;
 }
 
-/* The mount is not said: one of the thread's own is tried; user space knows where else the file system is mounted. */
+/* The mount is not known: one of the thread's own is tried; user space knows where else it is mounted. */
 static __always_inline __u64 likely_mount(struct task_struct *task, const struct super_block *sb)
 {
 	struct vfsmount *mnt = BPF_CORE_READ(task, fs, root.mnt);
@@ -102,7 +102,7 @@ static __always_inline void fault_ends(struct task_struct *task, struct op *op)
 	op->start_ns = 0;
 }
 
-/* What a fault that had to wait is: the file's page is there meanwhile. */
+/* Is it the repetition of a fault that had to wait? Then the file's page is there. */
 static __always_inline bool is_second_try(const struct op *op, const struct pt_regs *regs,
 					  struct address_space *mapping)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * From a system call to its file, and from that to its path.  bpf_d_path() is not for the programs at these
- * tracepoints.
- */
+/* From a system call to its file, and from that to its path. bpf_d_path() is not allowed at these tracepoints. */
 #ifndef FEATURES_IO_FILE_PATH_BPF_H
 #define FEATURES_IO_FILE_PATH_BPF_H
 
@@ -24,11 +21,11 @@
 #define F_OFD_SETLKW 38
 
 struct path_walk {
-	__u64 dentry, mnt;	/* 0: there is none; mnt 0 alone: names up to the file system's root */
-	__u32 length;		/* of names */
+	__u64 dentry, mnt;	/* 0: none; mnt 0 alone: names up to the file system's root */
+	__u32 length;		/* bytes of names */
 	__u8 is_absolute, is_cut, is_done, pad;
 	struct file_rec_op rec;
-	__u8 names[FILE_PATH_BYTES + FILE_TEXT_BYTES];	/* right behind it */
+	__u8 names[FILE_PATH_BYTES + FILE_TEXT_BYTES];	/* directly after it */
 };
 
 static __always_inline bool is_lock_command(__u64 command)
@@ -36,7 +33,7 @@ static __always_inline bool is_lock_command(__u64 command)
 	return command == F_SETLKW || command == F_OFD_SETLKW;
 }
 
-/* NULL: there is no such descriptor. */
+/* NULL: no such descriptor. */
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 {
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
@@ -49,8 +46,8 @@ static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 }
 
 /*
- * Something with a name and contents.  Sockets, pipes and terminals are not, nor is what has no inode of its own (an
- * eventfd, a timerfd), whose one common inode says since Linux 6.16 that it is a regular file.
+ * Something with a name and contents. Not sockets, pipes, terminals, or anonymous files (eventfd, timerfd), whose
+ * shared inode pretends to be a regular file since Linux 6.16.
  */
 static __always_inline bool is_file(struct inode *inode)
 {
@@ -61,13 +58,13 @@ static __always_inline bool is_file(struct inode *inode)
 	return BPF_CORE_READ(inode, i_sb, s_magic) != ANON_INODE_MAGIC;
 }
 
-/* It holds the struct vfsmount that files point to. */
+/* It contains the struct vfsmount that files point to. */
 static __always_inline struct mount *mount_of(struct vfsmount *mnt)
 {
 	return (struct mount *)((__u64)mnt - bpf_core_field_offset(struct mount, mnt));
 }
 
-/* One name more, or over the edge of a mount.  A global function: the verifier checks it once, not for each step. */
+/* Adds a name, or crosses a mount. A global function: the verifier checks it once, not for each step. */
 __noinline int walk_step(struct path_walk *w)
 {
 	struct dentry *dentry, *parent;
@@ -107,7 +104,7 @@ __noinline int walk_step(struct path_walk *w)
 	n = bpf_probe_read_kernel_str(&w->names[at], FILE_TEXT_BYTES, BPF_CORE_READ(dentry, d_name.name));
 	if (n > 0)
 		w->length = at + n;
-	if (parent == dentry)	/* the root of what is mounted nowhere: a memfd */
+	if (parent == dentry)	/* the root of a file system that is not mounted: a memfd */
 		w->is_done = 1;
 	w->dentry = (__u64)parent;
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a thread is known to do with files just now, and what the programs around it share. */
+/* What a thread does with files now, and what the programs share. */
 #ifndef FEATURES_IO_FILE_STATE_BPF_H
 #define FEATURES_IO_FILE_STATE_BPF_H
 
@@ -15,28 +15,28 @@
 #include "bpf/walk/regs.bpf.h"
 
 const volatile bool want_ustack, want_kstack;
-const volatile __u32 self_tgid;	/* never */
+const volatile __u32 self_tgid;	/* never traced */
 const volatile __u64 slower_ns;
-/* A probe on a function's return is laid as the function begins: a call that had begun before it has none. */
+/* A probe on a function's return is set when the function begins: a call that had begun before has none. */
 const volatile bool ends_are_caught_at_begin;
 const volatile struct file_call calls[FILE_CALLS_END];
 
-/* What a thread does just now.  Kept with the thread by the kernel, from its first call on to its end. */
+/* A thread's current operation. In task storage, from its first call to its end. */
 struct op {
-	__u64 start_ns;		/* 0: nothing */
-	__u64 run_delay_ns;	/* as it began */
+	__u64 start_ns;		/* 0: none */
+	__u64 run_delay_ns;	/* at its start */
 	__u64 off_since_ns;	/* 0: on a CPU */
-	__u64 in_ns;		/* when it got the CPU back last; 0: it did not sleep */
+	__u64 in_ns;		/* when it last got the CPU; 0: it did not sleep */
 	__u64 off_ns, longest_ns;
-	__u64 dentry, mnt, ino;	/* of a file that is closed, or mapped */
-	__u64 page, ip;		/* of a page fault: which one of the file, and where the program stands */
-	__u64 uring;		/* the operation that the thread handed to io_uring last; it may be over */
+	__u64 dentry, mnt, ino;	/* of a file that is being closed, or is mapped */
+	__u64 page, ip;		/* for a page fault: page number in the file, and the instruction */
+	__u64 uring;		/* the thread's last io_uring operation; it may have ended */
 	__u32 nr, flags;	/* enum file_op_flag */
-	__u32 turn;		/* tells the thread's calls apart */
+	__u32 turn;		/* counts the thread's calls */
 	__u32 requests;
 	__u32 frames;
-	__u32 was_told;		/* as still going on, by the iterator */
-	__u32 may_be_over, pad;	/* a page fault inside a system call, whose end nothing tells for sure */
+	__u32 was_told;		/* the iterator has sent it as open */
+	__u32 may_be_over, pad;	/* a page fault inside a system call, whose end may not be reported */
 	__u64 frame[FILE_FRAMES_MAX];
 };
 
@@ -59,7 +59,7 @@ MAP(file_buffers, PERCPU_ARRAY, __u32, struct buffer, 1);
 
 __u64 last_number = 0;
 volatile __u8 is_open = 0;
-/* What the iterator is for: the calls that threads stand in as the window begins, or as it ends. */
+/* Purpose of the iterator: calls that are open as the window begins, or as it ends. */
 volatile __u8 is_end = 0;
 
 static __always_inline void count(__u32 what)
@@ -99,7 +99,7 @@ static __always_inline void note_path(struct op *op, struct file *file)
 	op->ino = BPF_CORE_READ(file, f_inode, i_ino);
 }
 
-/* The thread had the CPU since, and is somewhere else now. */
+/* The thread has run since, and is elsewhere now. */
 static __always_inline bool has_left(struct task_struct *task, const struct op *op)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -109,7 +109,7 @@ static __always_inline bool has_left(struct task_struct *task, const struct op *
 	return op->in_ns && regs && call_number(regs) != op->nr;
 }
 
-/* What is closed has no descriptor at the call's end. */
+/* A file that is being closed has no descriptor at the call's end. */
 static __noinline void note_file(struct task_struct *task, struct op *op, __u32 fd)
 {
 	struct file *file = file_of(task, fd);

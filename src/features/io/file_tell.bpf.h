@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A slow operation is told of: the file, its path, the stacks, and what the thread did meanwhile. */
+/* A slow operation is sent: the file, its path, the stacks, and the thread's times. */
 #ifndef FEATURES_IO_FILE_TELL_BPF_H
 #define FEATURES_IO_FILE_TELL_BPF_H
 
@@ -9,7 +9,7 @@
 #include "features/io/stack.bpf.h"
 #include "bpf/target_types.h"
 
-/* Which file, and its names.  False: it is none. */
+/* The file and its names. False: not a file. */
 static __noinline bool look_at_file(struct buffer *b, struct file *file)
 {
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
@@ -33,7 +33,7 @@ static __noinline bool look_at_fd(struct task_struct *task, struct buffer *b, __
 	return file && look_at_file(b, file);
 }
 
-/* The file was closed meanwhile, and what was its memory may be another's by now. */
+/* The file was closed meanwhile, and its memory may be reused. */
 static __always_inline void look_at_closed(struct buffer *b, const struct op *op)
 {
 	struct dentry *dentry = (struct dentry *)op->dentry;
@@ -56,7 +56,7 @@ static __always_inline void look_at_mapped(struct buffer *b, const struct op *op
 		b->walk.rec.flags |= FILE_OP_DELETED;
 }
 
-/* A path as the program gave it, and the directory that it is relative to. */
+/* A path given by the program, and the directory that it is relative to. */
 static __noinline void look_at_path(struct task_struct *task, struct buffer *b, struct pt_regs *regs,
 				    const struct file_call *call, bool is_running)
 {
@@ -79,7 +79,7 @@ static __noinline void look_at_path(struct task_struct *task, struct buffer *b, 
 	b->walk.mnt = (__u64)BPF_CORE_READ(task, fs, pwd.mnt);
 }
 
-/* False: it worked on something that is no file. */
+/* False: it was not on a file. */
 static __always_inline bool look(struct task_struct *task, struct buffer *b, struct pt_regs *regs, const struct op *op,
 				 bool is_running)
 {
@@ -161,7 +161,7 @@ static __always_inline bool send_op(struct path_walk *walk)
 	return io_ring_send(&file_ring, &walk->rec, sizeof(walk->rec) + size);
 }
 
-/* A slow call: tells of it, if it was on a file. */
+/* A slow call: sends it if it was on a file. */
 static __always_inline void tell(struct task_struct *task, const struct op *op, __u64 now, __s64 result,
 				 bool is_running)
 {
@@ -208,7 +208,7 @@ static __always_inline void drop_disk(struct task_struct *task, const struct op 
 		bpf_map_delete_elem(&disk_uses, &key);
 }
 
-/* Found out by what the thread does next. */
+/* Noticed by the thread's next action. */
 static __always_inline void end_loose(struct task_struct *task, struct op *op)
 {
 	if (op->in_ns && op->in_ns - op->start_ns >= slower_ns && is_open && !op->was_told)

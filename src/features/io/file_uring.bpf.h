@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Operations on files that are handed to io_uring: from where the kernel takes one (io_uring_submit_req) to where it
- * has its result (io_uring_complete).  Nobody stands in them, so a thread's waits are no part of them; the requests to
- * disks are, which the submitter makes as it hands the operation in, or a worker of io_uring's that has it in its
- * hands.
+ * Operations on files through io_uring: from where the kernel takes one (io_uring_submit_req) to its result
+ * (io_uring_complete). No thread is in them, so threads' waits are not counted; disk requests are, which the submitter
+ * makes while submitting, or an io_uring worker while it executes the operation.
  */
 #ifndef FEATURES_IO_FILE_URING_BPF_H
 #define FEATURES_IO_FILE_URING_BPF_H
@@ -12,7 +11,7 @@
 
 #define URING_OPS_MAX 16384
 
-/* IORING_OP_*: bits of those that are of files; user space has their names. */
+/* IORING_OP_*: bits of those on files; user space has their names. */
 const volatile __u64 uring_file_ops, uring_open_ops;
 
 struct uring_op {
@@ -51,7 +50,7 @@ struct task_struct___worker {
 
 #pragma clang attribute pop
 
-/* The operation that a thread has in its hands; 0: none. */
+/* The operation that a thread is executing; 0: none. */
 static __always_inline __u64 uring_at_hand(struct task_struct *task, const struct op *op)
 {
 	struct io_worker *worker;

@@ -12,10 +12,10 @@
 
 struct io_stack_buffer {
 	struct io_rec_stack rec;
-	__u8 stack[IO_STACK_BYTES];	/* right behind it */
+	__u8 stack[IO_STACK_BYTES];	/* directly after it */
 };
 
-/* The registers of the thread's program, and where that begins. */
+/* The user registers of a thread, and the start of its program. */
 static __always_inline void read_user_registers(struct task_struct *task, struct io_rec_stack *rec)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -29,7 +29,7 @@ static __always_inline void read_user_registers(struct task_struct *task, struct
 	rec->code = BPF_CORE_READ(task, mm, start_code);
 }
 
-/* The same of who runs now, with the innermost part of the user stack. */
+/* The same for the current thread, with the innermost part of the user stack. */
 static __always_inline void read_user_stack(struct task_struct *task, struct io_stack_buffer *b)
 {
 	read_user_registers(task, &b->rec);
@@ -38,8 +38,8 @@ static __always_inline void read_user_stack(struct task_struct *task, struct io_
 }
 
 /*
- * On PREEMPT_RT the ring's lock is one that sleeps, and tracepoints run where nothing may (bpf/maps.bpf.h has the
- * whole story): there only one program at a time comes near a ring, and for a second one it is full.
+ * On PREEMPT_RT the ring's lock is a sleeping lock, but tracepoints must not sleep (see bpf/maps.bpf.h): so one
+ * program at a time uses a ring, and for others it is full.
  */
 __u32 io_ring_taken = 0;
 
@@ -69,7 +69,7 @@ static __always_inline void io_ring_leave(void)
 		__sync_lock_test_and_set(&io_ring_taken, 0);
 }
 
-/* False: there was no room. */
+/* False: no room. */
 static __always_inline bool io_ring_send(void *ring, void *record, __u64 size)
 {
 	long err;

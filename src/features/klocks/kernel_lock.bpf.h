@@ -8,18 +8,18 @@
 #include "bpf/threads.bpf.h"
 
 /*
- * Which lock of the kernel's a thread sleeps for (--objects), and who has it.  The lock's address is in no register by
- * then, so the tracepoints of contention tell it (Linux 5.19), which nobody meets who need not wait.  Who has it says
- * the lock itself: as the wait begins, and again as a sleep is over that the thread may have to begin anew.
+ * Which kernel lock a thread sleeps for (--objects), and its holder. The lock's address is in no register by then, so
+ * the contention tracepoints record it (Linux 5.19), which only waiting threads pass. The lock itself names its
+ * holder: it is read as the wait begins, and again when a sleep has ended that the thread may have to repeat.
  *
- * An address says what it is a part of where a pointer leads back: a lock that lies as far into something as an inode's
- * does is an inode's if that inode's pages say that they are the inode's.
+ * An address is attributed to an object if a pointer leads back to it: a lock at the offset of an inode's lock belongs
+ * to an inode if that inode's address_space points back to the inode.
  *
- * Locks that spin take time on CPU.  Of PREEMPT_RT's, all of which may sleep, nothing is told.
+ * Spinning is time on CPU. On PREEMPT_RT, where all these locks may sleep, they are not recorded.
  */
 
 #define OWNER_FLAGS 7ULL	/* of a mutex (kernel/locking/mutex.c) */
-#define READER_OWNED 1ULL	/* of a rw_semaphore (kernel/locking/rwsem.c): the rest is who was the last to begin */
+#define READER_OWNED 1ULL	/* of a rw_semaphore (kernel/locking/rwsem.c): the rest is the latest owner */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -27,7 +27,7 @@ typedef struct {
 	long counter;
 } atomic_long_t;
 
-/* On PREEMPT_RT neither has an owner. */
+/* On PREEMPT_RT these have no owner field. */
 struct mutex {
 	atomic_long_t owner;
 };
@@ -69,10 +69,10 @@ struct dentry___lock {
 
 #pragma clang attribute pop
 
-/* The thread of a task whose address is a number.  NULL: there is none, or not where it would be found soon. */
+/* The thread of a task given by number. NULL: none, or not among its first places. */
 static __always_inline struct thread_state *thread_of_address(__u64 address)
 {
-	/* tag_of() cannot be asked of a number; but where it counts from is as far from any task */
+	/* tag_of() does not accept a number; its constant base follows from the current task */
 	__u64 tag_from = bpf_get_current_task() - (tag_of(bpf_get_current_task_btf()) << 6);
 	__u64 tag = (address - tag_from) >> 6, slot = slot_of_entry(thread_index[first_place(tag)], tag);
 
@@ -91,7 +91,7 @@ static __always_inline __u64 owner_word(__u64 lock, __u8 flags)
 	return READ_POINTER(struct rw_semaphore, lock, owner);
 }
 
-/* Who has it now.  A global function, as the next: the verifier checks it once. */
+/* Its current holder. Global functions, this and the next: the verifier checks them once. */
 __noinline int note_lock_holder(struct thread_state *st)
 {
 	struct thread_state *holder;
@@ -128,7 +128,7 @@ int lock_begin(unsigned long long *ctx)
 	return 0;
 }
 
-/* (void *lock, int ret): also of locks that spin. */
+/* (void *lock, int ret): also for spinning locks. */
 SEC("tp_btf/contention_end")
 int lock_end(unsigned long long *ctx)
 {
@@ -158,7 +158,7 @@ static __always_inline void find_space_of_lock(struct offcpu_rec_kernel_lock *re
 	rec->parts = 1;
 }
 
-/* One name of a path, from its dentry; the dentry above, 0: that was the last one. */
+/* Adds one name of a path, from its dentry; returns the parent dentry, 0: that was the last one. */
 __noinline __u64 note_lock_path(struct offcpu_rec_kernel_lock *rec, __u64 dentry)
 {
 	__u64 parent;
@@ -178,7 +178,7 @@ __noinline __u64 note_lock_path(struct offcpu_rec_kernel_lock *rec, __u64 dentry
 	return parent;
 }
 
-/* Is it one, whose pages know it? */
+/* Is it an inode? Its address_space must point back. */
 static __always_inline bool is_inode(__u64 inode)
 {
 	return READ_POINTER(struct inode___lock, inode, i_data.host) == inode;
@@ -202,7 +202,7 @@ __noinline int note_lock_inode(struct offcpu_rec_kernel_lock *rec, __u64 inode)
 	return 0;
 }
 
-/* Does the lock lie as far into an inode? */
+/* Is the lock at this offset in an inode? */
 __noinline int is_lock_of_inode(struct offcpu_rec_kernel_lock *rec, __u64 offset, __u8 what)
 {
 	if (!rec || rec->what || !is_inode(rec->addr - offset))
@@ -212,7 +212,7 @@ __noinline int is_lock_of_inode(struct offcpu_rec_kernel_lock *rec, __u64 offset
 	return 0;
 }
 
-/* The same of a file system. */
+/* The same for a file system. */
 __noinline int is_lock_of_super(struct offcpu_rec_kernel_lock *rec, __u64 offset, __u8 what)
 {
 	__u64 super, root;
@@ -263,7 +263,7 @@ static __always_inline void find_lock(struct offcpu_rec_kernel_lock *rec)
 	is_lock_of_super(rec, bpf_core_field_offset(struct super_block___lock, s_umount), OFFCPU_LOCK_UMOUNT);
 }
 
-/* What the thread sleeps for: the lock's id.  target: what else is known of the wait. */
+/* What the thread sleeps for: the lock's id. target: the wait's other target. */
 __noinline __u64 object_of_lock(struct thread_state *st, struct offcpu_rec_kernel_lock *rec, __u64 target)
 {
 	__u64 id;
@@ -278,7 +278,7 @@ __noinline __u64 object_of_lock(struct thread_state *st, struct offcpu_rec_kerne
 	rec->pid = st->pid;
 	rec->target = target;
 	find_lock(rec);
-	if (rec->what)	/* then nobody asks for it */
+	if (rec->what)	/* others are not used */
 		rec->target = 0;
 	id = mix(mix(rec->addr, (__u64)rec->holder << 16 | rec->flags), rec->ino << 8 | rec->what);
 	id = mix(id, rec->target);

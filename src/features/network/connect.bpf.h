@@ -6,8 +6,8 @@
 #include "features/network/connect_abi.h"
 
 /*
- * Connections that fail.  That of a socket which does not block, or to this machine, fails without a wait, so that
- * only the sleep until the next try shows.  The answer comes in whatever context: the thread is noted as it asks.
+ * Connections that fail. On a non-blocking socket, or to this machine, this needs no wait, so only the sleep until the
+ * next attempt would show. The answer arrives in any context: the thread is noted when it connects.
  */
 
 #define TCP_CLOSED 7
@@ -17,7 +17,7 @@ struct connecting {
 	__u32 pid, tid;
 };
 
-MAP(connecting, LRU_HASH, __u64, struct connecting, 4096);	/* the socket */
+MAP(connecting, LRU_HASH, __u64, struct connecting, 4096);	/* key: the socket */
 MAP(failed_connects, HASH, struct failed_connect_key, __u64, 1024);
 MAP(sent_again, HASH, struct sent_again_key, __u64, 1024);
 
@@ -29,7 +29,7 @@ static __always_inline void read_remote(const struct sock *sk, __u8 *to)
 		bpf_probe_read_kernel(to, 16, &sk->__sk_common.skc_v6_daddr);
 }
 
-/* One that has no sequence number yet has sent nothing: no port of ours was free. */
+/* A socket without a sequence number has sent nothing: no local port was free. */
 static __always_inline __u32 connect_error(const struct sock *sk)
 {
 	__u32 sequence = 0;
@@ -91,7 +91,7 @@ int connect_state(unsigned long long *ctx)
 	return 0;
 }
 
-/* (const struct sock *sk, ...): a segment was lost, or so it seems.  A timer's work, in nobody's context. */
+/* (const struct sock *sk, ...): a segment was lost, or seems so. Called from a timer, in any context. */
 SEC("tp_btf/tcp_retransmit_skb")
 int connect_sent_again(unsigned long long *ctx)
 {

@@ -2,27 +2,24 @@
 #ifndef CONNECT_ABI_H
 #define CONNECT_ABI_H
 
-/*
- * TCP connections that were tried and did not come about, and what TCP had to send again.  Summed in the kernel, read
- * out by user space.
- */
+/* Failed TCP connection attempts, and TCP retransmissions. Summed in the kernel, read by user space. */
 
-#ifndef __bpf__	/* there, ktypes.h has them */
+#ifndef __bpf__	/* BPF programs have them from ktypes.h */
 #include <linux/types.h>
 #endif
 
 struct failed_connect_key {
-	__u8 remote[16];	/* in the network's order; IPv4: the first 4 bytes */
-	__u32 pid, tid;		/* of who tried, in the tracer's pid namespace */
+	__u8 remote[16];	/* network byte order; IPv4: the first 4 bytes */
+	__u32 pid, tid;		/* of the caller, in the tracer's pid namespace */
 	__u16 family;
-	__u16 port;		/* in the host's order */
-	__u32 error;		/* ECONNREFUSED, ...; 0: the program closed the socket before there was an answer */
+	__u16 port;		/* host byte order */
+	__u32 error;		/* ECONNREFUSED, ...; 0: the program closed the socket before an answer */
 };
 
 struct sent_again_key {
 	__u8 remote[16];	/* as above */
 	__u16 family;
-	__u16 port, local_port;	/* in the host's order */
+	__u16 port, local_port;	/* host byte order */
 	__u16 unused;
 };
 

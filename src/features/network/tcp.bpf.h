@@ -7,34 +7,35 @@
 #include "bpf/target_types.h"
 
 /*
- * The network or the peer?  A TCP socket is read as a wait for it begins and ends; nothing lies on the path of packets.
+ * Network or peer? A TCP socket is read when a wait for it begins and ends; nothing is added to the path of packets.
  *
- * The socket keeps when the segment left that was acknowledged last, and when its acknowledgement came (tcp_rack), in
- * microseconds.  If that segment is the last that was sent, all that comes behind its acknowledgement is the peer's
- * time.  What comes before is the way, but no more of it than the least round trip is sure: the acknowledgement may have
- * waited for the answer.  Where something was sent again, the time until then is the network's.
+ * The socket has the times of sending and acknowledgement of the last acknowledged segment (tcp_rack), in
+ * microseconds. If that segment is the last one sent, all time after its acknowledgement is the peer's. The time
+ * before is the network's, but only the minimal round trip is certain: the acknowledgement may have waited for the
+ * answer. Where something was retransmitted, the time until then is the network's.
  *
- * What the next wait of a thread is for is not known as it begins.  It is taken to be the socket of its last one, which
- * turns out as it ends: if it was not, the wait's time is not known, unless nothing had ever come from the peer.
+ * What a thread's next wait is for is not known when it begins. It is assumed to be the socket of its last one, and
+ * checked at the end: if it was another one the wait's division is not known, unless nothing had ever come from the
+ * peer.
  *
  * Global functions, as elsewhere: the verifier checks each once.
  */
 
 enum tcp_asked {
 	TCP_ASKED_UNKNOWN,
-	TCP_ASKED_NOT,		/* nothing was sent since the last data came */
-	TCP_ASKED_LIKELY,	/* sent and received within one tick of the clock: it was, if the last was sent since this thread is awake */
+	TCP_ASKED_NOT,		/* nothing was sent since the last data arrived */
+	TCP_ASKED_LIKELY,	/* sent and received in one tick: likely, if sent since this thread woke up */
 	TCP_ASKED,
 };
 
-#define TCP_OTHERS 8	/* so many waits for something else, and the socket is forgotten */
+#define TCP_OTHERS 8	/* after this many waits for something else the socket is forgotten */
 #define CHRONO_CLOSED 2	/* TCP_CHRONO_RWND_LIMITED */
-#define PEER_TICKS_MIN 2	/* below nothing is said of a closed window, of which the kernel counts ticks */
+#define PEER_TICKS_MIN 2	/* a closed window counts only from this many ticks, the kernel's unit, on */
 #define US_NS 1000ULL
 
 MAP(tcp_sums, HASH, struct tcp_sum_key, struct tcp_sum, 4096);
 
-/* Zeroes of a map: Linux 6.1 takes a value from no memory that a global function was given, and the stack has no room. */
+/* Zeroes in a map: Linux 6.1 accepts no value from memory passed to a global function, and the stack has no room. */
 const volatile __u64 no_tcp_sum[sizeof(struct tcp_sum) / 8] = { 0 };
 
 #define TCP_NUMBER(sock, member) NUMBER(struct tcp_sock, sock, member)
@@ -45,7 +46,7 @@ static __always_inline __u32 direction_of_operation(__u32 operation)
 	switch (operation) {
 	case 1: case 10: case 22: case 27:	/* readv, recvmsg, read, recv */
 		return TCP_RECEIVE;
-	case 2: case 9: case 23: case 26: case 47: case 48:	/* writev, sendmsg, write, send and both zero-copy ones */
+	case 2: case 9: case 23: case 26: case 47: case 48:	/* writev, sendmsg, write, send, both zero-copy ones */
 		return TCP_SEND;
 	case 16:
 		return TCP_CONNECT;
@@ -63,8 +64,8 @@ static __always_inline bool is_tcp(__u64 sock)
 }
 
 /*
- * The first that a set of descriptors has found to be ready, which ended the wait: if it is a TCP connection of ours
- * to somebody, and has data.  The port that the kernel gave is the higher one, as it nearly always is.
+ * The first socket that a set of descriptors reports as ready, which ended the wait: if it is an outgoing TCP
+ * connection with data. Of its two ports the one that the kernel chose is nearly always the higher one.
  */
 __noinline __u64 ready_socket(__u64 file)
 {
@@ -106,14 +107,14 @@ static __always_inline __u8 asked_so_far(__u64 sock)
 		return TCP_ASKED;
 	if (later)
 		return later > 0 ? TCP_ASKED : TCP_ASKED_NOT;
-	/* every segment that is sent, a mere acknowledgement, too, says what has come by then */
+	/* every sent segment, even a pure acknowledgement, acknowledges what has arrived by then */
 	if (TCP_NUMBER(sock, rcv_nxt) != TCP_NUMBER(sock, rcv_wup))
 		return TCP_ASKED_NOT;
-	/* who answers at once acknowledges with the answer, else each segment on its own */
+	/* a quick responder acknowledges with its answer, otherwise each segment by itself */
 	return answers_at_once(sock) ? TCP_ASKED_LIKELY : TCP_ASKED_UNKNOWN;
 }
 
-/* How long the peer's window was closed so far, in ticks of the kernel's clock. */
+/* How long the peer's window was closed so far, in clock ticks. */
 static __always_inline __u32 ticks_closed(__u64 sock, __u64 now)
 {
 	const struct tcp_sock *tp = (const void *)sock;
@@ -124,7 +125,7 @@ static __always_inline __u32 ticks_closed(__u64 sock, __u64 now)
 	return ticks;
 }
 
-/* A wait begins of a thread whose last one was for a TCP socket. */
+/* A wait begins, of a thread whose last one was for a TCP socket. */
 __noinline int begin_tcp_wait(struct thread_state *st)
 {
 	struct tcp_begun *b;
@@ -151,14 +152,14 @@ __noinline int begin_tcp_wait(struct thread_state *st)
 	return 0;
 }
 
-/* What is known of a wait that ends. */
+/* What is known of an ended wait. */
 struct tcp_ended {
 	__u64 sock, from_ns, to_ns;
-	__u32 segs, resent;	/* sent in it: new ones, and others again */
+	__u32 segs, resent;	/* segments sent during it: new ones, retransmitted ones */
 	__u8 asked;
 };
 
-/* Where nothing was noted as it began: all that ever came on the connection is what it waited for. */
+/* If nothing was noted as it began: is all data of the connection what it waited for? */
 static __always_inline bool is_first_data(__u64 sock)
 {
 	return POINTER(struct tcp_sock, sock, bytes_received) ==
@@ -184,7 +185,7 @@ static __always_inline void compare_begun(const struct thread_state *st, struct 
 	}
 }
 
-/* From the last thing that was sent to the acknowledgement, and on to the end. */
+/* From the last segment sent to the acknowledgement, and on to the end. */
 static __always_inline void split_answer(struct tcp_sum *sum, const struct tcp_ended *e, __u64 from_ns, __u64 acked_ns)
 {
 	__u64 least_ns = TCP_NUMBER(e->sock, rtt_min.s[0].v) * US_NS, way_ns;
@@ -214,7 +215,7 @@ static __always_inline void split_receive(const struct thread_state *st, struct 
 	if (e->asked == TCP_ASKED_LIKELY)
 		e->asked = is_acked && sent_ns + US_NS >= st->tcp.awake_ns ? TCP_ASKED : TCP_ASKED_UNKNOWN;
 	if (e->asked == TCP_ASKED_NOT && !e->segs && !e->resent) {
-		/* who connects asks by that, as for a greeting */
+		/* connecting counts as asking, as for a greeting */
 		*(is_first_data(e->sock) ? &sum->peer_ns : &sum->silent_ns) = e->to_ns - from_ns;
 		return;
 	}
@@ -256,7 +257,7 @@ static __always_inline void split_send(const struct thread_state *st, struct tcp
 		closed = ticks;
 	sum->resent = TCP_NUMBER(e->sock, total_retrans) - b->resent;
 	sum->peer_ns = all_ns * closed / ticks;
-	/* a peer whose buffer is nearly full acknowledges late, as it reads, and so do queues on the way */
+	/* a peer with a nearly full buffer acknowledges late, as it reads; so do queues in the network */
 	*(sum->srtt_us < sum->min_rtt_us + sum->min_rtt_us / 2 ? &sum->path_ns : &sum->hidden_ns) = all_ns - sum->peer_ns;
 }
 
@@ -269,7 +270,7 @@ static __always_inline void split_connect(struct tcp_sum *sum, const struct tcp_
 		sum->path_ns = e->to_ns - e->from_ns;
 }
 
-/* The wait that ends is for a TCP socket: fills in `tcp`.  to_ns: when its thread was woken. */
+/* The ending wait is for a TCP socket: fills in `tcp`. to_ns: when its thread was woken. */
 __noinline int split_tcp_wait(struct thread_state *st, struct tcp_sum *sum, const struct wait_target *t, __u64 to_ns)
 {
 	struct tcp_ended e = { 0 };
@@ -308,12 +309,12 @@ static __always_inline void add_tcp(struct tcp_sum *to, const struct tcp_sum *on
 }
 
 /*
- * The least round trip is that of the last five minutes (tcp_min_rtt_wlen).  The one that set up the connection had the
- * kernel's answer at once; each later one may have waited for the program's.
+ * The minimal round trip covers the last five minutes (tcp_min_rtt_wlen). In the handshake the peer's kernel answered
+ * at once; each later round trip may include the program's time.
  */
 #define HANDSHAKE_COUNTS_NS 240000000000ULL
 
-MAP(connected, LRU_HASH, __u64, __u64, 4096);	/* the socket; when it was connected */
+MAP(connected, LRU_HASH, __u64, __u64, 4096);	/* socket -> when it was connected */
 
 static __always_inline bool is_young(const struct thread_state *st, __u64 sock)
 {
@@ -323,7 +324,7 @@ static __always_inline bool is_young(const struct thread_state *st, __u64 sock)
 	       (at && bpf_ktime_get_ns() - *at < HANDSHAKE_COUNTS_NS);
 }
 
-/* Of an IP socket: ports in the host's order, addresses in the network's. */
+/* For an IP socket: ports in host byte order, addresses in network byte order. */
 static __always_inline void read_ends(__u64 sk, __u16 family, __u16 *local_port, __u16 *remote_port, __u8 *local,
 				      __u8 *remote)
 {
@@ -341,14 +342,14 @@ static __always_inline void read_ends(__u64 sk, __u16 family, __u16 *local_port,
 	}
 }
 
-/* A loop that connects anew for each request has closed the connection by the time that anybody looks at its set. */
+/* A loop that connects for each request has closed the connection by the time its set could be read. */
 static __always_inline void note_ends(struct tcp_sum *sum, __u64 sock)
 {
 	bpf_probe_read_kernel(&sum->family, sizeof(sum->family), (void *)AT(struct sock, sock, __sk_common.skc_family));
 	read_ends(sock, sum->family, &sum->local_port, &sum->remote_port, sum->local, sum->remote);
 }
 
-/* The wait has been listed under scratch->listed_object, which is for the TCP socket of scratch->target. */
+/* The wait was listed under scratch->listed_object, which is for the TCP socket of scratch->target. */
 __noinline int sum_tcp_wait(struct thread_state *st, struct scratch *scratch, __u64 now)
 {
 	struct tcp_sum_key key = { 0 };
@@ -360,7 +361,7 @@ __noinline int sum_tcp_wait(struct thread_state *st, struct scratch *scratch, __
 	key.object = scratch->listed_object;
 	key.tno = st->tno;
 	key.direction = scratch->target.direction;
-	/* as split_wait() has it */
+	/* as in split_wait() */
 	to_ns = st->wake_ns >= st->since_ns && st->wake_ns <= now ? st->wake_ns : now;
 	if (st->mode != MODE_ASLEEP || key.direction >= TCP_DIRECTION_COUNT ||
 	    (to_ns == now && st->wake_ns && st->wake_ns >= st->on_ns))

@@ -8,19 +8,18 @@
 #include "bpf/threads.bpf.h"
 
 /*
- * Samples of what runs, by a timer on each CPU (perf's software event cpu-clock), only where they are asked for.  A
- * sample is a thread and its stacks, as those of a wait: the same walker, ids and records.  User space makes time of
- * the samples: each thread's share its account, which is exact (profile/profile.h).
+ * Samples of running threads, by a timer on each CPU (perf's software event cpu-clock), if requested. A sample is a
+ * thread and its stacks, like those of a wait: same walker, ids and records. User space converts samples to time: they
+ * divide each thread's account, which is exact (profile/profile.h).
  *
- * The timer interrupts a thread anywhere.  Nothing is remembered of such a walk: the next one begins elsewhere.  What
- * it is done with is apart from what the programs at the scheduler's tracepoints use, which an interrupt may find half
- * done.
+ * The timer interrupts a thread anywhere, so walks are not cached: the next one begins elsewhere. Their memory is
+ * separate from that of the programs at the scheduler's tracepoints, which an interrupt may find in use.
  */
 
 MAP(oncpu_sums, HASH, struct oncpu_key, struct oncpu_sum, ONCPU_SUMS_MAX);
 
 struct oncpu_scratch {
-	struct oncpu_cost cost;	/* first, user space reads it */
+	struct oncpu_cost cost;	/* first, as user space reads it */
 	struct oncpu_key key;
 	struct oncpu_sum one;
 	struct walk_state walk;
@@ -34,7 +33,7 @@ _Static_assert(__builtin_offsetof(struct oncpu_scratch, stack) - __builtin_offse
 MAP(oncpu_scratches, PERCPU_ARRAY, __u32, struct oncpu_scratch, 1);
 
 const volatile __u64 oncpu_slice_ns = 1000000000;
-/* Between two samples of a CPU; user space sets it, and the timers to the same. */
+/* Interval of samples on a CPU; user space sets it together with the timers. */
 volatile __u64 oncpu_period_ns RARELY_WRITTEN = 0;
 
 /* A global function: the verifier checks it once. */
@@ -54,7 +53,7 @@ __noinline __u64 oncpu_walk(struct thread_state *st, struct oncpu_scratch *scrat
 	return user_stack_id(st, w.stack, depth, w.at->met_gap ? stack_seed(st) : w.at->seed, now, &crossed_now);
 }
 
-/* The user stack of the thread that runs; OFFCPU_STACK_LOST: it has one that could not be walked. */
+/* The running thread's user stack; OFFCPU_STACK_LOST: it could not be walked. */
 static __always_inline __u64 oncpu_user_stack(void *ctx, struct task_struct *task, struct thread_state *st,
 					      struct oncpu_scratch *scratch, __u64 now)
 {
@@ -80,7 +79,7 @@ static __always_inline __u64 oncpu_user_stack(void *ctx, struct task_struct *tas
 	return id ?: OFFCPU_STACK_LOST;
 }
 
-/* Of a thread that was interrupted in the kernel: from there on, without the interrupt. */
+/* For a thread interrupted in the kernel: its stack without the interrupt's frames. */
 static __always_inline __u64 oncpu_kernel_stack(void *ctx, struct thread_state *st, struct oncpu_scratch *scratch,
 						__u64 now)
 {
@@ -116,7 +115,7 @@ static __always_inline void oncpu_add(struct oncpu_scratch *scratch)
 		count_loss(OFFCPU_LOSS_ONCPU_MAP, 0);
 		return;
 	}
-	/* a thread is on one CPU at a time */
+	/* not atomic: a thread is on one CPU at a time */
 	sum->samples++;
 	sum->weight_ns += oncpu_period_ns;
 }

@@ -3,12 +3,12 @@
 #define FEATURES_REQUESTS_CALLS_BPF_H
 
 /*
- * Calls of several functions, inside of one another: what each took, and how much of that was spent in others of them.
- * The outermost is the request.  A call is known by the stack pointer of its entry, as the request is: one that is not
- * above it any more has ended.
+ * Nested calls of several functions: their times, and the parts spent in other traced ones. The outermost call is the
+ * request. A call is identified by the stack pointer at its entry, like the request: when the stack pointer is above
+ * that the call has ended.
  *
- * Of a function that calls itself only the outermost call counts with its time, so that no time counts twice; each
- * counts with the time of its own.  So the times of their own of all functions add up to the requests'.
+ * For recursive functions only the outermost call counts with its whole time, so that no time counts twice; each call
+ * counts with its self time. So the self times of all functions add up to the requests' time.
  *
  * Only included by features/requests/request.bpf.h.
  */
@@ -16,18 +16,18 @@
 struct request_call {
 	__u32 func;
 	__u8 has_sp;
-	__u8 is_inner;		/* the function is being called already */
+	__u8 is_inner;		/* the function is on the call stack already */
 	__u8 pad[2];
 	__u64 sp, ret, start_ns;
-	struct offcpu_request_times start;	/* the thread's account */
-	struct offcpu_request_times inside;	/* of the calls in it that are over */
+	struct offcpu_request_times start;	/* the thread's account at its start */
+	struct offcpu_request_times inside;	/* of completed calls inside it */
 };
 
 struct request_stack {
 	struct request_call call[OFFCPU_REQUEST_CALLS_MAX];
 };
 
-/* Of one thread, as request_states. */
+/* One for each thread, like request_states. */
 MAP(request_stacks, ARRAY, __u32, struct request_stack, 1);
 MAP(request_calls, PERCPU_ARRAY, __u32, struct offcpu_request_calls, 1);
 
@@ -41,7 +41,7 @@ static __always_inline struct request_stack *request_stack(const struct request_
 static __always_inline struct request_call *call_at(struct request_stack *s, __u32 i)
 {
 	i &= OFFCPU_REQUEST_CALLS_MAX - 1;
-	barrier_var(i);		/* what clang knows of it the verifier does not */
+	barrier_var(i);		/* clang knows the bound, the verifier does not */
 	return &s->call[i];
 }
 
@@ -66,9 +66,8 @@ static __always_inline void begin_outermost_call(struct request_state *r)
 }
 
 /*
- * The innermost call is no more, and when it ended nobody knows.  A global function, as those below that search the
- * calls: what they find is any number to the verifier of Linux 6.1, which would go through all that follows for each
- * number that it may be.
+ * The innermost call has ended at an unknown time. Global functions, this and those below that search the calls: for
+ * the verifier of Linux 6.1 their result is any number, and it would check all that follows for each possible one.
  */
 __noinline int drop_call(struct request_state *r)
 {
@@ -94,7 +93,7 @@ static __always_inline void add_times(struct offcpu_request_times *sum, const st
 	__sync_fetch_and_add(&sum->preempted_ns, t->preempted_ns);
 }
 
-/* Atomically nothing: only its thread has it. */
+/* Not atomic: only its thread uses it. */
 static __always_inline void move_times(struct offcpu_request_times *t, const struct offcpu_request_times *by,
 				       __s64 sign)
 {
@@ -105,7 +104,7 @@ static __always_inline void move_times(struct offcpu_request_times *t, const str
 	t->preempted_ns += sign * by->preempted_ns;
 }
 
-/* The innermost call, which is no request, or one that is summed beside, has returned.  at: the account at now. */
+/* The innermost call, which is not a request or is also summed, has returned. at: the account at now. */
 __noinline int sum_call(struct request_state *r, const struct offcpu_request_times *at, __u64 now)
 {
 	struct offcpu_request_times took;
@@ -142,7 +141,7 @@ __noinline int sum_call(struct request_state *r, const struct offcpu_request_tim
 	return 0;
 }
 
-/* The innermost call has returned, and with the outermost one the request, to which *at is lost. */
+/* The innermost call has returned; if it is the outermost, so has the request, for which *at is overwritten. */
 __noinline int end_call(struct request_state *r, struct offcpu_request_times *at, __u64 now, bool by_exception)
 {
 	bool is_request;
@@ -161,7 +160,7 @@ static __always_inline bool is_at_or_below(const struct request_call *c, __u64 s
 	return c->has_sp && sp >= c->sp && sp - c->sp < REQUEST_STACK;
 }
 
-/* How many of the calls, from the outermost on, lie above that stack pointer. */
+/* How many calls, from the outermost on, are above that stack pointer. */
 __noinline __u32 calls_above(const struct request_state *r, __u64 sp)
 {
 	struct request_stack *s;
@@ -177,7 +176,7 @@ __noinline __u32 calls_above(const struct request_state *r, __u64 sp)
 	return i;
 }
 
-/* The calls whose entry lies at that stack pointer return, or, by an exception, those below it, too. */
+/* The calls entered at that stack pointer return, or after an exception those below it, too. */
 __noinline int end_calls(struct thread_state *st, struct request_state *r, __u64 sp, bool by_exception)
 {
 	struct offcpu_request_times at;
@@ -228,7 +227,7 @@ __noinline int is_being_called(const struct request_state *r, __u32 func)
 	return false;
 }
 
-/* Puts a call on top; NULL: there is no room. */
+/* Pushes a call; NULL: no room. */
 static __always_inline struct request_call *push_call(struct thread_state *st, struct request_state *r,
 						      struct request_stack *s, __u32 func)
 {
@@ -251,8 +250,8 @@ static __always_inline struct request_call *push_call(struct thread_state *st, s
 }
 
 /*
- * A call inside of a request.  Those that the stack pointer has left are no more; but one that jumps to another has
- * the same.
+ * A call inside a request. Calls that the stack pointer has left are dropped; but a tail call has the same stack
+ * pointer.
  */
 __noinline int begin_call(struct thread_state *st, struct request_state *r, __u32 func, __u64 sp, __u64 ret)
 {
@@ -283,7 +282,7 @@ __noinline int begin_call(struct thread_state *st, struct request_state *r, __u3
 	return 0;
 }
 
-/* The innermost pair of probes of that number that has begun; how many are around it, or all. */
+/* The number of calls around the innermost open pair of probes with that number, or all. */
 __noinline __u32 calls_around_pair(const struct request_state *r, __u32 func)
 {
 	struct request_stack *s;
@@ -317,7 +316,7 @@ __noinline int drop_calls(struct request_state *r, __u32 left)
 	return 0;
 }
 
-/* One begins.  False: it is a request. */
+/* A pair begins. False: it is a request. */
 __noinline int begin_pair(struct thread_state *st, struct request_state *r, __u32 func)
 {
 	struct request_stack *s;

@@ -3,14 +3,14 @@
 #define FEATURES_REQUESTS_PART_BPF_H
 
 /*
- * What requests of alike latency did, so that the slowest can be compared with the others.  How long a request will
- * take is known as it ends: until then its waits are noted with it, summed by stacks, and come to the sums of its
- * latency then.  They are listed as ever.
+ * What requests of similar latency did, to compare the slowest with the others. A request's latency is known at its
+ * end: until then its waits are noted with it, summed by stacks, and then added to the sums of its latency. They are
+ * listed as usual.
  *
  * Only included by features/requests/request.bpf.h.
  */
 
-/* Of one thread, as request_states; as it crosses. */
+/* One for each thread, like request_states; in the format of the record. */
 MAP(request_notes, ARRAY, __u32, struct offcpu_rec_request_span, 1);
 MAP(request_parts, HASH, struct offcpu_request_part_key, struct offcpu_request_part, OFFCPU_REQUEST_PARTS_MAX);
 
@@ -22,7 +22,7 @@ static __always_inline bool is_note_of(const struct offcpu_request_note *n, cons
 	       n->state == key->state;
 }
 
-/* The note of such waits, by a new one or with what there is no room for: those share the last one. */
+/* Finds the note for such waits, or takes a new one; without room they share the last one. */
 static __always_inline void claim_note(struct request_state *r, struct offcpu_request_note *n, __u32 i,
 				       const struct offcpu_wait_key *key)
 {
@@ -43,7 +43,7 @@ static __always_inline void claim_note(struct request_state *r, struct offcpu_re
 	}
 }
 
-/* A wait inside of a request is over.  A global function: the verifier checks it once. */
+/* A wait inside a request has ended. A global function: the verifier checks it once. */
 __noinline int note_for_request(struct thread_state *st, const struct offcpu_wait_key *key,
 				const struct wait_parts *parts)
 {
@@ -135,7 +135,7 @@ __noinline int add_request_parts(struct request_state *r, const struct offcpu_re
 		if (i >= r->note_cnt)
 			break;
 		if (!n->count)
-			continue;	/* its thread's, of before: see request_socket.bpf.h */
+			continue;	/* its thread's from before: see socket.bpf.h */
 		key.ustack = n->ustack;
 		key.kstack = n->kstack;
 		key.object = n->object;

@@ -11,21 +11,21 @@
 /*
  * Requests: from a call of a function to its return, on one thread.
  *
- * The end is told without a uretprobe, which kills a C++ program at an exception that passes it, and any Go program.
- * The program at the entry reads the return address; user space puts a probe there, once for each place; a request has
- * returned when that is hit with the stack pointer above the entry's by one word.  A request that was left otherwise
- * is noticed by a stack pointer above that: at once where an exception is caught, else as the thread goes off CPU or
- * enters the function again.
+ * No uretprobe is used, as it kills a C++ program when an exception passes it, and any Go program. The program at the
+ * entry reads the return address; user space sets a probe there, once for each address; a request has returned when
+ * that is hit with the stack pointer one word above the entry's. A request that was left otherwise is noticed by a
+ * stack pointer above that: at once where an exception is caught, else when the thread goes off CPU or enters the
+ * function again.
  *
- * The split is a difference of the thread's account at both ends, so it is the account's, with all its rules.  These
- * programs may be preempted: what they read together is read again if the thread was switched meanwhile, and what they
- * add they add atomically.
+ * A request's times are the difference of the thread's account at both ends, with all its rules. These programs may be
+ * preempted: what must be consistent is read again if the thread was switched meanwhile, and sums are added to
+ * atomically.
  *
- * Only waits inside of requests are listed.  Where only slow requests are wanted a wait first counts as filtered; it
- * and its key are kept with the request, and listed at the thread's next switch once the request was slow.
+ * Only waits inside requests are listed. If only slow requests are wanted, a wait first counts as filtered; it is kept
+ * with the request, and listed at the thread's next switch if the request was slow.
  */
 
-#define REQUEST_STACK (64ULL << 20)	/* further up is another stack */
+#define REQUEST_STACK (64ULL << 20)	/* further up it is another stack */
 
 struct request_wait {
 	struct offcpu_wait_key key;
@@ -39,7 +39,7 @@ struct request_waits {
 	struct request_wait wait[OFFCPU_REQUEST_WAITS_MAX];
 };
 
-MAP(request_states, ARRAY, __u32, struct request_state, 1);	/* user space says how many, of both */
+MAP(request_states, ARRAY, __u32, struct request_state, 1);	/* user space sets their number, for both */
 MAP(request_waits, ARRAY, __u32, struct request_waits, 1);
 MAP(request_sums, PERCPU_ARRAY, __u32, struct offcpu_request_sum, 1);
 MAP(request_counts, ARRAY, __u32, struct offcpu_loss_count, OFFCPU_REQUEST_COUNT);
@@ -47,7 +47,7 @@ MAP(request_sites, HASH, struct offcpu_request_site, __u32, 16384);
 
 __u32 next_request = 0;
 
-/* Global functions, as this one, are checked by the verifier by themselves: each asks whether the maps are there. */
+/* Global functions such as this one are verified separately: each must check that the maps exist. */
 __noinline int count_request(__u32 what, __u64 cnt, __u64 time_ns)
 {
 	struct offcpu_loss_count *c;
@@ -96,7 +96,7 @@ __noinline int take_request(struct thread_state *st)
 	return 0;
 }
 
-/* The thread is no more. */
+/* The thread has ended. */
 static __always_inline void give_request_back(struct thread_state *st)
 {
 	struct request_state *r = cfg.want_requests ? request_of(st) : NULL;
@@ -113,12 +113,12 @@ static __always_inline bool is_in_request(const struct thread_state *st)
 	if (!cfg.by_goroutine)
 		return r && r->is_active;
 	if (st->open_at_start)
-		return false;	/* which one ran as the wait began was not seen */
-	/* one whose end was not seen is accounted later, when the thread may run another goroutine */
+		return false;	/* the goroutine that ran as the wait began was not seen */
+	/* a wait whose end was missed is accounted later, when the thread may run another goroutine */
 	return r && r->is_active && runs_here(r, st) && st->since_ns >= r->run_since_ns;
 }
 
-/* A wait of its thread, which was the goroutine's own: that ran there as it began. */
+/* A wait of its thread that belongs to the goroutine: it was running there as the wait began. */
 static __always_inline void goroutine_waited(const struct thread_state *st, const struct wait_parts *parts)
 {
 	struct request_state *r = request_of(st);
@@ -131,7 +131,7 @@ static __always_inline void goroutine_waited(const struct thread_state *st, cons
 	r->waits_ns += parts->blocked_ns + parts->runnable_ns + parts->preempted_ns;
 }
 
-/* What went on at an edge is told there, and is in no account: see cut.bpf.h. */
+/* What was open at an edge is sent there and is in no account: see cut.bpf.h. */
 static __always_inline void add_cut_times(const struct thread_state *st, struct offcpu_request_times *t)
 {
 	const struct request_state *r = request_of(st);
@@ -145,8 +145,8 @@ static __always_inline void add_cut_times(const struct thread_state *st, struct 
 }
 
 /*
- * The thread runs and was not seen to get the CPU.  Since when tells the scheduler's count of its CPU time, which may be
- * a tick behind; recover_switch_in() will take the same for its account, so that no time is told twice.
+ * The thread runs without a seen switch-in. The scheduler's count of its CPU time shows since when, up to a tick late;
+ * recover_switch_in() will use the same value for its account, so that no time counts twice.
  */
 static __always_inline __u64 met_at(const struct task_struct *task, struct thread_state *st, __u64 now)
 {
@@ -171,7 +171,7 @@ __noinline int add_unended(const struct thread_state *st, struct offcpu_request_
 	return 0;
 }
 
-/* What the thread, which is current, has done so far. */
+/* The current thread's times so far. */
 static __always_inline void request_times(const struct task_struct *task, struct thread_state *st, __u64 now,
 					  struct offcpu_request_times *t)
 {
@@ -188,11 +188,11 @@ static __always_inline void request_times(const struct task_struct *task, struct
 	}
 	t->on_cpu_ns = st->account.on_cpu_ns;
 	t->blocked_ns = t->runnable_ns = t->preempted_ns = 0;
-	if (st->mode == MODE_UNKNOWN && since < window.start_ns)	/* else it was told at a cut */
+	if (st->mode == MODE_UNKNOWN && since < window.start_ns)	/* else a cut has sent it */
 		since = st->from_ns > window.start_ns ? st->from_ns : window.start_ns;
 	if ((st->mode == MODE_ON_CPU || st->mode == MODE_UNKNOWN) && since < now)
 		t->on_cpu_ns += now - since;
-#pragma unroll	/* the filtered ones lie behind those of the states: see total_of() */
+#pragma unroll	/* the filtered total follows those of the states: see total_of() */
 	for (int i = 0; i <= OFFCPU_STATE_COUNT; i++) {
 		t->blocked_ns += total[i].blocked_ns;
 		t->runnable_ns += total[i].runnable_ns;
@@ -214,7 +214,7 @@ static __always_inline void add_request(struct offcpu_request_times *sum, const 
 	__sync_fetch_and_add(&sum->preempted_ns, t->preempted_ns);
 }
 
-/* Of many functions there is one sum for all CPUs. */
+/* With many functions all CPUs share one sum. */
 static __always_inline void raise_max(__u64 *max_ns, __u64 ns)
 {
 #pragma unroll
@@ -240,7 +240,7 @@ static __always_inline __u32 request_slot(__u64 ns)
 #include "features/requests/part.bpf.h"
 #include "features/requests/span.bpf.h"
 
-/* It ended in the window, and t is what it took. */
+/* It ended in the window; t: its times. */
 __noinline int sum_request(struct request_state *r, const struct offcpu_request_times *t, bool by_exception)
 {
 	struct offcpu_request_sum *sum;
@@ -249,7 +249,7 @@ __noinline int sum_request(struct request_state *r, const struct offcpu_request_
 
 	if (!r || !t)
 		return 0;
-	func = r->func;		/* Linux 6.1 takes a map's key from the stack */
+	func = r->func;		/* Linux 6.1 requires a map's key to be on the stack */
 	if (cfg.requests_beside)
 		func = 2 * func + is_second_half(r->start_ns + t->wall_ns);
 	sum = bpf_map_lookup_elem(&request_sums, &func);
@@ -260,7 +260,7 @@ __noinline int sum_request(struct request_state *r, const struct offcpu_request_
 		__sync_fetch_and_add(&sum->unwound_cnt, 1);
 	raise_max(&sum->max_ns, t->wall_ns);
 	slot = request_slot(t->wall_ns);
-	barrier_var(slot);	/* what clang knows of it the verifier does not */
+	barrier_var(slot);	/* clang knows the bound, the verifier does not */
 	if (slot < OFFCPU_REQUEST_SLOTS)
 		__sync_fetch_and_add(&sum->hist[slot], 1);
 	known = t->on_cpu_ns + t->blocked_ns + t->runnable_ns + t->preempted_ns;
@@ -288,7 +288,7 @@ static __always_inline void count_begun_before(__u64 now)
 		count_request(OFFCPU_REQUEST_AT_START, 1, 0);
 }
 
-/* The request is over.  now: as of *at. */
+/* The request has ended. now: time of *at. */
 static __always_inline void end_request(struct request_state *r, struct offcpu_request_times *at, __u64 now,
 					bool by_exception)
 {
@@ -301,7 +301,7 @@ static __always_inline void end_request(struct request_state *r, struct offcpu_r
 		at->blocked_ns -= r->start.blocked_ns;
 		at->runnable_ns -= r->start.runnable_ns;
 		at->preempted_ns -= r->start.preempted_ns;
-		/* from here: a chain of calls has 512 bytes of stack */
+		/* not in callees: a chain of calls has 512 bytes of stack */
 		if (!cfg.named_routes || r->func != OFFCPU_REQUEST_NO_FUNC) {
 			sum_request(r, at, by_exception);
 			add_request_parts(r, at);
@@ -318,7 +318,7 @@ static __always_inline void end_request(struct request_state *r, struct offcpu_r
 	r->wait_cnt = r->due_cnt;
 }
 
-/* It was left, nobody knows when. */
+/* It was left at an unknown time. */
 __noinline int leave_request(struct request_state *r, __u64 now)
 {
 	if (!r)
@@ -339,7 +339,7 @@ static __always_inline bool is_above(const struct request_state *r, __u64 sp)
 	return r->has_sp && sp > r->sp && sp - r->sp < REQUEST_STACK;
 }
 
-/* The account as of now, which is told; the thread is current and may be preempted. */
+/* The current account, and its time; the thread is current and may be preempted. */
 static __always_inline __u64 request_now(const struct task_struct *task, struct thread_state *st,
 					 struct offcpu_request_times *at)
 {
@@ -357,7 +357,7 @@ static __always_inline __u64 request_now(const struct task_struct *task, struct 
 	return now;
 }
 
-/* Does the kernel tell of each return there?  Else user space is asked for a probe, once. */
+/* Is there a probe at that return address? If not, user space is asked for one, once. */
 __noinline int knows_site(struct thread_state *st, __u64 addr, __u32 func)
 {
 	struct offcpu_rec_request_site rec = { .type = OFFCPU_REC_REQUEST_SITE, .func = func };
@@ -379,7 +379,7 @@ __noinline int knows_site(struct thread_state *st, __u64 addr, __u32 func)
 	return 0;
 }
 
-/* The current thread, if it is a subject. */
+/* The current thread, if it is selected. */
 static __always_inline struct thread_state *request_thread(struct task_struct *task)
 {
 	struct thread_state *st = thread_of(task);
@@ -387,13 +387,13 @@ static __always_inline struct thread_state *request_thread(struct task_struct *t
 	return st && st->selected ? st : NULL;
 }
 
-/* What is cut has no end: who ends behind an edge is of the next window. */
+/* A cut is no end: a request that ends after the edge belongs to the next window. */
 static __always_inline __u64 requests_stop_ns(void)
 {
 	return cfg.requests_beside ? ~0ULL : window.stop_ns;
 }
 
-/* The clock is read only where it matters. */
+/* Reads the clock only if necessary. */
 static __always_inline bool is_after_window(void)
 {
 	__u64 stop_ns = requests_stop_ns();
@@ -428,13 +428,13 @@ static __always_inline struct request_state *request_to_begin(struct thread_stat
 
 #include "features/requests/calls.bpf.h"
 
-/* Of a Go program this place may be come to twice for one call: its stack was too short, and has moved. */
+/* A Go function reaches this place twice in one call if its stack was too short and has moved. */
 static __always_inline bool is_begun_again(const struct request_state *r, __u64 sp, __u64 ret, __u32 func)
 {
 	return cfg.by_goroutine && r->has_moved && sp == r->sp && ret == r->ret && func == r->func;
 }
 
-/* At the entry of a function, where nothing has been pushed yet; the cookie is its number. */
+/* At the entry of a function, before anything is pushed; the cookie is its number. */
 SEC("uprobe")
 int request_enter(struct pt_regs *ctx)
 {
@@ -487,7 +487,7 @@ int request_enter(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Where a call returns to. */
+/* At a call's return address. */
 SEC("uprobe")
 int request_return(struct pt_regs *ctx)
 {
@@ -524,7 +524,7 @@ int request_return(struct pt_regs *ctx)
 
 #include "runtimes/go/park.bpf.h"
 
-/* At __cxa_begin_catch() and _Unwind_Resume(): is what runs now outside of the request? */
+/* At __cxa_begin_catch() and _Unwind_Resume(): is the current frame outside the request? */
 SEC("uprobe")
 int request_catch(struct pt_regs *ctx)
 {
@@ -546,7 +546,7 @@ int request_catch(struct pt_regs *ctx)
 	return 0;
 }
 
-/* A pair of probes that the program's author put there (USDT). */
+/* A pair of probes in the program's source (USDT). */
 SEC("uprobe")
 int request_start(struct pt_regs *ctx)
 {

@@ -5,14 +5,14 @@
 #include "bpf/walk/stack.bpf.h"
 
 /*
- * What route and trace a request was of: what the trace context of its thread says as it ends.  Where that has none any
- * more, it is what it said as the thread waited last.  Attributes cross once for each program.  User space says which
- * name they fit, and from what latency on requests may be of the slowest of the route.
+ * A request's route and trace: from its thread's trace context at its end, or if that is empty by then, at the
+ * thread's last wait. Attributes cross once for each program. User space returns their name, and the latency from
+ * which requests may be among the slowest of the route.
  *
  * Only included by features/requests/request.bpf.h.
  */
 
-/* Of a program and its attributes. */
+/* Key: a program and its attributes. */
 MAP(request_routes, LRU_HASH, __u64, struct offcpu_request_route, OFFCPU_REQUEST_ROUTES_MAX);
 
 struct route_scratch {
@@ -21,8 +21,8 @@ struct route_scratch {
 };
 
 /*
- * By connection: of each CPU, for a program of a tracepoint does not run twice on one at a time.  Else as request_states,
- * as probes' programs may be preempted.
+ * By connection: one for each CPU, since a tracepoint's program does not run twice on one at a time. Otherwise one for
+ * each thread, like request_states, since probes' programs may be preempted.
  */
 MAP(route_scratches, ARRAY, __u32, struct route_scratch, 1);
 
@@ -50,7 +50,7 @@ static __always_inline void forget_route(struct request_state *r)
 	r->trace[0] = r->trace[1] = r->trace[2] = 0;
 }
 
-/* The thread's context was read, for a wait or as a request ends.  A global function: the verifier checks it once. */
+/* The thread's context was read, for a wait or at a request's end. A global function: the verifier checks it once. */
 __noinline int saw_route(struct thread_state *st, struct context_scratch *s, __u64 now)
 {
 	struct request_state *r;
@@ -64,7 +64,7 @@ __noinline int saw_route(struct thread_state *st, struct context_scratch *s, __u
 		return 0;
 	if (id && !bpf_map_lookup_elem(&request_routes, &id))
 		ask_for_route(st, s, id, now);
-	if (r->open_cnt <= 1)	/* of several the thread may have waited for another one */
+	if (r->open_cnt <= 1)	/* with several open requests the thread may have waited for another one */
 		set_route(r, s);
 	return 0;
 }
@@ -93,7 +93,7 @@ static __noinline int know_route(struct task_struct *task, struct thread_state *
 	return 0;
 }
 
-/* Which of what is called a request it is by its route. */
+/* The number of the request's name by its route. */
 static __always_inline __u32 func_by_route(const struct request_state *r)
 {
 	__u64 id = r->route;

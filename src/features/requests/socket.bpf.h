@@ -6,11 +6,11 @@
 #include "bpf/target.bpf.h"
 
 /*
- * Requests by connection: from what a server receives on a port of its own to the first that it sends on the same
- * socket.  Nothing is put into the program.  tracepoints sock_recv_length and sock_send_length, Linux 6.3.
+ * Requests by connection: from what a server receives on a port of its own to its first sending on the same socket.
+ * Nothing is inserted into the program; tracepoints sock_recv_length and sock_send_length, Linux 6.3.
  *
  * A thread may have several at a time, as event loops do, so a request is kept by its socket, with the thread's
- * account as it began.  The thread's own state says only how many there are: waits are listed while there is one.
+ * account at its start. The thread's own state only has their number: waits are listed while there is one.
  */
 
 #define MSG_PEEK 2
@@ -19,7 +19,7 @@
 #define TCP_LAST_ACK 9
 #define SOCK_STREAM 1
 
-/* What its thread's notes held as a request began beside others. */
+/* The thread's notes as a request began while others were open. */
 struct note_sum {
 	__u64 count, blocked_ns, runnable_ns, preempted_ns;
 };
@@ -30,11 +30,11 @@ struct request_before {
 
 const volatile __u64 none_before[sizeof(struct request_before) / sizeof(__u64)] = {};
 
-/* One of our ports, and its number among what is called a request. */
+/* A traced local port -> number of its requests' name. */
 MAP(request_ports, HASH, __u32, __u32, OFFCPU_REQUEST_ALL_PORTS_MAX);
 MAP(request_sockets, HASH, __u64, struct socket_request, 16384);
 
-/* Most requests begin alone, so none is made before it is needed. */
+/* Not preallocated: most requests begin while no other one is open. */
 MAP_FLAGS(request_befores, HASH, __u64, struct request_before, 16384, BPF_F_NO_PREALLOC);
 
 static __always_inline __u32 *request_port(const struct sock *sk)
@@ -44,7 +44,7 @@ static __always_inline __u32 *request_port(const struct sock *sk)
 	return bpf_map_lookup_elem(&request_ports, &port);
 }
 
-/* A socket of datagrams serves many: each thread's request is one of its own there. */
+/* A datagram socket serves many peers: there each thread has a request of its own. */
 static __always_inline __u64 socket_key(struct sock *sk, const struct thread_state *st)
 {
 	__u64 cookie = bpf_get_socket_cookie(sk);
@@ -60,7 +60,7 @@ static __always_inline struct offcpu_request_note *notes_of(const struct request
 	return notes ? notes->note : NULL;
 }
 
-/* Notes are the thread's while it has any request: the new one's are what will be added.  A global function, as below. */
+/* Keeps the thread's notes from before a new request, whose own are what is added later. Global, as below. */
 __noinline int keep_notes_before(struct request_state *r, __u64 key)
 {
 	struct offcpu_request_note *notes;
@@ -83,7 +83,7 @@ __noinline int keep_notes_before(struct request_state *r, __u64 key)
 	return 0;
 }
 
-/* Takes what was noted before a request from the notes, or puts it back.  False: that is not known any more. */
+/* Subtracts the notes from before a request, or adds them back. False: they are no longer known. */
 __noinline int move_notes_before(struct request_state *r, __u64 key, int sign)
 {
 	struct offcpu_request_note *notes;
@@ -113,7 +113,7 @@ static __always_inline void forget_socket_request(__u64 key, __u32 has_before)
 		bpf_map_delete_elem(&request_befores, &key);
 }
 
-/* One request less of the thread that received it.  False: that has left it, and it is counted as that already. */
+/* The receiving thread has one request less. False: the request was left, and counted as that already. */
 static __always_inline bool socket_request_over(const struct socket_request *s)
 {
 	__u32 number = s->request;
@@ -126,7 +126,7 @@ static __always_inline bool socket_request_over(const struct socket_request *s)
 	return true;
 }
 
-/* It is over, and in no sum. */
+/* It has ended without being summed. */
 static __always_inline void drop_socket_request(const struct socket_request *s, __u64 key, __u32 why)
 {
 	__u64 now = bpf_ktime_get_ns();
@@ -156,7 +156,7 @@ static __always_inline void begin_socket_request(struct task_struct *task, struc
 		return;
 	}
 	if (r->owner != st->tno && r->open_cnt)
-		leave_request(r, s.start_ns);	/* of the thread under another name */
+		leave_request(r, s.start_ns);	/* it began under the thread's old name */
 	if (r->owner != st->tno || !r->open_cnt) {
 		r->owner = st->tno;
 		r->open_cnt = 0;
@@ -197,14 +197,14 @@ int request_received(unsigned long long *ctx)
 	s = bpf_map_lookup_elem(&request_sockets, &key);
 	if (s) {
 		if (s->owner == st->tno && sk->sk_type == SOCK_STREAM)
-			return 0;	/* more of the same */
+			return 0;	/* more data of the same request */
 		drop_socket_request(s, key, s->owner == st->tno ? OFFCPU_REQUEST_UNANSWERED : OFFCPU_REQUEST_HANDED);
 	}
 	begin_socket_request(task, st, key, *func);
 	return 0;
 }
 
-/* What end_request() takes the thread's state for, for one of its requests. */
+/* Sets the fields of the thread's state that end_request() uses, for one of its requests. */
 static __always_inline void end_socket_request(struct request_state *r, const struct socket_request *s, __u64 key,
 					       struct offcpu_request_times *at, __u64 now)
 {
@@ -212,7 +212,7 @@ static __always_inline void end_socket_request(struct request_state *r, const st
 	__u32 kept_cnt = r->wait_cnt, note_cnt = r->note_cnt;
 	bool has_before = s->has_before;
 
-	r->is_active = 0;	/* a wait from here on is none of its: the thread may be preempted */
+	r->is_active = 0;	/* later waits are not its own: the thread may be preempted */
 	barrier();
 	r->func = s->func;
 	r->start_ns = s->start_ns;
@@ -268,7 +268,7 @@ int request_sent(unsigned long long *ctx)
 	return 0;
 }
 
-/* (struct sock *sk, int oldstate, int newstate): our side closes it, or it breaks. */
+/* (struct sock *sk, int oldstate, int newstate): closed by us, or broken. */
 SEC("tp_btf/inet_sock_set_state")
 int request_closed(unsigned long long *ctx)
 {

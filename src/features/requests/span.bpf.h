@@ -3,15 +3,14 @@
 #define FEATURES_REQUESTS_SPAN_BPF_H
 
 /*
- * Requests one by one.  User space keeps the slowest, all of them, and of the others a sample; it says from what
- * latency on a request may still be one of the slowest, and how many of the others it needs.  How many there were the
- * sums say.
+ * Requests one by one. User space keeps all of the slowest and a sample of the others. It sets the latency from which
+ * a request may be among the slowest, and the sampling rate of the others. The sums have the total numbers.
  *
  * Only included by features/requests/request.bpf.h.
  */
 
-volatile __u64 span_from_ns = 0;	/* such ones are told, all of them */
-volatile __u32 span_shift = 0;		/* of the others one in 2^span_shift */
+volatile __u64 span_from_ns = 0;	/* requests this slow are all sent */
+volatile __u32 span_shift = 0;		/* of the others one in 2^span_shift is */
 
 /* It ended in the window. */
 __noinline int tell_request(struct request_state *r, const struct offcpu_request_times *t, bool by_exception)
@@ -33,7 +32,7 @@ __noinline int tell_request(struct request_state *r, const struct offcpu_request
 	if (!span)
 		return 0;
 	cnt = r->note_cnt;
-	barrier_var(cnt);	/* what clang knows of it the verifier does not */
+	barrier_var(cnt);	/* clang knows the bound, the verifier does not */
 	if (cnt > OFFCPU_REQUEST_NOTES_MAX)
 		cnt = OFFCPU_REQUEST_NOTES_MAX;
 	span->type = OFFCPU_REC_REQUEST_SPAN;

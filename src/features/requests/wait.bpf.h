@@ -4,7 +4,7 @@
 
 #include "features/requests/request.bpf.h"
 
-/* What the scheduler's programs do for requests: here nothing comes between. */
+/* What the scheduler's programs do for requests: they are not interrupted. */
 
 static __always_inline void move_total(struct offcpu_state_total *from, struct offcpu_state_total *to,
 				       const struct wait_parts *parts)
@@ -16,7 +16,7 @@ static __always_inline void move_total(struct offcpu_state_total *from, struct o
 	add_parts(to, parts);
 }
 
-/* A wait of a slow request, which is one from since_ns on, is listed after all.  Returns whether it is. */
+/* Lists a wait of a slow request that began at since_ns or later. Returns whether it was listed. */
 __noinline int list_kept_wait(struct thread_state *st, struct request_waits *waits, __u32 i, __u64 due_since_ns)
 {
 	struct request_wait *w;
@@ -31,7 +31,7 @@ __noinline int list_kept_wait(struct thread_state *st, struct request_waits *wai
 	sample_keep_alone(&w->parts, &kept);
 	move_total(&st->account.filtered, total_of(&st->account, w->state), &w->parts);
 	since_ns = st->since_ns;
-	st->since_ns = w->since_ns;	/* which is the wait's to sum_wait() */
+	st->since_ns = w->since_ns;	/* sum_wait() takes it for the wait's */
 	if (!sum_wait(st, &w->key, &kept)) {
 		count_loss(OFFCPU_LOSS_WAIT_MAP, kept.duration_ns);
 		st->account.lost_ns += kept.duration_ns;
@@ -58,26 +58,26 @@ __noinline int list_kept_waits(struct thread_state *st, struct request_state *r)
 	r->due_cnt = 0;
 	if (!r->is_active) {
 		older = 0;
-	} else if (older > OFFCPU_REQUEST_WAITS_MAX / 2) {	/* room for what comes */
+	} else if (older > OFFCPU_REQUEST_WAITS_MAX / 2) {	/* makes room */
 		r->gone_cnt += older;
 		r->gone_before_ns = r->due_since_ns;
 		older = 0;
 	}
-	r->wait_cnt = older;	/* of another one that is open, by connection, which may be slow yet */
+	r->wait_cnt = older;	/* of another open request on a connection, which may still become slow */
 	return 0;
 }
 
-#define RETURN_BYTES 96		/* as far behind the place that a call returns to its probe may lie */
+#define RETURN_BYTES 96		/* a return probe is at most this far after the return address */
 
-/* It has returned, but for the probe, to which it has not come, or whose program has not run. */
+/* It has returned, but has not reached the return probe, or the probe's program has not run. */
 static __always_inline bool is_returning(const struct request_state *r, __u64 ip, __u64 sp)
 {
 	return sp == r->sp + RETURN_POPS && ip - r->ret <= RETURN_BYTES;
 }
 
 /*
- * As it began its return was not sure to be seen.  While it goes on the address that it returns to stays where it is:
- * whatever is called from the same place after it writes another one there.
+ * For a request without a return probe at its start. While it is open its return address stays on the stack: the next
+ * call from the same place overwrites it.
  */
 static __always_inline bool is_overwritten(const struct request_state *r, __u64 sp)
 {
@@ -88,7 +88,7 @@ static __always_inline bool is_overwritten(const struct request_state *r, __u64 
 	return !bpf_probe_read_user(&ret, sizeof(ret), (const void *)r->sp) && ret != r->ret;
 }
 
-/* The thread, which is current, goes off CPU; ip, sp: where it left its program. */
+/* The current thread goes off CPU; ip, sp: its user registers. */
 __noinline int request_off(struct thread_state *st, __u64 ip, __u64 sp, bool is_last, __u64 now)
 {
 	struct request_state *r;
@@ -116,7 +116,7 @@ static __always_inline void request_switch_out(struct task_struct *task, struct 
 	request_off(st, regs ? regs->REG_IP : 0, regs ? regs->REG_SP : 0, is_last, now);
 }
 
-/* Of a thread that becomes another program. */
+/* The thread becomes another program. */
 static __always_inline void request_exec(struct thread_state *st, __u64 now)
 {
 	struct request_state *r = cfg.want_requests && !cfg.by_goroutine ? request_of(st) : NULL;
@@ -127,7 +127,7 @@ static __always_inline void request_exec(struct thread_state *st, __u64 now)
 		r->due_cnt = r->wait_cnt = 0;
 }
 
-/* A wait that was accounted as filtered is kept until its request is over.  A global function, as that one. */
+/* A wait that was accounted as filtered is kept until its request has ended. Global, like list_kept_wait(). */
 __noinline int keep_for_request(struct thread_state *st, const struct offcpu_wait_key *key,
 				const struct kept_wait *kept)
 {
@@ -138,7 +138,7 @@ __noinline int keep_for_request(struct thread_state *st, const struct offcpu_wai
 
 	if (!cfg.want_requests || !cfg.request_slower_ns || !st || !key || !kept)
 		return 0;
-	if (cfg.by_goroutine)	/* what is listed is listed as its thread's, which another one cannot do */
+	if (cfg.by_goroutine)	/* waits are listed under their thread, which another thread cannot do */
 		return 0;
 	r = request_of(st);
 	number = st->request - 1;
@@ -160,7 +160,7 @@ __noinline int keep_for_request(struct thread_state *st, const struct offcpu_wai
 	return 0;
 }
 
-/* What the thread does goes on behind the edge of a window; rec tells it as of there, with stacks if they are known. */
+/* The thread's request continues after a window's edge; rec: its account as of the edge, with stacks if known. */
 __noinline int cut_request(struct thread_state *st, const struct offcpu_rec_thread *rec)
 {
 	struct offcpu_wait_key key = {};
@@ -188,7 +188,7 @@ __noinline int cut_request(struct thread_state *st, const struct offcpu_rec_thre
 	return note_for_request(st, &key, &parts);
 }
 
-/* Of a wait that is open as the window ends: is it listed? */
+/* Is a wait that is open as the window ends listed? */
 static __always_inline bool lists_open_wait(const struct thread_state *st, __u64 end)
 {
 	const struct request_state *r;
@@ -199,7 +199,7 @@ static __always_inline bool lists_open_wait(const struct thread_state *st, __u64
 	return r && is_in_request(st) && r->start_ns <= end && end - r->start_ns >= cfg.request_slower_ns;
 }
 
-/* One that is not listed may be of a request that began before there were probes: its stack tells. */
+/* An unlisted one may belong to a request that began before the probes existed: its stack shows that. */
 static __always_inline bool may_be_open_request(const struct thread_state *st, __u64 end)
 {
 	const struct request_state *r;

@@ -10,22 +10,21 @@
 /*
  * Wakeup storms: one event makes many threads runnable, and most of them sleep again at once.
  *
- * A burst is a row of wakings by one thread from one place in its program, while it does not sleep, none
- * long after the one before; or by one interrupt.  No event wakes a thread twice: a client that is answered again
- * and again is no crowd.  Each thread woken notes which burst it was.  At
- * the STORM_MIN-th waking the burst becomes a storm: its waker is made out, and the burst gets a place in a
- * table.  When a woken thread sleeps again it looks there whether its burst did, and then adds
- * to the waker's sum how long it ran.
+ * A burst is a sequence of wakings by one thread from one place in its program, without a sleep or long pause in
+ * between; or by one interrupt. No event wakes a thread twice: answering one client repeatedly is no storm. Each woken
+ * thread notes its burst. At the STORM_MIN-th waking the burst becomes a storm: its waker is recorded, and the burst
+ * gets a place in a table. When a woken thread sleeps again it looks its burst up there, and adds its running time to
+ * the waker's sum.
  *
- * Whether it was one call (a broadcast) or many in a row (a loop over waiters) the call's first argument
- * tells: a lock's address or a file, which stays the same in one call.
+ * The call's first argument distinguishes one call (a broadcast) from a loop over waiters: it is a lock's address or a
+ * file, and does not change during one call.
  */
 
 #define BURST_GAP_NS 1000000
-#define MADE_OUT_NS 20000000	/* behind the waking whose waker is made out, which takes long where memory is cold */
+#define MADE_OUT_NS 20000000	/* the same after recording the waker, which takes long with cold caches */
 #define STORM_PLACES 1024
 
-/* Which burst a thread was woken by is told here, if that was a storm. */
+/* Marks a burst as a storm. */
 struct storm_place {
 	__u64 burst;
 	__u64 waker;
@@ -33,10 +32,10 @@ struct storm_place {
 
 MAP(storm_places, ARRAY, __u32, struct storm_place, STORM_PLACES);
 
-/* By the waker's id; read out when the window is over. */
+/* By the waker's id; read when the window is over. */
 MAP(storms, HASH, __u64, struct storm_sum, 4096);
 
-/* Of the interrupts of a CPU: soft ones, hard ones. */
+/* Bursts of a CPU's interrupts: soft and hard ones. */
 struct irq_bursts {
 	struct burst burst[2];
 };
@@ -50,7 +49,7 @@ static __always_inline struct storm_place *storm_place_of(__u64 burst)
 	return bpf_map_lookup_elem(&storm_places, &at);
 }
 
-/* The burst that a waking now belongs to, or begins: its state, told apart by `who`, `place` and `call`. */
+/* The burst that the current waking continues or begins, identified by `who`, `place` and `call`. */
 static __always_inline struct burst *burst_now(unsigned long long *ctx, struct task_struct *task, struct burst *now)
 {
 	struct irq_note *note = my_irq_note();
@@ -85,7 +84,7 @@ static __always_inline struct burst *burst_now(unsigned long long *ctx, struct t
 	return &wst->burst;
 }
 
-/* Counts a waking of a burst that is a storm; true: done. */
+/* Counts a waking of a storm; true: it was one. */
 static __always_inline bool storm_count(const struct burst *b, __u32 woken_cnt, __u32 call_cnt)
 {
 	struct storm_sum *sum = bpf_map_lookup_elem(&storms, &b->waker);
@@ -116,7 +115,7 @@ static __always_inline void storm_begin(const struct burst *b)
 		}
 	}
 	if (place) {
-		/* a reader that finds the burst finds its waker */
+		/* a reader that finds the burst also sees its waker */
 		*(volatile __u64 *)&place->burst = 0;
 		*(volatile __u64 *)&place->waker = b->waker;
 		*(volatile __u64 *)&place->burst = b->id;
@@ -128,7 +127,7 @@ static __always_inline bool is_pause(const struct burst *b, __u64 now)
 	return now - b->last_ns > (b->cnt == STORM_MIN ? MADE_OUT_NS : BURST_GAP_NS);
 }
 
-/* st's thread is woken now: in a burst that goes on, or the first of one.  NULL: nobody knows by whom. */
+/* st's thread is being woken: in an open burst, or the first of one. NULL: the waker is not known. */
 static __always_inline struct burst *storm_waking(unsigned long long *ctx, struct task_struct *p,
 						  struct thread_state *st, __u64 now)
 {
@@ -158,7 +157,7 @@ static __always_inline struct burst *storm_waking(unsigned long long *ctx, struc
 	return b;
 }
 
-/* Once the waker is known, if that is wanted: counts the waking, if the burst is a storm; its waker, or 0. */
+/* When the waker is known, if it is wanted: counts the waking if the burst is a storm. Returns its waker, or 0. */
 static __always_inline __u64 storm_woken(struct burst *b, __u64 waker)
 {
 	if (b->cnt < STORM_MIN)
@@ -173,13 +172,13 @@ static __always_inline __u64 storm_woken(struct burst *b, __u64 waker)
 	return waker ? waker : b->waker;
 }
 
-/* Woken since it last got the CPU?  If it only now goes to sleep, the waker was quicker than the sleeper. */
+/* Was it woken since it last got the CPU? If it is only now going to sleep, the waker was quicker than the sleeper. */
 static __always_inline bool woken_since_on(const struct thread_state *st)
 {
 	return st->wake_ns >= st->on_ns;
 }
 
-/* Who ended the wait, if that was a storm and the thread among the first it woke: then nobody was made out yet. */
+/* The waker, if it was a storm and the thread one of the first, for which no waker was recorded yet. */
 static __always_inline __u64 storm_waker(const struct thread_state *st, __u64 waker)
 {
 	const struct storm_place *place;
@@ -190,7 +189,7 @@ static __always_inline __u64 storm_waker(const struct thread_state *st, __u64 wa
 	return place && place->burst == st->burst_id ? place->waker : 0;
 }
 
-/* It has got the CPU after a delay. */
+/* It gets the CPU after a delay. */
 static __always_inline void storm_delay(struct thread_state *st, __u64 delay_ns)
 {
 	if (st->burst_id != st->burst_over)
@@ -215,7 +214,7 @@ static __always_inline void storm_end(const struct thread_state *st, bool is_asl
 	__sync_fetch_and_add(&sum->again_ns, st->burst_ran_ns);
 }
 
-/* The thread goes off CPU; is_over: it sleeps or ends.  A global function: the verifier checks it once. */
+/* The thread goes off CPU; is_over: it sleeps or exits. A global function: the verifier checks it once. */
 __noinline int storm_switch_out(struct thread_state *st, bool is_asleep, bool is_over)
 {
 	if (!cfg.want_storms || !st || st->burst_id == st->burst_over)

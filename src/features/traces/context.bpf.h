@@ -7,17 +7,17 @@
 #include "bpf/maps.bpf.h"
 
 /*
- * The trace context of a thread that is off CPU, or interrupted: its record stands still then.  Programs without one
- * cost one look at the thread's slot.  Go programs have labels in its place: runtimes/go/labels.bpf.h.
+ * The trace context of a thread that is off CPU or interrupted, so its record does not change. For programs without
+ * one the cost is one check of the thread's slot. Go programs have labels instead: runtimes/go/labels.bpf.h.
  */
 
-/* What bpf_loop's callbacks get. */
+/* Argument of bpf_loop's callbacks. */
 struct context_walk {
 	struct walk_state *at;
 	struct context_scratch *s;
 };
 
-/* The record's address; 0: there is none.  False where memory could not be read. */
+/* The record's address; 0: none. False: memory could not be read. */
 static __always_inline bool context_address(struct walk_state *at, const struct offcpu_context_place *place,
 					    __u64 *ret)
 {
@@ -28,14 +28,14 @@ static __always_inline bool context_address(struct walk_state *at, const struct 
 		if (!language_word(at, block + place->dtv_at, &block) ||
 		    !language_word(at, block + place->module * place->dtv_bytes, &block))
 			return false;
-		/* of a thread that has not used it yet: glibc says -1 */
+		/* the thread has not used it yet: glibc stores -1 */
 		if (block + 1 <= 1)
 			return true;
 	}
 	return language_word(at, block + place->at, ret);
 }
 
-/* The i-th word of the record; 1: it was the last, or could not be read. */
+/* Reads the i-th word of the record; 1: it was the last, or unreadable. */
 static long context_word(__u32 i, struct context_walk *w)
 {
 	struct context_scratch *s = w->s;
@@ -46,7 +46,7 @@ static long context_word(__u32 i, struct context_walk *w)
 	return s->is_bad ? 1 : 0;
 }
 
-/* Reads words up to that one. */
+/* Reads words up to that number. */
 static __always_inline bool context_words(struct context_walk *w, __u32 words)
 {
 	w->s->words = words;
@@ -59,7 +59,7 @@ static __always_inline __u32 context_byte(const struct context_scratch *s, __u32
 	return ((const __u8 *)s->word)[at & (CONTEXT_BUFFER - 1)];
 }
 
-/* An attribute's value goes into the hash.  A global function: the verifier checks its loop once. */
+/* Adds an attribute's value to the hash. A global function: the verifier checks its loop once. */
 __noinline int hash_value(struct context_scratch *s, __u32 at, __u32 bytes)
 {
 	__u64 hash;
@@ -78,8 +78,8 @@ __noinline int hash_value(struct context_scratch *s, __u32 at, __u32 bytes)
 }
 
 /*
- * Goes on by one attribute; one that is asked for goes into the hash.  Not 0: there is none.  A global function: the
- * verifier checks it once, and a callback many times.
+ * Processes one attribute; a wanted one is added to the hash. Not 0: there is none. A global function: the verifier
+ * checks it once, but a callback many times.
  */
 __noinline int next_attribute(struct context_scratch *s)
 {
@@ -112,14 +112,14 @@ static long context_attribute(__u32 i, struct context_walk *w)
 
 #include "runtimes/go/labels.bpf.h"
 
-/* The verifier of Linux 6.1 does not come to an end with them; where kernels cast (6.2) it does. */
+/* with them the verifier of Linux 6.1 does not terminate; on kernels with casts (6.2) it does */
 #ifdef WITHOUT_CAST
 #define may_read_labels() false
 #elif !defined(may_read_labels)
 #define may_read_labels() can_cast()
 #endif
 
-/* The record into s->word, and what is asked for of it into the hash.  False: there is none, or it could not be read. */
+/* Reads the record into s->word and hashes the wanted attributes. False: there is none, or it was unreadable. */
 static __always_inline bool read_context(struct context_walk *w, const struct offcpu_context_place *place)
 {
 	struct context_scratch *s = w->s;
@@ -176,12 +176,12 @@ static __always_inline bool context_cross(const struct thread_state *st, struct 
 	return send_crossing(&s->rec, sizeof(s->rec), id, OFFCPU_LOSS_RING_STACK);
 }
 
-/* Of a thread with requests: see features/requests/route.bpf.h. */
+/* For a thread with requests: see features/requests/route.bpf.h. */
 int saw_route(struct thread_state *st, struct context_scratch *s, __u64 now);
 
 /*
- * The id of a user stack with the attributes of the thread's trace; that of the user stack where there are none, or
- * they cannot be read.  s->tno: the thread, if a trace was read.  A global function: the verifier checks it once.
+ * The id of a user stack with its thread's attributes; the plain stack's id if there are none, or they are unreadable.
+ * s->tno: the thread, if a trace was read. A global function: the verifier checks it once.
  */
 __noinline __u64 context_stack(struct thread_state *st, struct walk_state *at, struct context_scratch *s,
 			       __u64 ustack, __u64 now)
@@ -202,7 +202,7 @@ __noinline __u64 context_stack(struct thread_state *st, struct walk_state *at, s
 	s->hash = begun = mix(key, OFFCPU_CONTEXT_HEAD_BYTES);
 	s->is_labels = place->labels_at != 0;
 	has = s->is_labels ? may_read_labels() && read_labels(&w, place) : read_context(&w, place);
-	/* also what seemed to be none may have been another page's */
+	/* an apparently empty one may be due to another page, too */
 	if (s->is_bad || (at->view.pgd && !view_held(&at->view))) {
 		count_loss(OFFCPU_LOSS_CONTEXT, 0);
 		return ustack;
@@ -227,8 +227,8 @@ static __always_inline void context_trace(const struct context_scratch *s, __u64
 }
 
 /*
- * The trace of the wait that was listed just now as the longest of its row, if the thread's context was read for it and
- * has one.
+ * Sends the trace of the wait just listed as the longest of its row, if the thread's context was read for it and has
+ * one.
  */
 __noinline int send_trace(struct thread_state *st, struct context_scratch *s, __u64 duration_ns)
 {

@@ -7,14 +7,14 @@
 #include "features/wakers/waker.bpf.h"
 
 /*
- * Chains of wakers (SEMANTICS, "The waker").  Each thread keeps its last sleep that is over and
- * the chain that ended it.  A waking puts the waker before the chain of the waker's own last
- * sleep and gives that to the sleeper: so one waking costs one copy, however long the story is.
+ * Chains of wakers (docs/semantics.md, "The waker"). Each thread keeps its last completed sleep and the chain that
+ * ended it. A waking prepends the waker to the chain of the waker's own last sleep and passes that to the sleeper: so
+ * one waking costs one copy, however long the chain is.
  *
- * A chain explains the sleeper's blocked time and nothing else.  The waker ran from its own
- * waking on; before that it slept, and what it slept of this time its own waker explains; and so
- * on.  A waker that was awake all that time is the last one.  The sleeps of a chain lie one
- * within the other, so no thread is in it twice, and it stays short where threads are busy.
+ * A chain explains the sleeper's blocked time and nothing else. The waker was awake since its own waking; before that
+ * it slept, and the part of its sleep in this time is explained by its own waker; and so on. A waker that was awake
+ * all that time is the last one. The sleeps of a chain are nested, so no thread is in it twice, and it is short where
+ * threads are busy.
  */
 
 #define HOP_MASK (OFFCPU_CHAIN_MAX - 1)
@@ -24,7 +24,7 @@ static __always_inline __u64 at_most(__u64 a, __u64 b)
 	return a < b ? a : b;
 }
 
-/* Its last sleep, which *c holds by now, for user space to keep.  A global function: the verifier checks it once. */
+/* Its last sleep, which is now in *c, for user space to keep. A global function: the verifier checks it once. */
 __noinline int send_sleep(const struct thread_state *st, struct chain_state *c, __u64 off_before_ns)
 {
 	struct offcpu_rec_sleep *rec;
@@ -51,7 +51,7 @@ __noinline int send_sleep(const struct thread_state *st, struct chain_state *c, 
 	return 0;
 }
 
-/* A thread's wait is over: keeps it if it was a sleep, else counts it to the time since. */
+/* A thread's wait has ended: keeps it if it was a sleep, else adds it to the time since the last one. */
 static __always_inline void note_wait(const struct thread_state *st, struct chain_state *c,
 				      const struct wait_parts *parts, __u64 now)
 {
@@ -77,13 +77,13 @@ static __always_inline void note_wait(const struct thread_state *st, struct chai
 		send_sleep(st, c, off_before_ns);
 }
 
-/* What the waker does of the time from start_ns on: true when its own waker explains some of it. */
+/* Was the waker asleep in a part of the time from start_ns on? Then its own waker explains that. */
 static __always_inline bool slept_since(const struct chain_hop *hop, __u64 start)
 {
 	return hop->woken_ns > start && hop->woken_ns > hop->slept_ns;
 }
 
-/* Who had woken the last one of the chain: the sleeper, one that it woke, or neither? */
+/* The waker of the chain's last thread: the sleeper, one in the chain, or neither? */
 static __always_inline void close_loop(struct offcpu_rec_chain *rec, const struct chain_state *c, __u32 sleeper_tno)
 {
 	__u32 by = c->hops[(rec->cnt - 1) & HOP_MASK].by_tno;
@@ -103,8 +103,8 @@ static __always_inline void close_loop(struct offcpu_rec_chain *rec, const struc
 }
 
 /*
- * Copies the chain of the waker's last sleep as far as it explains the sleeper's time.  The first
- * hop, the waker itself, is there.  A global function: the verifier checks it once.
+ * Copies the chain of the waker's last sleep as far as it explains the sleeper's time, after the first hop, the waker
+ * itself. A global function: the verifier checks it once.
  */
 __noinline int follow_waker(struct chain_state *c, const struct chain_state *of_waker, struct offcpu_rec_chain *rec,
 			    __u64 start)
@@ -156,7 +156,7 @@ static __always_inline __u64 chain_hash(const struct offcpu_rec_chain *rec)
 	return h ? h : 1;
 }
 
-/* Sends the chain unless it has crossed before; its id, or that of its first waker when it did not get through. */
+/* Sends the chain unless it has crossed before; returns its id, or that of its first waker when it was not sent. */
 static __always_inline __u64 intern_chain(struct offcpu_rec_chain *rec, struct chain_state *c)
 {
 	__u64 id = chain_hash(rec);
@@ -174,13 +174,13 @@ static __always_inline __u64 intern_chain(struct offcpu_rec_chain *rec, struct c
 	return id;
 }
 
-/* Is p off CPU for good?  One that is on its way to sleep may read its own chain meanwhile. */
+/* Is p off CPU completely? While it is going to sleep it may still read its own chain. */
 static __always_inline bool is_asleep(struct task_struct *p, const struct thread_state *st)
 {
 	return st->mode == MODE_ASLEEP || (st->mode == MODE_UNKNOWN && !is_on_cpu(p));
 }
 
-/* A thread that is no subject is followed all the same, but for its stacks: it may wake one that is. */
+/* An unselected thread is followed, too, but without its stacks: it may wake a selected one. */
 __noinline int other_out(struct thread_state *st, struct scratch *scratch, bool asleep, __u64 now)
 {
 	if (!st || !scratch)
@@ -191,7 +191,7 @@ __noinline int other_out(struct thread_state *st, struct scratch *scratch, bool 
 	return 0;
 }
 
-/* c: NULL while chains are not told; what the thread does is known all the same once they are. */
+/* c: NULL while chains are disabled; the thread's mode is tracked for when they are enabled. */
 __noinline int other_in(struct thread_state *st, struct chain_state *c, __u64 now)
 {
 	struct wait_parts parts;
@@ -204,7 +204,7 @@ __noinline int other_in(struct thread_state *st, struct chain_state *c, __u64 no
 	}
 	if (c && st->mode != MODE_ON_CPU) {
 		split_wait(st, now, false, &parts);
-		/* its time is nobody's here, but a chain that leads to it ends there */
+		/* its time is in no account, but a chain that leads to it ends there */
 		if (st->mode == MODE_ASLEEP && !parts.runnable_ns)
 			count_loss(OFFCPU_LOSS_NO_WAKE, 0);
 		note_wait(st, c, &parts, now);
@@ -220,8 +220,8 @@ static __always_inline bool was_seen_to_enter(const struct thread_state *st)
 }
 
 /*
- * A thread wakes another, so it runs, and was not seen to get a CPU (see recover_switch_in()).  Returns since when it
- * runs, at the latest: the scheduler's count of its CPU time may be a tick behind.
+ * A thread wakes another, so it runs, but its switch-in was not seen (see recover_switch_in()). Returns since when it
+ * runs, at the latest: the scheduler's count of its CPU time may be a tick late.
  */
 __noinline __u64 meet_waker(struct thread_state *wst, struct chain_state *c, __u64 ran_ns, __u64 now)
 {
@@ -235,14 +235,14 @@ __noinline __u64 meet_waker(struct thread_state *wst, struct chain_state *c, __u
 		count_loss(OFFCPU_LOSS_SEQUENCE, 0);
 		other_in(wst, c, entered);
 	} else if (wst->mode == MODE_ASLEEP) {
-		/* its account, and what was lost, once it is switched out */
+		/* account and losses follow when it is switched out */
 		split_wait(wst, entered, false, &parts);
 		note_wait(wst, c, &parts, entered);
 	}
 	return entered;
 }
 
-/* The waker of a chain, which runs. */
+/* The first waker of a chain, which is running. */
 static __always_inline void note_first(struct chain_hop *first, struct thread_state *wst, __u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -252,7 +252,7 @@ static __always_inline void note_first(struct chain_hop *first, struct thread_st
 	first->tno = wst->tno;
 	first->on_ns = wst->on_ns;
 	if (!c)
-		return;	/* just now they are not told any more */
+		return;	/* chains were disabled just now */
 	if (rarely(!was_seen_to_enter(wst))) {
 		first->on_ns = meet_waker(wst, c, task->se.sum_exec_runtime - wst->exec_ns, now);
 		if (wst->mode == MODE_QUEUED || wst->mode == MODE_NEW)
@@ -264,7 +264,7 @@ static __always_inline void note_first(struct chain_hop *first, struct thread_st
 	first->off_ns = c->off_ns + queued_ns;
 }
 
-/* The id of the chain that begins with `waker`, which wakes p; wst: its thread, NULL for an interrupt. */
+/* The id of the chain that begins with `waker`, which wakes p; wst: the waker's thread, NULL for an interrupt. */
 static __always_inline __u64 chain_now(struct task_struct *p, struct thread_state *st, struct thread_state *wst,
 				       __u64 waker, struct scratch *scratch, __u64 now)
 {
@@ -274,10 +274,10 @@ static __always_inline __u64 chain_now(struct task_struct *p, struct thread_stat
 	bool asleep = is_asleep(p, st);
 	struct chain_hop *first;
 
-	st->waker_place = 0;	/* where it was woken from is another place: see calls_again() */
+	st->waker_place = 0;	/* the next waking counts as from another place: see calls_again() */
 	if (!c)
 		return waker;
-	if (asleep && start < chains_since_ns) {	/* of all that time they tell nothing */
+	if (asleep && start < chains_since_ns) {	/* chains do not cover all of that time */
 		c->cnt = 0;
 		c->end = OFFCPU_CHAIN_UNKNOWN;
 		return waker;
@@ -308,7 +308,7 @@ static __always_inline __u64 chain_now(struct task_struct *p, struct thread_stat
 	return intern_chain(rec, c);
 }
 
-/* Who wakes the thread is not looked at: of its short sleep a chain will tell nothing. */
+/* The thread's waker is skipped: its short sleep will explain nothing in a chain. */
 static __always_inline void skip_chain(struct task_struct *p, struct thread_state *st)
 {
 	struct chain_state *c = chain_of(st);
@@ -327,12 +327,12 @@ static __always_inline void split_awake(const struct chain_hop *hop, __u64 start
 {
 	__u64 last_stretch = end - at_most(end, start > hop->on_ns ? start : hop->on_ns);
 
-	/* of a hop further on `end` is when it did its waking, as of the first */
+	/* for a later hop `end` is the time of its waking, as for the first */
 	*ret_off = at_most(hop->off_ns, end - start - last_stretch);
 	*ret_ran = end - start - *ret_off;
 }
 
-/* The story of a wait that the chain explains.  False: the first waker did it all, no sum says more. */
+/* Divides a wait's time along its chain. False: the first waker used all of it, so no sum is needed. */
 __noinline int tell_chain(const struct thread_state *st, const struct chain_state *c, struct offcpu_chain_sum *ret_sum)
 {
 	__u64 start, end;
@@ -366,7 +366,7 @@ __noinline int tell_chain(const struct thread_state *st, const struct chain_stat
 	return c->cnt > 1 || ret_sum->hop[0].ran_ns != st->wake_ns - st->since_ns;
 }
 
-/* Adds the story under the wait's key; weight_q8: of sampling.  A global function, checked once. */
+/* Adds these times under the wait's key; weight_q8: its sampling weight. A global function, checked once. */
 __noinline int add_chain(const struct offcpu_wait_key *its_key, const struct offcpu_chain_sum *story, __u64 weight_q8)
 {
 	struct offcpu_wait_key key;
@@ -376,7 +376,7 @@ __noinline int add_chain(const struct offcpu_wait_key *its_key, const struct off
 
 	if (!its_key || !story)
 		return false;
-	key = *its_key;	/* Linux 6.1 takes a map's key from the stack only */
+	key = *its_key;	/* Linux 6.1 requires a map's key to be on the stack */
 	second = key.flags & OFFCPU_KEY_SECOND;
 	key.flags &= ~OFFCPU_KEY_SECOND;
 	sum = second ? bpf_map_lookup_elem(&chains_b, &key) : bpf_map_lookup_elem(&chains_a, &key);
@@ -400,11 +400,9 @@ __noinline int add_chain(const struct offcpu_wait_key *its_key, const struct off
 	return true;
 }
 
-#define EARLIER_MIN_NS 2000	/* below this, what a waker did earlier is not asked for */
+#define EARLIER_MIN_NS 2000	/* shorter activities of wakers before their sleep are ignored */
 
-/*
- * What the wakers of a wait did before their last sleeps is for user space to tell.  A global function, checked once.
- */
+/* Asks user space what a wait's wakers did before their last sleeps. A global function, checked once. */
 __noinline int ask_for_earlier(const struct offcpu_wait_key *key, const struct thread_state *st,
 			       const struct chain_state *c, const struct offcpu_chain_sum *story, __u64 weight_q8)
 {
@@ -441,7 +439,7 @@ __noinline int ask_for_earlier(const struct offcpu_wait_key *key, const struct t
 	return 0;
 }
 
-/* Of a wait that is listed under key. */
+/* For a wait listed under key. */
 static __always_inline void list_chain(const struct offcpu_wait_key *key, const struct thread_state *st,
 				       const struct chain_state *c, struct scratch *scratch)
 {
@@ -450,7 +448,7 @@ static __always_inline void list_chain(const struct offcpu_wait_key *key, const 
 
 	if (!key->waker || st->mode != MODE_ASLEEP)
 		return;
-	/* an interrupt, or a waker that ran all the time: nothing to tell */
+	/* an interrupt, or a waker that ran all the time: nothing to divide */
 	if (c->cnt == 1 && (!first->tno || (!slept_since(first, st->since_ns) && first->on_ns <= st->since_ns)))
 		return;
 	scratch->chain_sum = scratch->no_chain_sum;

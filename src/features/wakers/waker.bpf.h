@@ -9,30 +9,29 @@
 #include "bpf/account.bpf.h"
 
 /*
- * Who wakes a thread (SEMANTICS, "The waker"): what runs when sched_waking does.  In an
- * interrupt that is the interrupt; the thread it found on the CPU has nothing to do with it.
- * But a soft interrupt that a thread raised itself, and that runs as it lets soft
- * interrupts through again, is that thread's own work: so is a packet delivered on loopback.
+ * The waker of a thread (docs/semantics.md, "The waker"): what is running at sched_waking. In an interrupt that is the
+ * interrupt, not the interrupted thread. But a soft interrupt that a thread raised itself, and that runs when the
+ * thread enables soft interrupts again, is the thread's own work: for example a packet delivered on loopback.
  *
- * With PREEMPT_RT nearly all interrupts are threads, and are named as those.  There soft interrupts
- * are preempted like other work of a thread, so no note of them per CPU would hold.
+ * With PREEMPT_RT nearly all interrupts are threads, and are named as those. Soft interrupts are preemptible there, so
+ * notes about them per CPU would be wrong.
  */
 
 #define SOFTIRQS 16
 #define BY_INTERRUPT 1ULL	/* no thread's pid and tid */
 
-/* Per CPU: what interrupt is being handled. */
+/* Per CPU: the interrupt being handled. */
 struct irq_note {
-	const struct irqaction *action;	/* of the hard one; NULL: none that has a number */
+	const struct irqaction *action;	/* of the hard one; NULL: none with a number */
 	__s32 irq;
 	__u32 vector;			/* enum offcpu_irq_vector */
 	__u32 served;			/* vector of the soft one, + 1 */
 	__u64 addr;			/* see number_of() */
-	__u64 hard_cnt, soft_cnt;	/* interrupts so far, to tell one from the next */
-	__u64 served_by;		/* which thread raised that, as pid << 32 | tid; or BY_INTERRUPT */
-	__u64 raised_by[SOFTIRQS];	/* the same of those that wait */
-	const struct gendisk *hard_disk, *soft_disk;	/* a request of which was completed in this interrupt */
-	__u64 stack_end;		/* of the interrupts' stack, once it is known: see words_above_waker() */
+	__u64 hard_cnt, soft_cnt;	/* numbers of interrupts so far, to identify each */
+	__u64 served_by;		/* thread that raised it, as pid << 32 | tid; or BY_INTERRUPT */
+	__u64 raised_by[SOFTIRQS];	/* the same for pending ones */
+	const struct gendisk *hard_disk, *soft_disk;	/* disk of a request that this interrupt completed */
+	__u64 stack_end;		/* of the interrupt stack, once found: see words_above_waker() */
 };
 
 MAP(irq_notes, PERCPU_ARRAY, __u32, struct irq_note, 1);
@@ -45,9 +44,9 @@ static __always_inline struct irq_note *my_irq_note(void)
 }
 
 /*
- * An interrupt runs on a stack of its own.  The preemption count would tell too, but its address is
- * not to be had where kallsyms knows of no data (without CONFIG_KALLSYMS_ALL).  *addr is map memory:
- * only through it the verifier takes a context's address for a number.
+ * An interrupt runs on a stack of its own. The preemption count would show that, too, but its address is unknown if
+ * kallsyms has no data symbols (without CONFIG_KALLSYMS_ALL). *addr is map memory: only through it the verifier takes
+ * a context's address for a number.
  */
 static __always_inline __u64 number_of(unsigned long long *ctx, __u64 *addr)
 {
@@ -63,8 +62,8 @@ static __always_inline bool on_interrupt_stack(__u64 ctx_addr)
 }
 
 /*
- * Programs are attached in the order in which they stand here, one after the other: were that of an interrupt's begin
- * first, one that comes in between would never be seen to end, and its CPU stay in it.
+ * Programs are attached one by one in the order of this file. So the end of an interrupt comes before its begin:
+ * otherwise an interrupt during attaching would be seen to begin but not to end, and its CPU would stay in it.
  */
 SEC("tp_btf/irq_handler_exit")
 int BPF_PROG(note_irq_end, int irq)
@@ -96,7 +95,7 @@ int BPF_PROG(note_irq, int irq, struct irqaction *action)
 #include "bpf/arm64/vectors.bpf.h"
 #endif
 
-/* Is the hard interrupt's own handler running? */
+/* Is a hard interrupt's handler running? */
 static __always_inline bool in_hard_interrupt(const struct irq_note *note)
 {
 	return note->action || note->vector;
@@ -116,12 +115,12 @@ int note_softirq_raise(unsigned long long *ctx)
 	else if (in_hard_interrupt(note) || on_interrupt_stack(number_of(ctx, &note->addr)))
 		by = BY_INTERRUPT;
 	if (note->raised_by[vector] && note->raised_by[vector] != by)
-		by = BY_INTERRUPT;	/* by more than one */
+		by = BY_INTERRUPT;	/* several threads raised it */
 	note->raised_by[vector] = by;
 	return 0;
 }
 
-/* Before whoever waits for the request is woken. */
+/* Runs before the thread that waits for the request is woken. */
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(note_disk, struct request *rq)
 {
@@ -136,7 +135,7 @@ int BPF_PROG(note_disk, struct request *rq)
 	return 0;
 }
 
-/* The disk that the interrupt speaks for, NULL: none. */
+/* The disk that the interrupt serves, NULL: none. */
 static __always_inline const struct gendisk *disk_of(const struct irq_note *note, const struct offcpu_rec_waker *rec)
 {
 	if (rec->kind == OFFCPU_WAKER_SOFTIRQ)
@@ -169,7 +168,7 @@ int BPF_PROG(note_softirq, unsigned int vector)
 	return 0;
 }
 
-/* The context; *ret_nr: number of the interrupt or vector, -1 without. */
+/* The waker's kind; *ret_nr: number of the interrupt or vector, -1 without. */
 static __always_inline __u32 waker_kind(const struct irq_note *note, bool is_irq_stack, __s32 *ret_nr)
 {
 	*ret_nr = -1;
@@ -219,7 +218,7 @@ static __always_inline void fill_waker(struct offcpu_rec_waker *rec, struct task
 	rec->start_ns = wst->start_ns;
 }
 
-/* Sends the waker in *rec unless it has crossed before; its id, or 0 when it did not get through. */
+/* Sends the waker in *rec unless it has crossed before; returns its id, or 0 when it was not sent. */
 static __always_inline __u64 intern_waker(struct offcpu_rec_waker *rec, struct task_struct *task,
 					  struct thread_state *wst, const struct irq_note *note)
 {
@@ -244,7 +243,7 @@ static __always_inline __u64 intern_waker(struct offcpu_rec_waker *rec, struct t
 	return id;
 }
 
-/* An interrupt wakes at a few depths of its stack, each of which goes with one place in its code. */
+/* An interrupt wakes threads at few depths of its stack; each corresponds to one place in its code. */
 static __always_inline __u32 irq_slot(const struct scratch *scratch)
 {
 	__u64 at = *(volatile __u64 *)&scratch->ctx_addr;
@@ -253,13 +252,13 @@ static __always_inline __u32 irq_slot(const struct scratch *scratch)
 }
 
 /*
- * A waker's stacks cost several times what the rest of a waking does, and most sleeps are short and end in the same
- * way.  So where the thread that ended p's last sleep does it again, by the same system call from the same instruction
- * with the same stack pointer, its stacks count as those of the last time.  Callers further out may be others; so a
- * sleep of d ns walks them anew with a chance of d / WAKER_SURE_NS.  Each stack is then the one that counts for a part
- * of the time that is, in expectation, its own part of the sleeping.  Not where single waits are told.
+ * A waker's stacks cost several times the rest of a waking, and most sleeps are short and end in the same way. So if
+ * the thread that ended p's last sleep does it again, by the same system call from the same instruction with the same
+ * stack pointer, its stacks are taken to be the previous ones. Outer callers may differ; so a sleep of d ns walks them
+ * again with a probability of d / WAKER_SURE_NS. In expectation each stack then counts for its own part of the
+ * sleeping time. Not used where single waits are sent.
  *
- * Where from: 0 for a kernel thread, whose program says nothing.
+ * The place; 0 for a kernel thread, as it has no user registers.
  */
 static __always_inline __u64 place_of_call(struct task_struct *task, const struct thread_state *wst, __s32 softirq)
 {
@@ -271,7 +270,7 @@ static __always_inline __u64 place_of_call(struct task_struct *task, const struc
 		   (__u64)softirq << 32 | call_number(regs)) ?: 1;
 }
 
-/* Notes the place too, and what a walk by chance is compared with: Linux 6.1 has no room to keep it beyond the walk. */
+/* Also notes the place, and what a random walk is compared with: Linux 6.1 has no room to keep it during the walk. */
 static __always_inline bool calls_again(struct thread_state *st, struct scratch *scratch, __u64 place, __u64 now)
 {
 	scratch->waker_before = 0;
@@ -284,8 +283,8 @@ static __always_inline bool calls_again(struct thread_state *st, struct scratch 
 }
 
 /*
- * A walk by chance that found other callers than the one before: what was told in between is an estimate, and this
- * stands for WAKER_SURE_NS of it.
+ * A random walk found other callers than the previous one: the stacks in between are an estimate, and this stands for
+ * WAKER_SURE_NS of it.
  */
 static __always_inline void compare_callers(const struct thread_state *st, const struct scratch *scratch, __u64 id,
 					    __u64 now)
@@ -295,7 +294,7 @@ static __always_inline void compare_callers(const struct thread_state *st, const
 		count_loss(OFFCPU_LOSS_WAKER_ESTIMATED, WAKER_SURE_NS);
 }
 
-/* Where the walks of all threads that wake by the same system call are kept: a new one has none of its own. */
+/* Cached walks of all threads that wake by the same system call: a new thread has none of its own. */
 static __always_inline struct kernel_memory *shared_waker_memory(struct scratch *scratch, struct task_struct *task)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -303,7 +302,7 @@ static __always_inline struct kernel_memory *shared_waker_memory(struct scratch 
 	return &scratch->shared_waker_walks[(regs ? call_number(regs) : 0) & (SHARED_WALKS - 1)];
 }
 
-/* The id of what runs now and wakes p, whose state is *st; *ret_wst: its thread, NULL for an interrupt. */
+/* The id of what is running and wakes p, whose state is *st; *ret_wst: its thread, NULL for an interrupt. */
 static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_struct *p, struct thread_state *st,
 				       struct thread_state **ret_wst, __u64 now)
 {
@@ -319,7 +318,7 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 	*ret_wst = NULL;
 	if (!note || !scratch)
 		return 0;
-	/* It wakes itself on its way to sleep, and will not sleep. */
+	/* it wakes itself while going to sleep, and will not sleep */
 	if (task == p)
 		return 0;
 	rec = &scratch->waker;
@@ -339,10 +338,10 @@ static __always_inline __u64 waker_now(unsigned long long *ctx, struct task_stru
 			return st->waker;
 		}
 		take_memory_of(wst);
-		/* try_to_wake_up() has turned interrupts off, but for a task that wakes itself */
+		/* try_to_wake_up() has disabled interrupts, except when a task wakes itself */
 		if (has_user_stack(task))
 			rec->ustack = told_user_stack(ctx, task, wst, scratch, now);
-		/* in a soft interrupt of its own its frames lie on two stacks, and are not remembered */
+		/* in a soft interrupt of its own the frames are on two stacks, and are not cached */
 		memory = rec->nr < 0 ? waker_memory_of(wst) : NULL;
 		m = memory ? &memory->walks[(wst->entry >> 2) & (WAKER_WALKS - 1)] : NULL;
 		shared = rec->nr < 0 ? shared_waker_memory(scratch, task) : NULL;
