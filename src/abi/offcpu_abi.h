@@ -116,7 +116,7 @@ struct offcpu_wait_slot {
 	__u64 variance;		/* of the sampled time, in units of 1 << SAMPLE_VARIANCE_SHIFT ns^2 */
 	__u64 waker, object;	/* also of the key */
 	__u64 start_ns;		/* of the longest wait; with OFFCPU_KEY_CROSSING of the only one */
-	/* Slots are shorter by this where no wakers are wanted; whole pairs of cache lines either way. */
+	/* Slots are shorter by this if wakers are not wanted; whole pairs of cache lines either way. */
 	__u32 wake_hist_q8[OFFCPU_WAKE_SLOTS];	/* of each wait's runnable_ns; saturating */
 	__u8 unused[96];
 };
@@ -336,7 +336,7 @@ struct offcpu_rec_sleep {
 	__u64 waker_off_ns;	/* and how long it had been runnable or preempted since its own last sleep */
 };
 
-/* One wait explained by its chain, whose waker was active before its last sleep in that time: this is to be told. */
+/* One wait explained by its chain, in which a waker was active before its last sleep: user space tells what it did. */
 struct offcpu_rec_earlier {
 	__u32 type;
 	__u32 tno;		/* the waker's */

@@ -22,9 +22,9 @@
 
 /*
  * An opener serves one client. A client that gave up its rights may have been compromised. Of any process it gives
- * what /proc has, including its memory: that is the client's purpose, who could also read the kernel's memory. Of
- * other files it gives those that names are made of, recognised by beginning or name, so no keys or passwords. It
- * opens nothing for writing.
+ * what /proc has, including its memory: the client needs that, and could read the kernel's memory anyway. Of other
+ * files it gives those that names are made of, recognised by beginning or name, so no keys or passwords. It opens
+ * nothing for writing.
  */
 
 #define SOCKET_FD 3
