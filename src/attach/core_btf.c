@@ -70,7 +70,7 @@ GHashTable *core_btf_names(const void *elf, size_t elf_bytes)
 }
 
 /* The id in the cut of one of the kernel's types, which is added if needed. */
-static uint32_t choose(struct cut *c, uint32_t id)
+static uint32_t id_in_cut(struct cut *c, uint32_t id)
 {
 	if (!id || id > c->kernel->type_cnt)
 		return 0;	/* void */
@@ -92,7 +92,7 @@ static uint32_t put_string(struct cut *c, uint32_t offset)
 	return place;
 }
 
-static void put(GByteArray *to, const void *what, size_t bytes)
+static void append(GByteArray *to, const void *what, size_t bytes)
 {
 	g_byte_array_append(to, what, (guint)bytes);
 }
@@ -107,8 +107,8 @@ static void put_list(struct cut *c, const uint8_t *list, size_t list_bytes, uint
 		memcpy(one, list + at, bytes_each);
 		one[0] = put_string(c, one[0]);
 		if (kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION)
-			one[1] = choose(c, one[1]);
-		put(c->types, one, bytes_each);
+			one[1] = id_in_cut(c, one[1]);
+		append(c->types, one, bytes_each);
 	}
 }
 
@@ -124,12 +124,12 @@ static void put_behind(struct cut *c, uint32_t id, uint32_t kind)
 		break;
 	case BTF_KIND_ARRAY:
 		memcpy(&array, behind, sizeof(array));
-		array.type = choose(c, array.type);
-		array.index_type = choose(c, array.index_type);
-		put(c->types, &array, sizeof(array));
+		array.type = id_in_cut(c, array.type);
+		array.index_type = id_in_cut(c, array.index_type);
+		append(c->types, &array, sizeof(array));
 		break;
 	default:
-		put(c->types, behind, bytes);
+		append(c->types, behind, bytes);
 	}
 }
 
@@ -151,7 +151,7 @@ static bool put_type(struct cut *c, uint32_t id)
 	case BTF_KIND_VOLATILE:
 	case BTF_KIND_CONST:
 	case BTF_KIND_RESTRICT:
-	case KERNEL_BTF_TYPE_TAG: t.type = choose(c, t.type); break;
+	case KERNEL_BTF_TYPE_TAG: t.type = id_in_cut(c, t.type); break;
 	case BTF_KIND_FUNC:
 	case BTF_KIND_FUNC_PROTO:
 	case BTF_KIND_VAR:
@@ -160,19 +160,19 @@ static bool put_type(struct cut *c, uint32_t id)
 	default:
 		break;
 	}
-	put(c->types, &t, sizeof(t));
+	append(c->types, &t, sizeof(t));
 	put_behind(c, id, kind);
 	return true;
 }
 
 static bool put_all(struct cut *c, GHashTable *names)
 {
-	put(c->strings, "", 1);
+	append(c->strings, "", 1);
 	for (uint32_t id = 1; id <= c->kernel->type_cnt; id++) {
 		const char *name = name_of(c->kernel, id);
 
 		if (name && g_hash_table_contains(names, name))
-			choose(c, id);
+			id_in_cut(c, id);
 	}
 	/* putting one may choose more */
 	EACH_ROW(i, const uint32_t, id, c->chosen)
@@ -197,9 +197,9 @@ GByteArray *core_btf_cut(const struct kernel_btf *kernel, GHashTable *names)
 		};
 
 		all = g_byte_array_new();
-		put(all, &header, KERNEL_BTF_HEADER_BYTES);
-		put(all, c.types->data, c.types->len);
-		put(all, c.strings->data, c.strings->len);
+		append(all, &header, KERNEL_BTF_HEADER_BYTES);
+		append(all, c.types->data, c.types->len);
+		append(all, c.strings->data, c.strings->len);
 	}
 	g_free(c.ids);
 	g_array_unref(c.chosen);

@@ -115,7 +115,7 @@ void attach_set_load_error(GError **error, int err)
 	}
 	/* EACCES comes from the verifier, not from missing rights */
 	what = err == -EACCES ? "load the BPF programs: the verifier refuses" : "load the BPF programs";
-	why = err == -EPERM ? NULL : said_why();
+	why = err == -EPERM ? NULL : load_log_reason();
 	if (why && strstr(why, g_strerror(-err)))
 		g_set_error(error, ATTACH_ERROR, ATTACH_ERROR_KERNEL, "%s: %s", what, why);
 	else if (why)

@@ -30,12 +30,12 @@ bool attach_perf_takes_admin(void);
 /* Messages of libbpf, and in these of the verifier, while programs are loaded. Any thread may load some. */
 
 /* From now on messages are kept instead of printed. */
-void said_keep(void);
+void load_log_keep(void);
 /* All messages since the last call; free it. */
-char *said_take(void);
+char *load_log_take(void);
 /* The kept line that says why a load failed; NULL: none. Free it. */
-char *said_why(void);
+char *load_log_reason(void);
 /* The same for a given log. */
-char *said_why_of(const char *log);
+char *load_log_reason_of(const char *log);
 
 #endif

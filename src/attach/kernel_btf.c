@@ -153,7 +153,7 @@ int kernel_btf_from(const void *bytes, size_t len_bytes, struct kernel_btf *ret)
 }
 
 /* Mapped where the kernel allows it (Linux 6.16), else copied. */
-static int load(int fd, size_t bytes, struct kernel_btf *ret)
+static int map_or_read(int fd, size_t bytes, struct kernel_btf *ret)
 {
 	void *memory = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 	bool is_mapped = memory != MAP_FAILED;
@@ -190,7 +190,7 @@ int kernel_btf_open(const char *path, struct kernel_btf *ret)
 	else if (st.st_size <= 0 || st.st_size > BYTES_MAX)
 		err = -EINVAL;
 	else
-		err = load(fd, (size_t)st.st_size, ret);
+		err = map_or_read(fd, (size_t)st.st_size, ret);
 	close(fd);
 	return err;
 }

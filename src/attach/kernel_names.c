@@ -6,7 +6,7 @@
 
 #include "kernel_names.skel.h"
 
-static bool run(const struct bpf_program *program)
+static bool run_program(const struct bpf_program *program)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 
@@ -18,7 +18,7 @@ static bool name_of(void *ctx, uint64_t addr, char *ret, size_t room)
 	struct kernel_names_bpf *skel = ctx;
 
 	skel->bss->address = addr;
-	if (!run(skel->progs.name_of_address))
+	if (!run_program(skel->progs.name_of_address))
 		return false;
 	g_strlcpy(ret, skel->bss->name, MIN(room, sizeof(skel->bss->name)));
 	return true;
@@ -30,10 +30,10 @@ static uint64_t address_of(void *ctx, const char *name)
 
 	memset(skel->bss->name, 0, sizeof(skel->bss->name));
 	g_strlcpy(skel->bss->name, name, sizeof(skel->bss->name));
-	return run(skel->progs.address_of_name) ? skel->bss->address : 0;
+	return run_program(skel->progs.address_of_name) ? skel->bss->address : 0;
 }
 
-static void end(void *ctx)
+static void free_programs(void *ctx)
 {
 	kernel_names_bpf__destroy(ctx);
 }
@@ -41,7 +41,7 @@ static void end(void *ctx)
 void kernel_names_use(struct symbolizer *s)
 {
 	struct kernel_names_bpf *skel = kernel_names_bpf__open_and_load();
-	struct symbolizer_kernel kernel = { name_of, address_of, end, skel };
+	struct symbolizer_kernel kernel = { name_of, address_of, free_programs, skel };
 	char text[SYMBOLIZER_KERNEL_NAME_MAX];
 
 	if (!skel)
@@ -49,5 +49,5 @@ void kernel_names_use(struct symbolizer *s)
 	if (name_of(skel, 0, text, sizeof(text)))
 		symbolizer_ask_kernel(s, &kernel);
 	else
-		end(skel);
+		free_programs(skel);
 }

@@ -50,7 +50,7 @@ static int add_here(const struct request *r, const int fds[PART_COUNT])
 	return MIN(link, 0);	/* it stays open as long as this process lives */
 }
 
-static _Noreturn void hold(int socket)
+static _Noreturn void run_holder(int socket)
 {
 	confine_descriptors((const int[]){ socket }, 1);
 	prctl(PR_SET_NAME, "offcpu-probes", 0, 0, 0);
@@ -80,7 +80,7 @@ struct probe_holder *probe_holder_new(void)
 		return NULL;
 	pid = fork();
 	if (pid == 0)
-		hold(sockets[1]);
+		run_holder(sockets[1]);
 	close(sockets[1]);
 	if (pid < 0) {
 		close(sockets[0]);
@@ -91,7 +91,7 @@ struct probe_holder *probe_holder_new(void)
 	return h;
 }
 
-static bool await(const struct probe_holder *h, int64_t ms)
+static bool await_reply(const struct probe_holder *h, int64_t ms)
 {
 	struct pollfd p = { .fd = h->socket, .events = POLLIN };
 
@@ -143,7 +143,7 @@ int probe_holder_add(struct probe_holder *h, int prog_fd, int file_fd, const uin
 	for (unsigned i = 0; i < PART_COUNT; i++)
 		is_sent = is_sent && parser_send(h->socket, &r, sizeof(r), fds[i]);
 	close(fds[PART_NUMBERS]);
-	if (is_sent && await(h, AWAIT_MS + (int64_t)cnt * AWAIT_PLACE_MS) &&
+	if (is_sent && await_reply(h, AWAIT_MS + (int64_t)cnt * AWAIT_PLACE_MS) &&
 	    parser_receive(h->socket, &result, sizeof(result), &fd) == (long)sizeof(result))
 		return result;
 	leave_behind(h);

@@ -20,7 +20,7 @@ static bool has_quota(const char *group)
 	return file_has_quota(group, "cpu.max") || file_has_quota(group, "cpu.cfs_quota_us");
 }
 
-static bool look(const char *group, unsigned depth, unsigned *left)
+static bool find_quota(const char *group, unsigned depth, unsigned *left)
 {
 	g_autoptr(GDir) dir = NULL;
 	const char *name;
@@ -36,7 +36,7 @@ static bool look(const char *group, unsigned depth, unsigned *left)
 		g_autofree char *path = g_build_filename(group, name, NULL);
 
 		if (g_file_test(path, G_FILE_TEST_IS_DIR) && !g_file_test(path, G_FILE_TEST_IS_SYMLINK))
-			found = look(path, depth - 1, left);
+			found = find_quota(path, depth - 1, left);
 	}
 	return found;
 }
@@ -45,5 +45,5 @@ bool quota_is_used(const char *root)
 {
 	unsigned left = GROUPS_MAX;
 
-	return look(root, DEPTH_MAX, &left);
+	return find_quota(root, DEPTH_MAX, &left);
 }

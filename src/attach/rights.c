@@ -16,7 +16,7 @@
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 
-static int try(int fd)
+static int close_opened(int fd)
 {
 	if (fd < 0)
 		return -errno;
@@ -59,7 +59,7 @@ int rights_try_others_maps(void)
 		return -errno;
 	g_autofree char *maps = g_strdup_printf("/proc/%d/maps", pid), *root = g_strdup_printf("/proc/%d/root", pid);
 
-	err = try(opener_open(maps, 0));
+	err = close_opened(opener_open(maps, 0));
 	if (!err)	/* Linux 6.16 and later show the mappings with CAP_PERFMON, but not the files */
 		err = opener_stat(root, &st) ? 0 : -errno;
 	kill(pid, SIGKILL);
@@ -74,7 +74,7 @@ int rights_try_others_files(void)
 	if (fd < 0)
 		return -errno;
 	/* as executables begin */
-	err = write(fd, ELFMAG, SELFMAG) != SELFMAG || fchmod(fd, 0) ? -errno : try(opener_read_held(fd));
+	err = write(fd, ELFMAG, SELFMAG) != SELFMAG || fchmod(fd, 0) ? -errno : close_opened(opener_read_held(fd));
 	close(fd);
 	return err;
 }
@@ -93,7 +93,7 @@ int rights_try_map_files(void)
 		g_autofree char *link = g_strdup_printf("/proc/%d/map_files/%" G_GINT64_MODIFIER "x-%"
 							G_GINT64_MODIFIER "x", (int)getpid(), m.start, m.end);
 
-		return try(opener_hold(NULL, link, 0, 0));
+		return close_opened(opener_hold(NULL, link, 0, 0));
 	}
 	return -ENOENT;
 }

@@ -227,7 +227,7 @@ static void reap_command(struct run *run)
 
 static void print_libbpf_log(const struct run *run)
 {
-	g_autofree char *log = run->target->verbose ? said_take() : NULL;
+	g_autofree char *log = run->target->verbose ? load_log_take() : NULL;
 
 	if (log)
 		fputs(log, stderr);

@@ -63,7 +63,7 @@ static bool load(struct task_source *source, const struct sampler_options *o, GE
 	const void *elf = look_bpf__elf_bytes(&elf_bytes);
 	int err;
 
-	said_keep();
+	load_log_keep();
 	if (feature_kernel_btf())
 		source->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(source->core_btf));
@@ -195,8 +195,8 @@ static struct sampled *thread_of(struct sampler *s, const struct look_record *re
 	return t;
 }
 
-static void take(struct sampler *s, const struct look_record *rec, const void *frames, const void *stack,
-		 uint64_t now_ns)
+static void take_look(struct sampler *s, const struct look_record *rec, const void *frames, const void *stack,
+		      uint64_t now_ns)
 {
 	struct proc_stat stat = { .is_kernel = rec->flags & LOOK_KERNEL, .code = rec->code };
 	struct sampled *t;
@@ -240,7 +240,7 @@ void by_task_round(struct sampler *s)
 			break;
 		memcpy(frames, source->text->data + at, rec.frames * sizeof(frames[0]));
 		at += rec.frames * sizeof(frames[0]);
-		take(s, &rec, frames, source->text->data + at, now_ns);
+		take_look(s, &rec, frames, source->text->data + at, now_ns);
 		at += rec.stack_bytes;
 	}
 	run_samples_take(source->runs);

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <sys/prctl.h>
 
-#include "attach/apart.h"
 #include "attach/error.h"
 #include "attach/maps.h"
+#include "attach/parallel_load.h"
 #include "fold/fold.h"
 #include "fold/windows.h"
 #include "session/parts.h"
@@ -40,7 +40,7 @@ static bool name_edge(struct session *s, uint64_t *ret_edge_ns)
 	return clock_ns(CLOCK_MONOTONIC) < edge_ns;
 }
 
-static void await(uint64_t edge_ns)
+static void sleep_until_edge(uint64_t edge_ns)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
@@ -91,7 +91,7 @@ static bool read_window(struct session *s, uint64_t edge_ns, GError **error)
 	if (!err) {
 		session_read_waits(s, old, entries, false);
 		let_caller(s);
-		err = session_iterate(apart_link(s->cutting), session_empty_ring, s);
+		err = session_iterate(parallel_load_link(s->cutting), session_empty_ring, s);
 	}
 	let_caller(s);
 	session_empty_ring(s);
@@ -117,19 +117,19 @@ const struct profile *session_cut(struct session *s, GError **error)
 {
 	uint64_t edge_ns;
 	bool in_time, forgets, is_read;
-	int err = s->windows ? apart_wait(s->cutting) : -EINVAL;
+	int err = s->windows ? parallel_load_wait(s->cutting) : -EINVAL;
 
-	if (err || !apart_link(s->cutting)) {
+	if (err || !parallel_load_link(s->cutting)) {
 		attach_set_load_error(error, err ? err : -errno);
 		return NULL;
 	}
-	session_count_programs(s, apart_object(s->cutting));
+	session_count_programs(s, parallel_load_object(s->cutting));
 	session_begin_window(s);
 	forgets = begin_forgetting(s);
 	in_time = name_edge(s, &edge_ns);
 	fold_windows_cut(s->windows, edge_ns);
 	fold_cut(s->fold, edge_ns);
-	await(edge_ns);
+	sleep_until_edge(edge_ns);
 	is_read = read_window(s, edge_ns, error);
 	s->skel->data->forgets_crossed = 0;
 	open_next(s, edge_ns);

@@ -140,7 +140,7 @@ static void thin_wakers(struct governor *g)
 	g->calm_cnt = 0;
 }
 
-static void take_all_wakers(struct governor *g, const struct governor_reading *r)
+static void restore_all_wakers(struct governor *g, const struct governor_reading *r)
 {
 	bool is_calm = g->scale_ns == g->floor_ns && !is_over(r->bpf_ns, r->own_ns, budget_ns(g, r) * ALL_WAKERS_SHARE);
 
@@ -187,7 +187,7 @@ static void lower_to(struct governor *g, uint64_t wanted_ns)
 		set_scale(g, g->room_ns);
 }
 
-static void spend(struct governor_spent *spent, const struct governor_reading *r)
+static void add_spent(struct governor_spent *spent, const struct governor_reading *r)
 {
 	spent->bpf_ns += r->bpf_ns;
 	spent->own_ns += r->own_ns;
@@ -198,12 +198,12 @@ static void spend(struct governor_spent *spent, const struct governor_reading *r
 static void note_spent(struct governor *g, const struct governor_reading *r)
 {
 	if (g->seen_ns)
-		spend(&g->since, r);
+		add_spent(&g->since, r);
 	if (g->scale_ns == g->floor_ns && !g->wakers_from_ns)
-		spend(&g->exact, r);
+		add_spent(&g->exact, r);
 }
 
-static void act(struct governor *g, const struct governor_reading *r, bool is_whole)
+static void adjust(struct governor *g, const struct governor_reading *r, bool is_whole)
 {
 	uint64_t scale_ns = g->scale_ns, wakers_from_ns = g->wakers_from_ns;
 
@@ -211,7 +211,7 @@ static void act(struct governor *g, const struct governor_reading *r, bool is_wh
 	if (is_whole && !g->wants_next)
 		lower_to(g, lowest_scale(g, r, LOWER_SHARE));
 	if (is_whole && g->wakers_from_ns)
-		take_all_wakers(g, r);
+		restore_all_wakers(g, r);
 	if (g->scale_ns != scale_ns || g->wakers_from_ns != wakers_from_ns) {
 		g->before = g->since.machine_ns > 0 ? g->since : g->before;
 		g->since = (struct governor_spent){ 0 };
@@ -234,7 +234,7 @@ uint64_t governor_take(struct governor *g, const struct governor_reading *r)
 		return g->scale_ns;
 	learn_cost(g, r);
 	if (g->seen_ns - r->elapsed_ns >= g->grace_ns || is_flood(g, r))
-		act(g, r, is_whole);
+		adjust(g, r, is_whole);
 	return g->scale_ns;
 }
 

@@ -9,12 +9,12 @@
 
 #include "features/traces/abi.h"
 #include "abi/sample.h"
-#include "attach/apart.h"
 #include "attach/kernel_btf.h"
 #include "attach/error.h"
 #include "attach/feature.h"
 #include "attach/maps.h"
 #include "attach/cgroup.h"
+#include "attach/parallel_load.h"
 #include "base/proc/status.h"
 #include "base/trace_attributes.h"
 #include "session/parts.h"
@@ -59,19 +59,19 @@ bool session_is_for_few(const struct collect_options *o)
 }
 
 /* Prefetches the tables that the programs will ask for. */
-static void foresee_tables(struct session *s)
+static void prefetch_tables(struct session *s)
 {
 	const struct collect_options *o = s->options;
 	bool is_everyone = !o->pids && !o->tids && !o->cgroup_ids && !o->comm_glob && !o->command_pid;
 
 	for (guint i = 0; o->pids && i < o->pids->len; i++)
-		tables_foresee(s->tables, g_array_index(o->pids, uint32_t, i));
+		tables_prefetch(s->tables, g_array_index(o->pids, uint32_t, i));
 	for (guint i = 0; o->tids && i < o->tids->len; i++)
-		tables_foresee(s->tables, g_array_index(o->tids, uint32_t, i));
+		tables_prefetch(s->tables, g_array_index(o->tids, uint32_t, i));
 	if (o->command_name)
-		tables_foresee_command(s->tables, o->command_name);
+		tables_prefetch_command(s->tables, o->command_name);
 	if (is_everyone)
-		tables_foresee(s->tables, 0);
+		tables_prefetch(s->tables, 0);
 }
 
 static unsigned thread_cnt(void)
@@ -110,16 +110,16 @@ static void size_wait_slots(struct offcpu_bpf *skel, struct offcpu_config *cfg)
 }
 
 /* Programs that take the verifier long are loaded separately. */
-static void set_apart(struct session *s)
+static void set_parallel_loads(struct session *s)
 {
 	const struct bpf_object_skeleton *skeleton = s->skel->skeleton;
 	const char *core_btf = core_btf_path(s->core_btf);
 
-	s->switching = apart_new(skeleton, s->skel->progs.handle_switch, core_btf);
-	s->waking = apart_new(skeleton, s->skel->progs.handle_waking, core_btf);
-	s->cutting = apart_new(skeleton, s->skel->progs.cut_thread, core_btf);
+	s->switching = parallel_load_new(skeleton, s->skel->progs.handle_switch, core_btf);
+	s->waking = parallel_load_new(skeleton, s->skel->progs.handle_waking, core_btf);
+	s->cutting = parallel_load_new(skeleton, s->skel->progs.cut_thread, core_btf);
 	if (!s->options->is_short)
-		s->closing = apart_new(skeleton, s->skel->progs.close_thread, core_btf);
+		s->closing = parallel_load_new(skeleton, s->skel->progs.close_thread, core_btf);
 }
 
 /* THREAD_SIZE of the kernel on x86-64 and arm64, unless a page is longer (arch/arm64/include/asm/memory.h). */
@@ -203,7 +203,7 @@ static void configure(struct session *s)
 	fill_config(s, cfg);
 	size_memories(s->skel, cfg, s->thread_cnt);
 	size_wait_slots(s->skel, cfg);
-	set_apart(s);
+	set_parallel_loads(s);
 	name_labels(s->skel);
 	if (o->comm_glob)
 		g_strlcpy((char *)s->skel->rodata->comm_glob, o->comm_glob,
@@ -268,7 +268,7 @@ static bool open_programs(struct session *s, GError **error)
 				       session_is_for_few(s->options), error);
 		if (!s->tables)
 			return false;
-		foresee_tables(s);
+		prefetch_tables(s);
 	}
 	configure(s);
 	s->thread_table = thread_table_new(s->skel, s->thread_cnt, error);
@@ -280,11 +280,11 @@ static bool load_programs(struct session *s, GError **error)
 	int err = offcpu_bpf__load(s->skel);
 
 	if (!err) {
-		apart_begin(s->switching);
-		err = apart_wait(s->waking);
+		parallel_load_begin(s->switching);
+		err = parallel_load_wait(s->waking);
 	}
 	if (!err)
-		err = apart_wait(s->switching);
+		err = parallel_load_wait(s->switching);
 	if (!err)
 		err = thread_table_ready(s->thread_table);
 	if (err)
@@ -312,10 +312,10 @@ static bool attach_programs(struct session *s, GError **error)
 		tables_tell(s->tables, &s->skel->data->tables_epoch, bpf_map__fd(s->skel->maps.languages),
 			    bpf_map__fd(s->skel->maps.contexts));
 	session_count_programs(s, s->skel->obj);
-	session_count_programs(s, apart_object(s->waking));
-	session_count_programs(s, apart_object(s->switching));
+	session_count_programs(s, parallel_load_object(s->waking));
+	session_count_programs(s, parallel_load_object(s->switching));
 	err = offcpu_bpf__attach(s->skel);
-	if (!err && (!apart_link(s->waking) || !apart_link(s->switching)))
+	if (!err && (!parallel_load_link(s->waking) || !parallel_load_link(s->switching)))
 		err = -errno;
 	if (err)
 		attach_set_error(error, err, "attach to the scheduler's tracepoints");
@@ -338,7 +338,7 @@ bool session_load(struct session *s, GError **error)
 		open_programs, load_programs, attach_programs, probes_start, open_ring,
 	};
 
-	said_keep();
+	load_log_keep();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL & ~LIBBPF_STRICT_AUTO_RLIMIT_MEMLOCK);
 	for (size_t i = 0; i < G_N_ELEMENTS(steps); i++) {
 		if (!steps[i](s, error))

@@ -43,7 +43,7 @@ struct session {
 	uint32_t mmap_pid;		/* process of the last mapping event in this drain; 0: none */
 	uint64_t replaced_cnt, replaced_ns;	/* times code was replaced at the same addresses, for how long
 						 * unknown to us */
-	GQueue foreseen;		/* processes whose mappings will be wanted, but are not read yet */
+	GQueue to_prefetch;		/* processes whose mappings will be wanted, but are not read yet */
 	GQueue young;			/* struct young_program, see records.c */
 	size_t rows_max;		/* number of rows at which the recording is full */
 	uint64_t records;		/* taken from the ring since the last drain began */
@@ -52,9 +52,9 @@ struct session {
 	struct fold *fold;
 	struct session_probe_set probes;
 	unsigned thread_cnt;		/* threads of the machine when the programs are loaded */
-	struct apart *switching, *waking;	/* the programs at sched_switch and at sched_waking */
-	struct apart *cutting;		/* cut_thread */
-	struct apart *closing;		/* close_thread; NULL: loaded with the others */
+	struct parallel_load *switching, *waking;	/* the programs at sched_switch and at sched_waking */
+	struct parallel_load *cutting;		/* cut_thread */
+	struct parallel_load *closing;		/* close_thread; NULL: loaded with the others */
 	struct core_btf *core_btf;	/* NULL: CO-RE searches all types */
 	struct cost *cost;		/* NULL: not measured */
 	struct bpf_object *programs[6];	/* those that are loaded, then NULL */
@@ -90,12 +90,12 @@ void session_take_mappings(struct session *s);
 void session_fold_thread(const struct offcpu_rec_thread *rec, void *session);
 /* Callback of libbpf for a record of the ring; data is the session. */
 int session_take_record(void *data, void *record, size_t size);
-/* Prefetches the tables of those processes. Where the programs ask for unwind tables themselves, this happens then. */
-void session_foresee(struct session *s);
 /* Asks for the tables of programs that have recently begun and still run. */
 void session_want_young(struct session *s);
 /* Reads the mappings of a few processes whose stacks are likely to come, perhaps after they have ended. */
-void session_foresee_mappings(struct session *s);
+void session_prefetch_mappings(struct session *s);
+/* Queues the selected processes for it. Where the programs ask for unwind tables, their processes are queued then. */
+void session_queue_prefetch(struct session *s);
 /* Empties the ring, even if it is filled as fast as it is read, and takes the accounts that it had no room for. */
 void session_empty_ring(struct session *s);
 /* Takes the accounts of ended threads that the ring had no room for. False: some are missing. */

@@ -25,9 +25,9 @@
 #define PARKED_RUNS 100000
 
 /* Processes whose mappings are read at once: some 10 ms. */
-#define FORESEEN_A_ROUND 128
+#define PREFETCH_A_ROUND 128
 /* Maximal length of their queue; without mapping events a storm of execs would grow it without limit. */
-#define FORESEEN_MAX 65536
+#define PREFETCH_MAX 65536
 #define YOUNG_NS 25000000	/* at the next drain most short-lived processes have ended */
 
 /* A program that the unwinder asked for, before tables_want(). */
@@ -114,14 +114,14 @@ void session_take_mappings(struct session *s)
 	s->mmap_lost_cnt = lost_cnt;
 }
 
-static void foresee(struct session *s, uint32_t pid)
+static void queue_prefetch(struct session *s, uint32_t pid)
 {
-	if (g_queue_get_length(&s->foreseen) >= FORESEEN_MAX)
-		g_queue_pop_head(&s->foreseen);	/* has ended by now, or is read when its first stack is named */
-	g_queue_push_tail(&s->foreseen, GUINT_TO_POINTER(pid));
+	if (g_queue_get_length(&s->to_prefetch) >= PREFETCH_MAX)
+		g_queue_pop_head(&s->to_prefetch);	/* has ended by now, or is read when its first stack is named */
+	g_queue_push_tail(&s->to_prefetch, GUINT_TO_POINTER(pid));
 }
 
-void session_foresee(struct session *s)
+void session_queue_prefetch(struct session *s)
 {
 	const GArray *pids = s->options->pids;
 	g_autoptr(GArray) all = NULL;
@@ -129,10 +129,10 @@ void session_foresee(struct session *s)
 	if (!pids && !s->tables && s->skel->rodata->cfg.want_ustack)
 		pids = all = process_ids();
 	for (guint i = 0; pids && i < pids->len; i++)
-		foresee(s, g_array_index(pids, uint32_t, i));
+		queue_prefetch(s, g_array_index(pids, uint32_t, i));
 }
 
-void session_foresee_mappings(struct session *s)
+void session_prefetch_mappings(struct session *s)
 {
 	unsigned read_cnt = 0;
 
@@ -140,8 +140,9 @@ void session_foresee_mappings(struct session *s)
 	 * Processes covered by mapping events, which includes all that begin meanwhile, need no reading: so the queue
 	 * ends in any storm.
 	 */
-	while (read_cnt < FORESEEN_A_ROUND && !g_queue_is_empty(&s->foreseen))
-		read_cnt += symbolizer_foresee_user(s->symbolizer, GPOINTER_TO_UINT(g_queue_pop_head(&s->foreseen)));
+	while (read_cnt < PREFETCH_A_ROUND && !g_queue_is_empty(&s->to_prefetch))
+		read_cnt +=
+			symbolizer_foresee_user(s->symbolizer, GPOINTER_TO_UINT(g_queue_pop_head(&s->to_prefetch)));
 }
 
 static bool take_file(const struct maps_line *line, void *files)
@@ -270,7 +271,7 @@ int session_take_record(void *data, void *record, size_t size)
 			const struct offcpu_rec_space *want = record;
 
 			s->asked_ns = clock_ns(CLOCK_MONOTONIC);
-			foresee(s, want->pid);
+			queue_prefetch(s, want->pid);
 			if (s->start_ns && !s->options->command_pid)
 				want_later(s, want);
 			else

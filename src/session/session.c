@@ -8,11 +8,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "attach/apart.h"
 #include "attach/error.h"
 #include "attach/kernel_btf.h"
 #include "attach/kernel_names.h"
 #include "attach/maps.h"
+#include "attach/parallel_load.h"
 #include "attach/sched_ext.h"
 #include "attach/wait_table.h"
 #include "base/proc/status.h"
@@ -125,9 +125,9 @@ bool session_try(const struct collect_options *options, GError **error)
 	if (!s)
 		return false;
 	if (s->windows)
-		err = apart_wait(s->cutting);
+		err = parallel_load_wait(s->cutting);
 	if (!err)
-		err = apart_wait(s->closing);
+		err = parallel_load_wait(s->closing);
 	if (err)
 		attach_set_load_error(error, err);
 	session_free(s);
@@ -141,17 +141,17 @@ void session_unload(struct session *s)
 	cost_free(s->cost);
 	tables_free(s->tables);
 	g_free(s->with_tables);
-	apart_free(s->closing);
-	apart_free(s->cutting);
-	apart_free(s->waking);
-	apart_free(s->switching);
+	parallel_load_free(s->closing);
+	parallel_load_free(s->cutting);
+	parallel_load_free(s->waking);
+	parallel_load_free(s->switching);
 	core_btf_free(s->core_btf);
 	thread_table_free(s->thread_table);
 	offcpu_bpf__destroy(s->skel);
 	mmap_events_free(s->mmap_events);
 	fold_windows_free(s->windows);
 	fold_free(s->fold);
-	g_queue_clear(&s->foreseen);
+	g_queue_clear(&s->to_prefetch);
 	g_queue_clear_full(&s->young, g_free);
 	symbolizer_free(s->symbolizer);
 	profile_free(s->profile);
@@ -181,7 +181,7 @@ int session_iterate(const struct bpf_link *link, void (*make_room)(struct sessio
 	return err;
 }
 
-static bool iterated(int err, GError **error)
+static bool check_iteration(int err, GError **error)
 {
 	if (err)
 		attach_set_error(error, err, "iterate over the threads");
@@ -193,7 +193,7 @@ static bool look_at_threads(struct session *s, GError **error)
 	struct bpf_link *link = s->skel->links.look_at_thread ? s->skel->links.look_at_thread :
 							       s->skel->links.look_at_thread_plain;
 
-	return iterated(session_iterate(link, session_empty_ring, s), error);
+	return check_iteration(session_iterate(link, session_empty_ring, s), error);
 }
 
 static struct offcpu_counts count_for_cost(void *session)
@@ -204,7 +204,7 @@ static struct offcpu_counts count_for_cost(void *session)
 /* Measures our cost while the window is open, without the start, which ends a little later. */
 static void start_measuring(struct session *s)
 {
-	if (!s->options->budget_ppm || s->cost || !apart_is_done(s->closing))
+	if (!s->options->budget_ppm || s->cost || !parallel_load_is_done(s->closing))
 		return;
 	s->cost = cost_new(s->programs, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN), count_for_cost, s);
 	cost_start(s->cost);
@@ -314,10 +314,10 @@ bool session_start(struct session *s, GError **error)
 	if (!look_at_threads(s, error))
 		return false;
 	if (s->windows)
-		apart_begin(s->cutting);
-	apart_begin(s->closing);
-	session_foresee(s);
-	session_foresee_mappings(s);
+		parallel_load_begin(s->cutting);
+	parallel_load_begin(s->closing);
+	session_queue_prefetch(s);
+	session_prefetch_mappings(s);
 	return true;
 }
 
@@ -380,7 +380,7 @@ bool session_drain(struct session *s)
 	/* Mappings first: stacks are looked up in them. Naming them may take long. */
 	session_take_mappings(s);
 	thread_table_grow(s->thread_table);
-	session_foresee_mappings(s);
+	session_prefetch_mappings(s);
 	session_want_young(s);
 	apply_tables(s, false);
 	s->records = 0;
@@ -397,7 +397,7 @@ bool session_drain(struct session *s)
 
 bool session_check(struct session *s, GError **error)
 {
-	int err = apart_is_done(s->closing) ? apart_wait(s->closing) : 0;
+	int err = parallel_load_is_done(s->closing) ? parallel_load_wait(s->closing) : 0;
 
 	if (err)
 		attach_set_load_error(error, err);
@@ -491,7 +491,7 @@ static bool close_window(struct session *s, const struct bpf_link *close_thread,
 	}
 	g_thread_join(thread);
 	session_empty_ring(s);
-	return iterated(ending.err, error);
+	return check_iteration(ending.err, error);
 }
 
 bool session_stop(struct session *s, GError **error)
@@ -501,12 +501,12 @@ bool session_stop(struct session *s, GError **error)
 
 	session_begin_window(s);
 	urgency_keep();
-	err = apart_wait(s->closing);
-	close_thread = err ? NULL : s->closing ? apart_link(s->closing) : s->skel->links.close_thread;
+	err = parallel_load_wait(s->closing);
+	close_thread = err ? NULL : s->closing ? parallel_load_link(s->closing) : s->skel->links.close_thread;
 	if (!close_thread)
 		return attach_refuse_load(error, err ? err : -errno);
 	if (s->closing)
-		session_count_programs(s, apart_object(s->closing));
+		session_count_programs(s, parallel_load_object(s->closing));
 	apply_tables(s, true);
 	if (!close_window(s, close_thread, error))
 		return false;

@@ -20,7 +20,7 @@ struct extents *extents_new(void)
 
 FREES(extents_free, struct extents, e, g_array_unref(e->extents))
 
-static struct extent *at(const struct extents *e, guint i)
+static struct extent *extent_at(const struct extents *e, guint i)
 {
 	return &g_array_index(e->extents, struct extent, i);
 }
@@ -35,17 +35,17 @@ void extents_give(struct extents *e, uint32_t first, uint32_t cnt)
 	while (low < high) {	/* the first extent after it */
 		guint mid = low + (high - low) / 2;
 
-		if (at(e, mid)->first < first)
+		if (extent_at(e, mid)->first < first)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	if (low < e->extents->len && first + cnt == at(e, low)->first) {
-		given.cnt += at(e, low)->cnt;
+	if (low < e->extents->len && first + cnt == extent_at(e, low)->first) {
+		given.cnt += extent_at(e, low)->cnt;
 		g_array_remove_index(e->extents, low);
 	}
-	if (low && at(e, low - 1)->first + at(e, low - 1)->cnt == first)
-		at(e, low - 1)->cnt += given.cnt;
+	if (low && extent_at(e, low - 1)->first + extent_at(e, low - 1)->cnt == first)
+		extent_at(e, low - 1)->cnt += given.cnt;
 	else
 		g_array_insert_val(e->extents, low, given);
 }
@@ -53,7 +53,7 @@ void extents_give(struct extents *e, uint32_t first, uint32_t cnt)
 bool extents_take(struct extents *e, uint32_t cnt, uint32_t *ret_first)
 {
 	for (guint i = 0; i < e->extents->len; i++) {
-		struct extent *x = at(e, i);
+		struct extent *x = extent_at(e, i);
 
 		if (x->cnt < cnt)
 			continue;
@@ -69,7 +69,7 @@ bool extents_take(struct extents *e, uint32_t cnt, uint32_t *ret_first)
 
 uint32_t extents_tail(const struct extents *e, uint32_t end)
 {
-	const struct extent *last = e->extents->len ? at(e, e->extents->len - 1) : NULL;
+	const struct extent *last = e->extents->len ? extent_at(e, e->extents->len - 1) : NULL;
 
 	return last && last->first + last->cnt == end ? last->cnt : 0;
 }
@@ -79,6 +79,6 @@ uint64_t extents_free_cnt(const struct extents *e)
 	uint64_t cnt = 0;
 
 	for (guint i = 0; i < e->extents->len; i++)
-		cnt += at(e, i)->cnt;
+		cnt += extent_at(e, i)->cnt;
 	return cnt;
 }

@@ -20,7 +20,8 @@ static void delete_parts(const struct handover *h, int spaces_fd, uint32_t gener
 	}
 }
 
-static bool put(int spaces_fd, uint64_t key, struct space *space, const struct space_mapping *mappings, uint32_t cnt)
+static bool put_space(int spaces_fd, uint64_t key, struct space *space, const struct space_mapping *mappings,
+		      uint32_t cnt)
 {
 	space->cnt = cnt;
 	memcpy(space->mapping, mappings, cnt * sizeof(*mappings));
@@ -38,7 +39,7 @@ static uint32_t put_parts(const struct handover *h, int spaces_fd, struct space 
 		uint32_t here = MIN(cnt - from, SPACE_MAPPINGS_MAX);
 		uint64_t key = part_key(h, space->generation, part);
 
-		if (!put(spaces_fd, key, space, mappings + from, here))
+		if (!put_space(spaces_fd, key, space, mappings + from, here))
 			break;
 		ret_list[part] = (struct space_mapping){ .start = mappings[from].start,
 							 .end = mappings[from + here - 1].end,
@@ -67,7 +68,7 @@ bool handover_put(struct handover *h, int spaces_fd, const struct space_mapping 
 		mappings = list;
 		cnt = part_cnt;
 	}
-	if (missing || !put(spaces_fd, h->space, space, mappings, cnt)) {
+	if (missing || !put_space(spaces_fd, h->space, space, mappings, cnt)) {
 		delete_parts(h, spaces_fd, generation, part_cnt);
 		return false;
 	}

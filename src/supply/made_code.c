@@ -210,7 +210,7 @@ static bool renew_all(struct made_code *m)
 	return is_changed;
 }
 
-static bool look(struct made_code *m, int64_t now_us)
+static bool update_table(struct made_code *m, int64_t now_us)
 {
 	uint64_t hash;
 
@@ -235,7 +235,7 @@ bool made_code_look(struct made_code *m, uint64_t *refused_cnt)
 		return false;
 	m->pause_us = MIN(m->pause_us * 2, PAUSE_MAX_US);
 	memory_begin_names();
-	is_changed = look(m, now_us);
+	is_changed = update_table(m, now_us);
 	memory_end_names();
 	*refused_cnt += m->refused_cnt;
 	m->refused_cnt = 0;

@@ -310,7 +310,7 @@ static void look_for_cpus(struct mmap_events *me)
 }
 
 /* Passes on one record; 1 if it was of interest. */
-static unsigned tell(const struct mmap_events_sink *sink, const struct perf_event_header *header, uint64_t ts_ns)
+static unsigned pass_on(const struct mmap_events_sink *sink, const struct perf_event_header *header, uint64_t ts_ns)
 {
 	const struct record_task *task = (const void *)header;
 	const struct record_comm *comm = (const void *)header;
@@ -349,7 +349,7 @@ static unsigned tell(const struct mmap_events_sink *sink, const struct perf_even
 ORDER(pending_compare, struct pending, ORDER_LOW(ts_ns) ORDER_LOW(number))
 
 /* Keeps only the pending records from index `told` on. */
-static void forget_told(struct mmap_events *me, guint told)
+static void drop_passed_on(struct mmap_events *me, guint told)
 {
 	GByteArray *bytes = g_byte_array_new();
 
@@ -390,8 +390,8 @@ unsigned mmap_events_drain(struct mmap_events *me, const struct mmap_events_sink
 
 		if (p->ts_ns > until_ns)
 			break;
-		told_cnt += tell(sink, (const void *)(me->bytes->data + p->off), p->ts_ns);
+		told_cnt += pass_on(sink, (const void *)(me->bytes->data + p->off), p->ts_ns);
 	}
-	forget_told(me, i);
+	drop_passed_on(me, i);
 	return told_cnt;
 }

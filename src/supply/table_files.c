@@ -155,7 +155,7 @@ bool table_files_free(struct table_files *tf)
 	return true;
 }
 
-static void queue(struct table_files *tf, struct table_file *file, int fd)
+static void queue_build(struct table_files *tf, struct table_file *file, int fd)
 {
 	file->fd = fd;
 	file->state = TABLE_FILE_QUEUED;
@@ -188,7 +188,7 @@ static struct file_table_key kernel_key(const struct seen_file *seen)
 	return (struct file_table_key){ .inode = seen->key.inode, .device = major << 20 | minor };
 }
 
-static void tell_kernel(struct table_files *tf, struct seen_file *seen)
+static void publish_to_kernel(struct table_files *tf, struct seen_file *seen)
 {
 	struct table_file *file = seen->file;
 	struct file_table_key key = kernel_key(seen);
@@ -212,7 +212,7 @@ static void tell_kernel(struct table_files *tf, struct seen_file *seen)
 }
 
 /* Later walks do not find the table; current ones end before it is dropped (GRACE_US). */
-static void untell_kernel(struct table_files *tf, struct seen_file *seen)
+static void withdraw_from_kernel(struct table_files *tf, struct seen_file *seen)
 {
 	struct file_table_key key = kernel_key(seen);
 
@@ -240,7 +240,7 @@ void table_files_built(struct table_files *tf, struct table_file *file)
 	g_hash_table_iter_init(&iter, tf->seen);
 	while (file->state == TABLE_FILE_READY && g_hash_table_iter_next(&iter, NULL, &value))
 		if (((struct seen_file *)value)->file == file)
-			tell_kernel(tf, value);
+			publish_to_kernel(tf, value);
 	if (file->state != TABLE_FILE_REFUSED)
 		return;
 	tf->refused_cnt++;
@@ -286,7 +286,7 @@ static struct table_file *vdso_file(struct table_files *tf)
 	while (bytes && write(fd, image, bytes) != (ssize_t)bytes)
 		bytes -= (size_t)sysconf(_SC_PAGESIZE);
 	if (bytes)
-		queue(tf, tf->vdso, fd);
+		queue_build(tf, tf->vdso, fd);
 	else
 		close(fd);
 	return tf->vdso;
@@ -311,7 +311,7 @@ static struct table_file *file_held(struct table_files *tf, int held, const stru
 	file->state = TABLE_FILE_WITHOUT;
 	fd = file_open_held(held);
 	if (fd >= 0)
-		queue(tf, file, fd);
+		queue_build(tf, file, fd);
 	return file;
 }
 
@@ -351,10 +351,10 @@ struct table_file *table_files_of_mapping(struct table_files *tf, uint32_t pid, 
 		g_hash_table_insert(tf->seen, &seen->key, seen);
 	}
 	if (seen->file != file)
-		untell_kernel(tf, seen);
+		withdraw_from_kernel(tf, seen);
 	seen->file = file;
 	seen->seen_us = now_us;
-	tell_kernel(tf, seen);
+	publish_to_kernel(tf, seen);
 	return file;
 }
 
@@ -390,7 +390,7 @@ static char *interpreter_of(int fd)
 	return path;
 }
 
-void table_files_foresee(struct table_files *tf, const char *path)
+void table_files_prefetch(struct table_files *tf, const char *path)
 {
 	g_autofree char *at = g_strdup(path);
 
@@ -430,7 +430,7 @@ static void forget_seen(struct table_files *tf, int64_t before_us)
 			continue;
 		if (seen->is_told && file->users > file->told_cnt)
 			continue;
-		untell_kernel(tf, seen);
+		withdraw_from_kernel(tf, seen);
 		g_hash_table_iter_remove(&iter);
 	}
 }

@@ -90,7 +90,7 @@ struct tables {
 
 /* Sending messages. */
 
-static void send(struct tables *t, const struct message *message)
+static void send_message(struct tables *t, const struct message *message)
 {
 	struct message *copy = g_new(struct message, 1);
 
@@ -108,29 +108,29 @@ void tables_tell(struct tables *t, volatile uint32_t *epoch, int languages_fd, i
 	g_atomic_pointer_set(&t->epoch, epoch);
 }
 
-void tables_foresee(struct tables *t, uint32_t pid)
+void tables_prefetch(struct tables *t, uint32_t pid)
 {
-	send(t, &(struct message){ .kind = MESSAGE_FORESEE, .pid = pid });
+	send_message(t, &(struct message){ .kind = MESSAGE_FORESEE, .pid = pid });
 }
 
-void tables_foresee_command(struct tables *t, const char *name)
+void tables_prefetch_command(struct tables *t, const char *name)
 {
-	send(t, &(struct message){ .kind = MESSAGE_FORESEE_COMMAND, .name = g_strdup(name) });
+	send_message(t, &(struct message){ .kind = MESSAGE_FORESEE_COMMAND, .name = g_strdup(name) });
 }
 
 void tables_want(struct tables *t, uint32_t pid, uint64_t space, GArray *files)
 {
-	send(t, &(struct message){ .kind = MESSAGE_WANT, .pid = pid, .space = space, .files = files });
+	send_message(t, &(struct message){ .kind = MESSAGE_WANT, .pid = pid, .space = space, .files = files });
 }
 
 void tables_note_mmap(struct tables *t, uint32_t pid)
 {
-	send(t, &(struct message){ .kind = MESSAGE_MMAP, .pid = pid });
+	send_message(t, &(struct message){ .kind = MESSAGE_MMAP, .pid = pid });
 }
 
 void tables_note_exit(struct tables *t, uint32_t pid)
 {
-	send(t, &(struct message){ .kind = MESSAGE_EXIT, .pid = pid });
+	send_message(t, &(struct message){ .kind = MESSAGE_EXIT, .pid = pid });
 }
 
 #define NOTED_FOR_US 10000000
@@ -154,18 +154,18 @@ void tables_note_file(struct tables *t, uint32_t pid, const struct maps_line *li
 	g_hash_table_add(t->noted, g_memdup2(&key, sizeof(key)));
 	copy = g_memdup2(line, sizeof(*line));
 	copy->path = g_strdup(line->path);
-	send(t, &(struct message){ .kind = MESSAGE_FILE, .pid = pid, .line = copy });
+	send_message(t, &(struct message){ .kind = MESSAGE_FILE, .pid = pid, .line = copy });
 }
 
 void tables_note_loss(struct tables *t)
 {
-	send(t, &(struct message){ .kind = MESSAGE_LOSS });
+	send_message(t, &(struct message){ .kind = MESSAGE_LOSS });
 }
 
 /* In a builder's thread. */
 static void on_built(struct table_file *file, void *data)
 {
-	send(data, &(struct message){ .kind = MESSAGE_BUILT, .file = file });
+	send_message(data, &(struct message){ .kind = MESSAGE_BUILT, .file = file });
 }
 
 bool tables_idle(const struct tables *t)
@@ -379,7 +379,7 @@ static bool do_suffice(struct tables *t, const GArray *files)
 	return true;
 }
 
-static void want(struct tables *t, const struct message *m)
+static void want_program(struct tables *t, const struct message *m)
 {
 	struct program *program = g_hash_table_lookup(t->programs, GUINT_TO_POINTER(m->pid));
 
@@ -442,7 +442,7 @@ static void build_mapped(struct tables *t, uint32_t pid, const struct maps_line 
 }
 
 /* After the first request by the programs prefetching hardly matters. */
-static void foresee(struct tables *t, uint32_t pid)
+static void prefetch_process(struct tables *t, uint32_t pid)
 {
 	g_autoptr(GArray) all = NULL;
 
@@ -456,7 +456,7 @@ static void foresee(struct tables *t, uint32_t pid)
 		uint32_t found = g_array_index(all, uint32_t, i);
 
 		if (found != (uint32_t)getpid())
-			tables_foresee(t, found);
+			tables_prefetch(t, found);
 	}
 }
 
@@ -469,7 +469,7 @@ static void build_if_common(struct tables *t, uint32_t pid, const struct maps_li
 		file_of(t, pid, m);
 }
 
-static void foresee_command(struct tables *t, const char *name)
+static void prefetch_command(struct tables *t, const char *name)
 {
 	g_autofree char *path = g_find_program_in_path(name);
 	g_autofree char *absolute = path ? g_canonicalize_filename(path, NULL) : NULL;
@@ -478,15 +478,15 @@ static void foresee_command(struct tables *t, const char *name)
 	for_each_mapping(t, (uint32_t)getpid(), build_if_common, NULL);
 	before = table_files_building(t->files);
 	if (absolute)
-		table_files_foresee(t->files, absolute);
+		table_files_prefetch(t->files, absolute);
 	g_atomic_int_add(&t->unfinished, (gint)(table_files_building(t->files) - before));
 }
 
-static void take(struct tables *t, const struct message *m)
+static void handle_message(struct tables *t, const struct message *m)
 {
 	switch (m->kind) {
 	case MESSAGE_WANT:
-		want(t, m);
+		want_program(t, m);
 		if (m->files)
 			g_array_unref(m->files);
 		break;
@@ -505,10 +505,10 @@ static void take(struct tables *t, const struct message *m)
 		note_loss(t);
 		break;
 	case MESSAGE_FORESEE:
-		foresee(t, m->pid);
+		prefetch_process(t, m->pid);
 		break;
 	case MESSAGE_FORESEE_COMMAND:
-		foresee_command(t, m->name);
+		prefetch_command(t, m->name);
 		g_free(m->name);
 		break;
 	case MESSAGE_BUILT:
@@ -577,7 +577,7 @@ static struct message *next_message(struct tables *t)
 	return g_async_queue_timeout_pop(t->inbox, (guint64)wait_us);
 }
 
-static gpointer supply(gpointer data)
+static gpointer run_supplier(gpointer data)
 {
 	struct tables *t = data;
 	bool is_end = false;
@@ -590,7 +590,7 @@ static gpointer supply(gpointer data)
 
 		for (; m; m = g_async_queue_try_pop(t->inbox)) {
 			is_end |= m->kind == MESSAGE_END || g_atomic_int_get(&t->is_ending);
-			take(t, m);
+			handle_message(t, m);
 			taken_cnt++;
 			g_free(m);
 			if (is_end)
@@ -649,7 +649,7 @@ struct tables *tables_new(struct bpf_map *slabs, struct bpf_map *spaces, struct 
 	t->hurries = hurries;
 	t->retired = retired_tables_new(room);
 	t->files = table_files_new(room, file_tables_fd, hurries, on_built, t);
-	t->supplier = urgency_thread_new("tables", supply, t);
+	t->supplier = urgency_thread_new("tables", run_supplier, t);
 	return t;
 }
 
@@ -660,10 +660,10 @@ void tables_free(struct tables *t)
 	if (!t)
 		return;
 	g_atomic_int_set(&t->is_ending, 1);
-	send(t, &(struct message){ .kind = MESSAGE_END });
+	send_message(t, &(struct message){ .kind = MESSAGE_END });
 	g_thread_join(t->supplier);
 	while ((m = g_async_queue_try_pop(t->inbox))) {
-		take(t, m);
+		handle_message(t, m);
 		g_free(m);
 	}
 	g_hash_table_destroy(t->programs);

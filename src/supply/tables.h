@@ -32,9 +32,9 @@ void tables_free(struct tables *t);
 void tables_tell(struct tables *t, volatile uint32_t *epoch, int languages_fd, int contexts_fd);
 
 /* Prefetches tables for the files that a process or thread has mapped now; 0: all processes. */
-void tables_foresee(struct tables *t, uint32_t pid);
+void tables_prefetch(struct tables *t, uint32_t pid);
 /* The same for the program of a command, found as a shell would. */
-void tables_foresee_command(struct tables *t, const char *name);
+void tables_prefetch_command(struct tables *t, const char *name);
 
 /*
  * The unwinder asked for the program in process pid, as `space`. files: struct maps_file, all that it has mapped,

@@ -189,7 +189,7 @@ bool table_files_free(struct table_files *tf);
 /* The file of a process's mapping, queued to be built if it is new; NULL: none. */
 struct table_file *table_files_of_mapping(struct table_files *tf, uint32_t pid, const struct maps_line *line);
 /* Prefetches for a command's executable and its interpreter, before it is executed. */
-void table_files_foresee(struct table_files *tf, const char *path);
+void table_files_prefetch(struct table_files *tf, const char *path);
 /* Do the kernel's programs have all that exists for that file? */
 bool table_files_suffice(const struct table_files *tf, const struct maps_file *id);
 void table_files_built(struct table_files *tf, struct table_file *file);

@@ -262,7 +262,7 @@ static bool load(struct block_io *b, GError **error)
 	struct only_parts only;
 	int err;
 
-	said_keep();
+	load_log_keep();
 	if (feature_kernel_btf())
 		b->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(b->core_btf));

@@ -176,7 +176,7 @@ static bool load(struct file_io *f, GError **error)
 	const void *elf = file_bpf__elf_bytes(&elf_bytes);
 	int err;
 
-	said_keep();
+	load_log_keep();
 	if (feature_kernel_btf())
 		f->core_btf = core_btf_new(feature_kernel_btf(), elf, elf_bytes);
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_btf_path(f->core_btf));

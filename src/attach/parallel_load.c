@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "attach/apart.h"
+#include "attach/parallel_load.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "base/each.h"
 #include "base/urgency.h"
 
-struct apart {
+struct parallel_load {
 	const struct bpf_object_skeleton *first;
 	const char *program, *core_btf;
 	struct bpf_object *object;
@@ -18,9 +18,10 @@ struct apart {
 	gint is_done;
 };
 
-struct apart *apart_new(const struct bpf_object_skeleton *first, struct bpf_program *prog, const char *core_btf)
+struct parallel_load *parallel_load_new(const struct bpf_object_skeleton *first, struct bpf_program *prog,
+					const char *core_btf)
 {
-	struct apart *a = g_new0(struct apart, 1);
+	struct parallel_load *a = g_new0(struct parallel_load, 1);
 
 	a->first = first;
 	a->program = bpf_program__name(prog);
@@ -50,7 +51,7 @@ static int share_maps(struct bpf_object *object, const struct bpf_object *with)
 	return 0;
 }
 
-static int load(struct apart *a)
+static int load_object(struct parallel_load *a)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = a->first->name, .btf_custom_path = a->core_btf);
 	struct bpf_program *prog, *mine;
@@ -68,58 +69,59 @@ static int load(struct apart *a)
 	return err ? err : bpf_object__load(a->object);
 }
 
-static gpointer run(gpointer data)
+static gpointer run_load(gpointer data)
 {
-	struct apart *a = data;
+	struct parallel_load *a = data;
 
-	a->err = load(a);
+	a->err = load_object(a);
 	g_atomic_int_set(&a->is_done, 1);
 	return NULL;
 }
 
-bool apart_is_done(const struct apart *a)
+bool parallel_load_is_done(const struct parallel_load *a)
 {
 	return !a || g_atomic_int_get(&a->is_done);
 }
 
-static bool is_begun(const struct apart *a)
+static bool is_begun(const struct parallel_load *a)
 {
 	return a->thread || g_atomic_int_get(&a->is_done);
 }
 
-void apart_begin(struct apart *a)
+void parallel_load_begin(struct parallel_load *a)
 {
 	if (a && !is_begun(a))
-		a->thread = urgency_thread_new("apart", run, a);
+		a->thread = urgency_thread_new("load", run_load, a);
 }
 
-static void join(struct apart *a)
+static void join_thread(struct parallel_load *a)
 {
 	if (a->thread)
 		g_thread_join(a->thread);
 	a->thread = NULL;
 }
 
-FREES(apart_free, struct apart, a, join(a); bpf_link__destroy(a->link); bpf_object__close(a->object))
+FREES(parallel_load_free, struct parallel_load, a, join_thread(a); bpf_link__destroy(a->link);
+      bpf_object__close(a->object))
 
-int apart_wait(struct apart *a)
+int parallel_load_wait(struct parallel_load *a)
 {
 	if (!a)
 		return 0;
 	if (!is_begun(a))
-		run(a);
-	join(a);
+		run_load(a);
+	join_thread(a);
 	return a->err;
 }
 
-struct bpf_link *apart_link(struct apart *a)
+struct bpf_link *parallel_load_link(struct parallel_load *a)
 {
 	if (!a->link)
 		a->link = bpf_program__attach(bpf_object__find_program_by_name(a->object, a->program));
 	return a->link;
 }
 
-struct bpf_object *apart_object(const struct apart *a)
+struct bpf_object *parallel_load_object(const struct parallel_load *a)
 {
-	return a && apart_is_done(a) ? a->object : NULL;
+	return a && parallel_load_is_done(a) ? a->object : NULL;
 }

@@ -7,7 +7,7 @@
 
 static void expect(const char *log, const char *why)
 {
-	g_autofree char *said = said_why_of(log);
+	g_autofree char *said = load_log_reason_of(log);
 
 	g_assert_cmpstr(said, ==, why);
 }
@@ -55,7 +55,7 @@ static void test_cut(void)
 {
 	g_autofree char *many = g_strnfill(5000, 'x');
 	g_autofree char *log = g_strconcat("EGIN PROG LOAD LOG --\n", many, NULL);
-	g_autofree char *why = said_why_of(log);
+	g_autofree char *why = load_log_reason_of(log);
 
 	g_assert_cmpuint(strlen(why), ==, 200);
 }

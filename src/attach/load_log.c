@@ -13,7 +13,7 @@
 static GMutex lock;
 static GString *kept;
 
-static int keep(enum libbpf_print_level level, const char *format, va_list args)
+static int keep_line(enum libbpf_print_level level, const char *format, va_list args)
 {
 	g_autofree char *line = level == LIBBPF_DEBUG ? NULL : g_strdup_vprintf(format, args);
 
@@ -30,12 +30,12 @@ static int keep(enum libbpf_print_level level, const char *format, va_list args)
 	return 0;
 }
 
-void said_keep(void)
+void load_log_keep(void)
 {
-	libbpf_set_print(keep);
+	libbpf_set_print(keep_line);
 }
 
-char *said_take(void)
+char *load_log_take(void)
 {
 	char *text;
 
@@ -46,12 +46,12 @@ char *said_take(void)
 	return text;
 }
 
-char *said_why(void)
+char *load_log_reason(void)
 {
 	char *why;
 
 	g_mutex_lock(&lock);
-	why = kept ? said_why_of(kept->str) : NULL;
+	why = kept ? load_log_reason_of(kept->str) : NULL;
 	g_mutex_unlock(&lock);
 	return why;
 }
@@ -77,7 +77,7 @@ static char *program_of(const char *line)
 	return end ? g_strndup(name + strlen("prog '"), (gsize)(end - name) - strlen("prog '")) : NULL;
 }
 
-char *said_why_of(const char *log)
+char *load_log_reason_of(const char *log)
 {
 	g_auto(GStrv) lines = g_strsplit(log, "\n", -1);
 	g_autofree char *program = NULL;
