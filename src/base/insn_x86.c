@@ -96,7 +96,7 @@ static unsigned form_of_two_bytes(uint8_t op)
 	return op >= 0xc8 && op <= 0xcf ? F_NONE : F_BAD;
 }
 
-static bool take(struct decoder *d, uint8_t *ret)
+static bool take_byte(struct decoder *d, uint8_t *ret)
 {
 	if (d->at >= d->len || d->at >= INSN_MAX_BYTES)
 		return false;
@@ -143,14 +143,14 @@ static bool take_address(struct decoder *d)
 	int64_t disp = 0;
 	bool is_taken;
 
-	if (!take(d, &i->modrm))
+	if (!take_byte(d, &i->modrm))
 		return false;
 	i->has_modrm = true;
 	mod = i->modrm >> 6;
 	rm = i->modrm & 7;
 	if (mod == 3)
 		return true;
-	if (rm == 4 && !take(d, &i->sib))
+	if (rm == 4 && !take_byte(d, &i->sib))
 		return false;
 	is_taken = take_number(d, mod == 1 ? 1 : mod == 2 || rm == 5 || (rm == 4 && (i->sib & 7) == 5) ? 4 : 0, &disp);
 	i->disp = (int32_t)disp;
@@ -162,17 +162,17 @@ static bool take_vex(struct decoder *d, uint8_t first, unsigned *ret_form)
 {
 	uint8_t byte, rest, map = 1;
 
-	if (!take(d, &byte))
+	if (!take_byte(d, &byte))
 		return false;
 	if (first == 0xc4)
 		map = byte & 31;
 	else if (first == 0x62)
 		map = byte & 7;
 	for (unsigned i = 0; i < (first == 0xc5 ? 0 : first == 0xc4 ? 1 : 2); i++)
-		if (!take(d, &rest))
+		if (!take_byte(d, &rest))
 			return false;
 	d->insn->is_vex = true;
-	if (!take(d, &d->insn->opcode))
+	if (!take_byte(d, &d->insn->opcode))
 		return false;
 	*ret_form = F_MODRM;
 	if (map == 3)
@@ -186,7 +186,7 @@ static bool take_opcode(struct decoder *d, unsigned *ret_form)
 {
 	struct insn *i = d->insn;
 
-	if (!take(d, &i->opcode))
+	if (!take_byte(d, &i->opcode))
 		return false;
 	if (i->opcode == 0xc4 || i->opcode == 0xc5 || i->opcode == 0x62)
 		return take_vex(d, i->opcode, ret_form);
@@ -195,12 +195,12 @@ static bool take_opcode(struct decoder *d, unsigned *ret_form)
 		return true;
 	}
 	i->is_two_byte = true;
-	if (!take(d, &i->opcode))
+	if (!take_byte(d, &i->opcode))
 		return false;
 	*ret_form = form_of_two_bytes(i->opcode);
 	if (i->opcode == 0x38 || i->opcode == 0x3a) {
 		*ret_form = i->opcode == 0x38 ? F_MODRM : F_MODRM | F_IMM8;
-		return take(d, &i->third);
+		return take_byte(d, &i->third);
 	}
 	return true;
 }

@@ -176,7 +176,7 @@ static void raise_unlisted(bool only_unborn)
 }
 
 /* Unlisted threads inherit from the main thread when they enter. What is to be kept is not lowered again. */
-static void apply(bool is_raised)
+static void raise_or_lower(bool is_raised)
 {
 	for (int i = 0; i < THREADS_MAX; i++)
 		(is_raised ? raise_thread : lower_thread)(&all.threads[i]);
@@ -202,7 +202,7 @@ static void inherit(struct thread *t)
 	t->is_raised = true;
 }
 
-static void enter(bool is_born_now)
+static void register_thread(bool is_born_now)
 {
 	struct thread me = { .tid = own_tid(),
 			     .schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC) };
@@ -227,7 +227,7 @@ static void enter(bool is_born_now)
 }
 
 /* lives_on: the thread continues, so its priority is lowered again. */
-static void leave(bool lives_on)
+static void unregister_thread(bool lives_on)
 {
 	g_mutex_lock(&all.lock);
 	for (int i = 0; i < THREADS_MAX; i++) {
@@ -249,16 +249,16 @@ struct helper {
 	gpointer data;
 };
 
-static gpointer help(gpointer data)
+static gpointer run_helper(gpointer data)
 {
 	struct helper helper = *(struct helper *)data;
 	gpointer result;
 
 	g_free(data);
 	spare_stack_use();
-	enter(true);
+	register_thread(true);
 	result = helper.func(helper.data);
-	leave(false);
+	unregister_thread(false);
 	return result;
 }
 
@@ -273,7 +273,7 @@ GThread *urgency_thread_new(const char *name, GThreadFunc func, gpointer data)
 	if (!all.unborn_cnt++)
 		all.unborn_since_ns = clock_ns(CLOCK_MONOTONIC);
 	g_mutex_unlock(&all.lock);
-	thread = quiet_thread_new(name, help, helper, &error);
+	thread = quiet_thread_new(name, run_helper, helper, &error);
 	if (!thread)
 		g_error("%s: %s", name, error->message);	/* as g_thread_new() */
 	return thread;
@@ -289,7 +289,7 @@ void urgency_decline(void)
 	g_mutex_unlock(&all.lock);
 }
 
-static void tell_watcher(void)
+static void wake_watcher(void)
 {
 	eventfd_write(all.changed_fd, 1);
 }
@@ -300,8 +300,8 @@ void urgency_keep(void)
 	all.state.is_kept = true;
 	all.state.has_looked = false;
 	if (all.state.is_raised)
-		apply(true);
-	tell_watcher();
+		raise_or_lower(true);
+	wake_watcher();
 	g_mutex_unlock(&all.lock);
 }
 
@@ -349,7 +349,7 @@ static uint64_t longest_wait(uint64_t now_ns, bool *ret_is_waiting)
 }
 
 /* Does any thread seem to wait for a CPU now? */
-static bool look(void)
+static bool judge_threads(void)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), waited_ns;
 	bool is_waiting;
@@ -359,7 +359,7 @@ static bool look(void)
 	step = urgency_judge(&all.state, now_ns, waited_ns,
 			     urgency_asks_for_crowd(&all.state, now_ns) ? runnable_cnt() : 0);
 	if (step != URGENCY_STAY)
-		apply(step == URGENCY_RAISE);
+		raise_or_lower(step == URGENCY_RAISE);
 	else if (all.state.is_raised && all.unborn_cnt)	/* created since then by a thread without inheritance */
 		raise_unlisted(!all.state.is_kept);
 	return is_waiting;
@@ -379,7 +379,7 @@ static bool await_change(int timeout_ms, bool was_asked)
 	return was_asked || fds[1].revents;
 }
 
-static gpointer watch(gpointer unused)
+static gpointer run_watcher(gpointer unused)
 {
 	struct thread me = { .tid = own_tid() };
 	bool is_asked = false;
@@ -389,7 +389,7 @@ static gpointer watch(gpointer unused)
 	raise_thread(&me);	/* if it was not created so */
 	g_mutex_lock(&all.lock);
 	while (!all.is_ending) {
-		bool is_waiting = look();
+		bool is_waiting = judge_threads();
 
 		/* the lower limit applies only to waits from then on */
 		all.state.is_awaited = is_asked || all.state.is_kept;
@@ -428,13 +428,13 @@ void urgency_begin(void)
 		open_fds();
 	}
 	if (!begun_cnt++)
-		enter(false);
+		register_thread(false);
 	if (!all.user_cnt++) {
 		struct thread me = { .tid = own_tid() };
 
-		look();
+		judge_threads();
 		raise_thread(&me);	/* from now on the watcher raises it: else it starves before its first turn */
-		all.watcher = g_thread_new("urgency", watch, NULL);
+		all.watcher = g_thread_new("urgency", run_watcher, NULL);
 		lower_thread(&me);
 	}
 	g_mutex_unlock(&all.life);
@@ -445,8 +445,8 @@ static void end_all(void)
 	g_mutex_lock(&all.lock);
 	all.is_ending = true;
 	if (!all.state.is_kept)
-		apply(false);
-	tell_watcher();
+		raise_or_lower(false);
+	wake_watcher();
 	g_mutex_unlock(&all.lock);
 	g_thread_join(all.watcher);
 	close(all.signal_fd);
@@ -459,6 +459,6 @@ void urgency_end(void)
 	if (!--all.user_cnt)
 		end_all();
 	if (!--begun_cnt)
-		leave(true);
+		unregister_thread(true);
 	g_mutex_unlock(&all.life);
 }

@@ -54,7 +54,7 @@ static void add_thread(GString *s, const char *tid)
 		g_string_append_printf(s, " in %s", wchan);
 }
 
-static void tell(const struct watchdog_options *o)
+static void report_threads(const struct watchdog_options *o)
 {
 	GDir *tasks = g_dir_open("/proc/self/task", 0, NULL);
 
@@ -69,7 +69,7 @@ static void tell(const struct watchdog_options *o)
 		g_dir_close(tasks);
 }
 
-static gpointer watch(gpointer data)
+static gpointer run_watchdog(gpointer data)
 {
 	(void)data;
 	g_mutex_lock(&dog.lock);
@@ -81,7 +81,7 @@ static gpointer watch(gpointer data)
 		} else {
 			dog.has_told = true;
 			g_mutex_unlock(&dog.lock);
-			tell(&dog.options);
+			report_threads(&dog.options);
 			g_mutex_lock(&dog.lock);
 		}
 	}
@@ -95,7 +95,7 @@ void watchdog_begin(const struct watchdog_options *options)
 	dog.options = *options;
 	dog.is_over = dog.has_told = false;
 	dog.due_us = g_get_monotonic_time() + (gint64)options->after_ms * 1000;
-	dog.thread = quiet_thread_new("watchdog", watch, NULL, NULL);
+	dog.thread = quiet_thread_new("watchdog", run_watchdog, NULL, NULL);
 }
 
 void watchdog_feed(void)

@@ -14,14 +14,14 @@ void wire_varint(GString *out, uint64_t value)
 	g_string_append_len(out, bytes, cnt);
 }
 
-static void tag(GString *out, unsigned field, enum wire_type type)
+static void put_tag(GString *out, unsigned field, enum wire_type type)
 {
 	wire_varint(out, (uint64_t)field << 3 | type);
 }
 
 void wire_uint_always(GString *out, unsigned field, uint64_t value)
 {
-	tag(out, field, WIRE_VARINT);
+	put_tag(out, field, WIRE_VARINT);
 	wire_varint(out, value);
 }
 
@@ -37,13 +37,13 @@ void wire_fixed64(GString *out, unsigned field, uint64_t value)
 
 	if (!value)
 		return;
-	tag(out, field, WIRE_FIXED64);
+	put_tag(out, field, WIRE_FIXED64);
 	g_string_append_len(out, (const char *)&le, sizeof(le));
 }
 
 void wire_bytes(GString *out, unsigned field, const void *bytes, gsize len_bytes)
 {
-	tag(out, field, WIRE_BYTES);
+	put_tag(out, field, WIRE_BYTES);
 	wire_varint(out, len_bytes);
 	g_string_append_len(out, bytes, (gssize)len_bytes);
 }

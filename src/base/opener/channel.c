@@ -89,7 +89,7 @@ static bool can_be_read(int fd, int wait_ms)
 }
 
 /* Raises its priority like that of the recorder's own threads (urgency.h), if it starves among thousands. */
-static void hurry(pid_t helper)
+static void raise_if_starved(pid_t helper)
 {
 	const struct sched_param lowest = { .sched_priority = sched_get_priority_min(SCHED_RR) };
 
@@ -106,7 +106,7 @@ static bool await_reply(struct channel *c, int64_t begun_us, int64_t patience)
 
 		if (starved_us < STARVED_US && is_starved(c->helper)) {
 			starved_us += now - at_us;
-			hurry(c->helper);
+			raise_if_starved(c->helper);
 		}
 		at_us = now;
 		if (now - begun_us - starved_us >= most)

@@ -38,7 +38,7 @@ static bool fail(GError **error, const char *what, int err)
 	return refuse(error, G_FILE_ERROR, (int)g_file_error_from_errno(err), "%s: %s", what, g_strerror(err));
 }
 
-static void limit(int resource, uint64_t max)
+static void lower_limit(int resource, uint64_t max)
 {
 	struct rlimit r;
 
@@ -192,10 +192,10 @@ bool confine(struct confine *c, GError **error)
 	    !privileges_drop(c->kept | (c->reads_by_capability ? PRIVILEGE(CAP_DAC_READ_SEARCH) : 0), error))
 		return false;
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	limit(RLIMIT_CORE, 0);
+	lower_limit(RLIMIT_CORE, 0);
 #ifndef __SANITIZE_ADDRESS__	/* its shadow memory counts as data */
 	if (c->memory_bytes)
-		limit(RLIMIT_DATA, c->memory_bytes);
+		lower_limit(RLIMIT_DATA, c->memory_bytes);
 #endif
 	return c->calls == CONFINE_NO_CALLS || c->calls == CONFINE_OPENER_KEEPER || confine_calls(c->calls) ||
 	       fail(error, "seccomp", errno);

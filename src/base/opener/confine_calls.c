@@ -155,7 +155,7 @@ static void answer(struct filter *f, uint32_t verdict)
 	emit(f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, verdict));
 }
 
-static void load(struct filter *f, size_t at)
+static void load_word(struct filter *f, size_t at)
 {
 	emit(f, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)at));
 }
@@ -179,7 +179,7 @@ static void allow_narrow(struct filter *f, const struct narrow *n)
 {
 	for (; n->call != CALLS_END; n++) {
 		only_if(f, (uint32_t)n->call, 5);
-		load(f, offsetof(struct seccomp_data, args) + n->argument * sizeof(uint64_t));
+		load_word(f, offsetof(struct seccomp_data, args) + n->argument * sizeof(uint64_t));
 		emit(f, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, n->mask));
 		only_if(f, n->value, 1);
 		answer(f, SECCOMP_RET_ALLOW);
@@ -199,10 +199,10 @@ bool confine_calls(enum confine_calls calls)
 {
 	struct filter f = { .len = 0 };
 
-	load(&f, offsetof(struct seccomp_data, arch));
+	load_word(&f, offsetof(struct seccomp_data, arch));
 	emit(&f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0));
 	answer(&f, SECCOMP_RET_KILL_PROCESS);
-	load(&f, offsetof(struct seccomp_data, nr));
+	load_word(&f, offsetof(struct seccomp_data, nr));
 #ifdef __x86_64__
 	emit(&f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1));
 	answer(&f, SECCOMP_RET_KILL_PROCESS);

@@ -42,7 +42,7 @@ bool opener_is_local(int fd)
 	return ANY(x, local, (uint32_t)fs.f_type == *x);
 }
 
-static bool put(int fd, const char *bytes, size_t cnt)
+static bool write_all(int fd, const char *bytes, size_t cnt)
 {
 	for (size_t at = 0; at < cnt;) {
 		ssize_t n = write(fd, bytes + at, cnt - at);
@@ -67,7 +67,7 @@ static bool copy_all(int fd, int to, uint64_t max_bytes, void (*go_on)(void))
 		n = read(fd, chunk, (size_t)MIN(sizeof(chunk), max_bytes - done));
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0 || !put(to, chunk, (size_t)n))
+		if (n < 0 || !write_all(to, chunk, (size_t)n))
 			return false;
 		done += (uint64_t)n;
 		if (go_on && done - told >= GO_ON_BYTES) {
@@ -108,6 +108,6 @@ int opener_copy_text(int fd, const char *first, long first_bytes, uint64_t max_b
 {
 	int to = memfd_create("text", MFD_CLOEXEC);
 
-	return kept_if(to, to >= 0 && put(to, first, (size_t)first_bytes) &&
+	return kept_if(to, to >= 0 && write_all(to, first, (size_t)first_bytes) &&
 				   copy_all(fd, to, max_bytes - (uint64_t)first_bytes, NULL));
 }

@@ -16,7 +16,7 @@
 /* Maximal number left in an endless sleep, each some hundred KB: what they wait for may have more of these. */
 #define LEFT_BEHIND_MAX 16
 
-static void end(pid_t *helper, unsigned *left_behind)
+static void end_helper(pid_t *helper, unsigned *left_behind)
 {
 	if (*helper > 0) {
 		kill(*helper, SIGKILL);
@@ -27,7 +27,7 @@ static void end(pid_t *helper, unsigned *left_behind)
 		--*left_behind;
 }
 
-static pid_t begin(const uint64_t *kept)
+static pid_t begin_helper(const uint64_t *kept)
 {
 	struct opener_begun begun = { 0 };
 	int sockets[2];
@@ -73,12 +73,12 @@ _Noreturn void opener_keep(int control, const uint64_t *kept)
 
 		if (fd >= 0)
 			close(fd);
-		end(&helper, &left_behind);
+		end_helper(&helper, &left_behind);
 		if (left_behind < LEFT_BEHIND_MAX)
-			helper = begin(kept);
+			helper = begin_helper(kept);
 		else
 			parser_send(CONTROL_FD, &none, sizeof(none), -1);
 	}
-	end(&helper, &left_behind);
+	end_helper(&helper, &left_behind);
 	_exit(0);
 }

@@ -55,7 +55,7 @@ void opener_forget_memory(void)
 	last.mem = last.pages = -1;
 }
 
-static bool hold(uint32_t pid, bool anew)
+static bool open_memory(uint32_t pid, bool anew)
 {
 	if (!anew && last.pid == pid && last.mem >= 0 && clock_ns(CLOCK_MONOTONIC) < last.until_ns)
 		return true;
@@ -70,7 +70,7 @@ static bool hold(uint32_t pid, bool anew)
 /* ---- absent pages */
 
 /* Passes lines of a file of the process to take() until one is accepted; false: none was. */
-static bool search(uint32_t pid, const char *name, bool (*take)(char *line, void *data), void *data)
+static bool search_lines(uint32_t pid, const char *name, bool (*take)(char *line, void *data), void *data)
 {
 	int fd = open_of(pid, name);
 	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
@@ -122,7 +122,7 @@ static enum mounted mounted_by(uint32_t pid, unsigned major, unsigned minor)
 {
 	struct device d = { .major = major, .minor = minor };
 
-	search(pid, "mountinfo", take_mount, &d);
+	search_lines(pid, "mountinfo", take_mount, &d);
 	return d.mounted;
 }
 
@@ -185,7 +185,7 @@ static enum absent absent_at(uint32_t pid, uint64_t addr)
 {
 	struct place p = { .addr = addr, .pid = pid };
 
-	search(pid, "maps", take_mapping, &p);
+	search_lines(pid, "maps", take_mapping, &p);
 	return p.absent;
 }
 
@@ -218,7 +218,7 @@ static bool read_here(uint64_t addr, size_t bytes, char *to)
 {
 	ssize_t n = pread(last.mem, to, bytes, (off_t)addr);
 
-	if (!n && hold(last.pid, true))
+	if (!n && open_memory(last.pid, true))
 		n = pread(last.mem, to, bytes, (off_t)addr);
 	return n == (ssize_t)bytes;
 }
@@ -268,7 +268,7 @@ long opener_read_memory(uint32_t pid, const struct opener_address *pieces, size_
 
 	if (!cnt || cnt > OPENER_PIECES_MAX)
 		return -EINVAL;
-	if (!hold(pid, false))
+	if (!open_memory(pid, false))
 		return -errno;
 	for (size_t i = 0; i < cnt; i++) {
 		if (pieces[i].bytes > OPENER_TEXT_MAX - at)
@@ -316,7 +316,7 @@ bool opener_may_read_arguments(uint32_t pid, uint64_t max_bytes)
 	const size_t arg = 48 - 3, env = 50 - 3;
 	uint64_t stat[64];
 
-	if (read_stat(pid, stat) <= env + 1 || !hold(pid, false))
+	if (read_stat(pid, stat) <= env + 1 || !open_memory(pid, false))
 		return true;	/* reading it will show the error */
 	return may_read(stat[arg], MIN(stat[arg + 1], stat[arg] + max_bytes)) &&
 	       may_read(stat[env], MIN(stat[env + 1], stat[env] + max_bytes));

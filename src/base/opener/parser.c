@@ -195,7 +195,7 @@ static void try_to_ask(struct channel *c, const struct asked *asked, int wait_ms
 	}
 }
 
-static GByteArray *ask(struct channel *c, const struct asked *asked, int wait_ms)
+static GByteArray *ask_and_count(struct channel *c, const struct asked *asked, int wait_ms)
 {
 	struct parser_reply reply;
 	GByteArray *answer = NULL;
@@ -220,7 +220,7 @@ GByteArray *parser_ask(enum parser_job job, int fd, const void *question, size_t
 	if (question_bytes > PARSER_QUESTION_MAX || hurry_is_over())
 		return NULL;
 	g_mutex_lock(&channels[i].lock);
-	answer = ask(&channels[i], &asked, kinds[i].patience_ms);
+	answer = ask_and_count(&channels[i], &asked, kinds[i].patience_ms);
 	g_mutex_unlock(&channels[i].lock);
 	return answer;
 }
@@ -257,7 +257,7 @@ bool parser_is_apart(void)
 	return is_apart;
 }
 
-static bool begin(struct channel *c, const parser_fn fns[PARSER_JOBS])
+static bool start_keeper(struct channel *c, const parser_fn fns[PARSER_JOBS])
 {
 	int asks[2] = { -1, -1 }, controls[2] = { -1, -1 };
 	bool is_well = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, asks) == 0 &&
@@ -280,7 +280,7 @@ static bool is_able(struct channel *c, enum parser_job job)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	const struct asked asked = { job, fd, NULL, 0 };
-	GByteArray *answer = fd >= 0 ? ask(c, &asked, 10000) : NULL;
+	GByteArray *answer = fd >= 0 ? ask_and_count(c, &asked, 10000) : NULL;
 	bool is_so = answer != NULL;
 
 	if (answer)
@@ -295,7 +295,7 @@ bool parser_start(const parser_fn fns[PARSER_JOBS], GError **error)
 	bool is_well = true;
 
 	for (int i = 0; i < CHANNELS; i++)
-		is_well = begin(&channels[i], fns) && is_able(&channels[i], kinds[i].first) && is_well;
+		is_well = start_keeper(&channels[i], fns) && is_able(&channels[i], kinds[i].first) && is_well;
 	is_apart = is_well;
 	if (is_well)
 		return true;

@@ -37,7 +37,7 @@ static bool put_all(int fd, const GByteArray *a)
 	return true;
 }
 
-static void answer(uint32_t seq, bool has, const GByteArray *a)
+static void send_answer(uint32_t seq, bool has, const GByteArray *a)
 {
 	int fd = has ? memfd_create("parsed", MFD_CLOEXEC) : -1;
 	bool is_put = fd >= 0 && put_all(fd, a);
@@ -53,7 +53,7 @@ static void answer(uint32_t seq, bool has, const GByteArray *a)
 }
 
 /* *busy: the current request, which the keeper reads if this process dies of it. */
-static _Noreturn void parse(volatile uint32_t *busy, const parser_fn fns[PARSER_JOBS])
+static _Noreturn void run_parser(volatile uint32_t *busy, const parser_fn fns[PARSER_JOBS])
 {
 	static struct parser_request request;
 	struct confine c = { .calls = CONFINE_PARSER, .memory_bytes = MEMORY_MAX_BYTES };
@@ -72,7 +72,7 @@ static _Noreturn void parse(volatile uint32_t *busy, const parser_fn fns[PARSER_
 		*busy = request.seq;
 		bool has = fn && fn(fd, request.question, (size_t)n - PARSER_REQUEST_BYTES, a);
 
-		answer(request.seq, has, a);
+		send_answer(request.seq, has, a);
 		*busy = PARSER_IDLE;
 		if (fd >= 0)
 			close(fd);
@@ -86,7 +86,7 @@ static _Noreturn void parse(volatile uint32_t *busy, const parser_fn fns[PARSER_
  * Waits for the parser's end, and kills it when the recorder says so, or has ended. *ret_left: it does not end, since
  * it sleeps in a file system that does not answer, and is left behind. False: the recorder has ended.
  */
-static bool watch(pid_t parser, bool *ret_left)
+static bool watch_parser(pid_t parser, bool *ret_left)
 {
 	int pid_fd = (int)syscall(SYS_pidfd_open, parser, 0), status = 0;
 	bool is_wanted = pid_fd >= 0;
@@ -138,8 +138,8 @@ _Noreturn void parser_keep(int ask_fd, int control_fd, const parser_fn fns[PARSE
 		pid_t parser = fork();
 
 		if (parser == 0)
-			parse(busy, fns);
-		is_wanted = parser > 0 && watch(parser, &is_left);
+			run_parser(busy, fns);
+		is_wanted = parser > 0 && watch_parser(parser, &is_left);
 		if (is_wanted) {
 			const struct parser_reply lost = { .seq = *busy, .status = PARSER_LOST };
 

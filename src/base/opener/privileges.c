@@ -78,7 +78,7 @@ char *privileges_text(uint64_t privileges)
 	return g_string_free(s, FALSE);
 }
 
-static bool get(struct __user_cap_data_struct data[2])
+static bool get_capabilities(struct __user_cap_data_struct data[2])
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 
@@ -89,14 +89,14 @@ uint64_t privileges_now(void)
 {
 	struct __user_cap_data_struct data[2] = { 0 };
 
-	return get(data) ? (uint64_t)data[1].effective << 32 | data[0].effective : 0;
+	return get_capabilities(data) ? (uint64_t)data[1].effective << 32 | data[0].effective : 0;
 }
 
 bool privileges_drop(uint64_t wanted, GError **error)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2] = { 0 };
-	bool is_well = get(data);
+	bool is_well = get_capabilities(data);
 
 	/* Reducing the bounding set needs CAP_SETPCAP; without it no_new_privs is enough for programs that are run. */
 	for (int c = 0; is_well && c <= CAP_LAST_CAP; c++)

@@ -197,7 +197,7 @@ static bool begins_as_container(int fd)
 }
 
 /* Names that containers, JDKs and compilers give to files with names in them; a user's own config.json is not one. */
-static bool tells_by_name(int fd)
+static bool has_naming_name(int fd)
 {
 	static const struct {
 		const char *name, *below;
@@ -227,7 +227,7 @@ static bool tells_by_name(int fd)
 }
 
 /* A program or library, but not a core dump; a jitdump; or known by its name. */
-static bool tells_names(int fd)
+static bool contains_names(int fd)
 {
 	Elf64_Ehdr head = { .e_type = ET_NONE };
 	bool has_magic = pread(fd, &head, sizeof(head), 0) >= SELFMAG;
@@ -235,7 +235,7 @@ static bool tells_names(int fd)
 	if (has_magic && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0)
 		return head.e_type != ET_CORE;
 	return (has_magic && (memcmp(head.e_ident, "JiTD", 4) == 0 || memcmp(head.e_ident, "DTiJ", 4) == 0)) ||
-	       tells_by_name(fd);
+	       has_naming_name(fd);
 }
 
 static int read_held(int held_fd)
@@ -246,7 +246,7 @@ static int read_held(int held_fd)
 
 	if (!is_file)
 		errno = EPERM;
-	if (fd < 0 || !is_guarded || tells_names(fd))
+	if (fd < 0 || !is_guarded || contains_names(fd))
 		return fd;
 	close(fd);
 	errno = EPERM;
@@ -297,7 +297,7 @@ static bool may_be_held(int fd, const char *path)
 }
 
 /* The request has the path, then the root that it is below. */
-static int hold(const struct opener_request *r, size_t path_bytes)
+static int hold_permitted(const struct opener_request *r, size_t path_bytes)
 {
 	const char *root = r->path + strlen(r->path) + 1;
 	int fd = opener_hold_here(root < r->path + path_bytes ? root : NULL, r->path, r->flags, r->number);
@@ -395,7 +395,7 @@ static int fd_for(const struct opener_request *r, size_t path_bytes, int fd)
 {
 	switch (r->call) {
 	case OPENER_OPEN: return open_of_proc(r->path, r->flags);
-	case OPENER_HOLD: return hold(r, path_bytes);
+	case OPENER_HOLD: return hold_permitted(r, path_bytes);
 	case OPENER_READ_HELD: return read_held_at_once(fd);
 	case OPENER_CGROUP: return opener_cgroup_here(fd, r->number);
 	case OPENER_BPF_STATS: return opener_bpf_stats_here();
@@ -406,7 +406,7 @@ static int fd_for(const struct opener_request *r, size_t path_bytes, int fd)
 	}
 }
 
-static void serve(const struct opener_request *r, size_t path_bytes, int fd)
+static void serve_request(const struct opener_request *r, size_t path_bytes, int fd)
 {
 	static struct opener_reply reply;
 	int ret_fd = -1;
@@ -450,7 +450,7 @@ _Noreturn void opener_serve(int socket, const uint64_t *kept)
 		if (path_bytes < sizeof(request.path))
 			request.path[path_bytes] = '\0';
 		request.path[sizeof(request.path) - 1] = '\0';
-		serve(&request, path_bytes, fd);
+		serve_request(&request, path_bytes, fd);
 		if (fd >= 0)
 			close(fd);
 	}

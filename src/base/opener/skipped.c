@@ -70,7 +70,7 @@ static bool has_ended(const struct one *one)
 	return one->pidfd >= 0 && poll(&p, 1, 0) > 0;
 }
 
-static struct one *known(const struct opener_skipped *s, const char *subject)
+static struct one *known_subject(const struct opener_skipped *s, const char *subject)
 {
 	struct one *one = subject ? g_hash_table_lookup(s->subjects, subject) : NULL;
 
@@ -109,16 +109,16 @@ bool opener_skipped_has(const struct opener_skipped *s, const char *subject, int
 {
 	const char *pid = subject ? pid_of(subject) : NULL;
 
-	if (is_skipped(known(s, subject), now_us))
+	if (is_skipped(known_subject(s, subject), now_us))
 		return true;
 	g_autofree char *owner = pid && s->has_owners ? owner_of(pid) : NULL;
 
-	return is_skipped(known(s, owner), now_us);
+	return is_skipped(known_subject(s, owner), now_us);
 }
 
-static struct one *find(struct opener_skipped *s, const char *subject)
+static struct one *find_or_add(struct opener_skipped *s, const char *subject)
 {
-	struct one *one = known(s, subject);
+	struct one *one = known_subject(s, subject);
 	const char *pid = pid_of(subject);
 
 	if (one)
@@ -133,7 +133,7 @@ static struct one *find(struct opener_skipped *s, const char *subject)
 
 void opener_skipped_tell(struct opener_skipped *s, const char *subject, char *sentence)
 {
-	struct one *one = find(s, subject);
+	struct one *one = find_or_add(s, subject);
 
 	if (one->is_told || g_queue_get_length(&s->news) >= NEWS_MAX) {
 		g_free(sentence);
@@ -168,7 +168,7 @@ static void pause_one(struct one *one, int64_t now_us)
 static void add_owner(struct opener_skipped *s, const char *subject, int64_t now_us)
 {
 	g_autofree char *owner = pid_of(subject) ? owner_of(pid_of(subject)) : NULL;
-	struct one *one = owner ? find(s, owner) : NULL;
+	struct one *one = owner ? find_or_add(s, owner) : NULL;
 
 	if (!one || ++one->cnt < OF_OWNER_MAX)
 		return;
@@ -181,7 +181,7 @@ static void add_owner(struct opener_skipped *s, const char *subject, int64_t now
 
 void opener_skipped_add(struct opener_skipped *s, const char *subject, int64_t waited_us, int64_t now_us)
 {
-	struct one *one = find(s, subject);
+	struct one *one = find_or_add(s, subject);
 	g_autofree char *name = name_of(subject);
 
 	pause_one(one, now_us);

@@ -8,7 +8,7 @@
 #include "base/opener/opener.h"
 #include "base/proc/status.h"
 
-static bool take(const struct opener_entry *e, void *data)
+static bool add_process(const struct opener_entry *e, void *data)
 {
 	uint64_t number;
 
@@ -24,7 +24,7 @@ GArray *process_ids(void)
 {
 	GArray *pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 
-	opener_list("/proc", false, take, pids);
+	opener_list("/proc", false, add_process, pids);
 	return pids;
 }
 

@@ -64,7 +64,7 @@ static bool take_part(GArray *sockets, const char *part, size_t bytes)
 	return true;
 }
 
-static bool ask(int fd)
+static bool request_sockets(int fd)
 {
 	const struct {
 		struct nlmsghdr head;
@@ -90,7 +90,7 @@ GArray *unix_table_new(void)
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	GArray *sockets = NULL;
 
-	if (fd >= 0 && ask(fd)) {
+	if (fd >= 0 && request_sockets(fd)) {
 		_Alignas(struct nlmsghdr) char part[ANSWER_BYTES];
 		ssize_t bytes;
 
