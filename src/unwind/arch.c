@@ -3,7 +3,7 @@
 
 #include <elf.h>
 
-static struct cfi_rule where(uint8_t where, int32_t at)
+static struct cfi_rule rule_where(uint8_t where, int32_t at)
 {
 	if (where == CODE_SAVED)
 		return (struct cfi_rule){ .how = CFI_OFFSET, .off = at };
@@ -38,8 +38,8 @@ uint32_t code_rule(const struct code_state *s, const struct unwind_arch *arch)
 	} else {
 		return 0;
 	}
-	as_told.column[CFI_RA] = where(s->ra, s->ra_at);
-	as_told.column[CFI_BP] = where(s->bp, s->bp_at);
+	as_told.column[CFI_RA] = rule_where(s->ra, s->ra_at);
+	as_told.column[CFI_BP] = rule_where(s->bp, s->bp_at);
 	rule = arch->compile(&as_told);
 	return unwind_rule_cfa(rule) == UNWIND_CFA_COMPLEX ? 0 : rule;
 }

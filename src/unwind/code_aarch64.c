@@ -34,7 +34,7 @@ static void add_to_sp(struct code_state *s, int64_t bytes)
 	s->is_outermost |= s->has_sp && off < 0;
 }
 
-static void save(struct code_state *s, unsigned reg, int64_t at)
+static void save_register(struct code_state *s, unsigned reg, int64_t at)
 {
 	uint8_t *where = reg == FP ? &s->bp : &s->ra;
 
@@ -54,7 +54,7 @@ static void overwrite(struct code_state *s, unsigned reg)
 		*where = CODE_LOST;
 }
 
-static void load(struct code_state *s, unsigned reg, bool is_known, int64_t at)
+static void load_register(struct code_state *s, unsigned reg, bool is_known, int64_t at)
 {
 	uint8_t *where = reg == FP ? &s->bp : &s->ra;
 
@@ -69,7 +69,7 @@ static void load(struct code_state *s, unsigned reg, bool is_known, int64_t at)
 }
 
 /* Offset of base + disp from the CFA; false: not known. */
-static bool place(const struct code_state *s, unsigned base, int64_t disp, int64_t *ret)
+static bool offset_from_cfa(const struct code_state *s, unsigned base, int64_t disp, int64_t *ret)
 {
 	if (base == SP && s->has_sp)
 		*ret = disp - s->sp_off;
@@ -130,15 +130,15 @@ static void change_by_access(const struct access_to *a, struct code_state *s)
 
 	if (a->how == ACCESS_BEFORE && a->base == SP)
 		add_to_sp(s, a->disp);
-	is_known = place(s, a->base, a->how == ACCESS_OFFSET || a->base != SP ? a->disp : 0, &at) &&
+	is_known = offset_from_cfa(s, a->base, a->how == ACCESS_OFFSET || a->base != SP ? a->disp : 0, &at) &&
 		   a->how != ACCESS_NONE && (a->how == ACCESS_OFFSET || a->base == SP);
 	for (unsigned i = 0; i < a->cnt && !a->is_vector; i++) {
 		int64_t there = at + (int64_t)i * a->bytes;
 
 		if (a->is_load)
-			load(s, a->regs[i], is_known && a->bytes == 8, is_known ? there : 0);
+			load_register(s, a->regs[i], is_known && a->bytes == 8, is_known ? there : 0);
 		else if (is_known && a->bytes == 8)
-			save(s, a->regs[i], there);
+			save_register(s, a->regs[i], there);
 	}
 	if (a->how == ACCESS_BEHIND && a->base == SP)
 		add_to_sp(s, a->disp);

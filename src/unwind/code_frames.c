@@ -154,7 +154,7 @@ static void put_off(struct trace *t, uint64_t vaddr, const struct code_state *st
 		g_array_append_val(t->pending, place);
 }
 
-static void mark(struct trace *t, uint32_t at, size_t bytes, uint32_t rule)
+static void mark_visited(struct trace *t, uint32_t at, size_t bytes, uint32_t rule)
 {
 	struct code_frames *c = t->code;
 
@@ -188,7 +188,7 @@ static void follow(struct trace *t, struct place place)
 					&place.state);
 		if (!step.bytes)
 			return;
-		mark(t, at, step.bytes, rule);
+		mark_visited(t, at, step.bytes, rule);
 		is_jump = false;
 		place.vaddr += step.bytes;
 		if (step.flow == CODE_CALLS && step.target && step.target != place.vaddr)
@@ -304,7 +304,7 @@ static void trace_starts(struct code_frames *c, guint from)
 		trace(c, g_array_index(c->starts, uint64_t, i), false);
 }
 
-static void init(struct code_frames *c, const struct unwind_arch *arch)
+static void init_gaps(struct code_frames *c, const struct unwind_arch *arch)
 {
 	*c = (struct code_frames){
 		.arch = arch, .gaps = g_array_new(FALSE, FALSE, sizeof(struct code_gap)),
@@ -339,7 +339,7 @@ void code_frames_open(struct code_frames *c, const struct elf_file *file, const 
 {
 	g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(uint64_t));
 
-	init(c, arch);
+	init_gaps(c, arch);
 	c->bytes = code_gaps_find(file, arch->code, fdes, c->gaps);
 	if (c->bytes)
 		c->is_fixed = code_starts_find(file, arch->code, fdes, c->gaps, starts, c->guesses);
@@ -352,7 +352,7 @@ void code_frames_open_gap(struct code_frames *c, const struct unwind_arch *arch,
 {
 	g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(uint64_t));
 
-	init(c, arch);
+	init_gaps(c, arch);
 	g_array_append_val(c->gaps, *gap);
 	g_array_append_val(starts, start);
 	c->bytes = (uint32_t)(gap->end - gap->start);

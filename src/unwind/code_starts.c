@@ -172,7 +172,7 @@ struct finder {
 	uint64_t near_start, near_bytes;
 };
 
-static void note(const struct finder *f, GArray *to, uint64_t vaddr)
+static void add_if_in_gap(const struct finder *f, GArray *to, uint64_t vaddr)
 {
 	if (to->len < POINTERS_MAX && code_gap_of(f->gaps, vaddr))
 		g_array_append_val(to, vaddr);
@@ -194,7 +194,7 @@ static void add_symbols(struct finder *f, Elf_Scn *scn, const GElf_Shdr *sh)
 
 		if (gelf_getsym(data, (int)i, &sym) && sym.st_shndx != SHN_UNDEF &&
 		    (GELF_ST_TYPE(sym.st_info) == STT_FUNC || GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC))
-			note(f, f->starts, sym.st_value);
+			add_if_in_gap(f, f->starts, sym.st_value);
 	}
 }
 
@@ -209,7 +209,7 @@ static void add_relocated(struct finder *f, Elf_Scn *scn, const GElf_Shdr *sh)
 
 		if (gelf_getrela(data, (int)i, &rela) &&
 		    (GELF_R_TYPE(rela.r_info) == f->arch->relative || GELF_R_TYPE(rela.r_info) == f->arch->irelative))
-			note(f, f->guesses, (uint64_t)rela.r_addend);
+			add_if_in_gap(f, f->guesses, (uint64_t)rela.r_addend);
 	}
 }
 
@@ -222,7 +222,7 @@ static void add_pointers(struct finder *f, Elf_Scn *scn)
 		uint64_t value;
 
 		memcpy(&value, (const char *)data->d_buf + i, 8);
-		note(f, f->guesses, value);
+		add_if_in_gap(f, f->guesses, value);
 	}
 }
 
@@ -307,11 +307,11 @@ static void add_calls(struct finder *f, const uint8_t *code, uint64_t vaddr, uin
 		f->bytes_left -= MIN(step.bytes, f->bytes_left);
 		at += step.bytes;
 		if (step.flow == CODE_CALLS || step.flow == CODE_JUMPS)
-			note(f, f->starts, step.target);
+			add_if_in_gap(f, f->starts, step.target);
 		uint64_t taken = code_step_taken(&step, f->is_fixed);
 
 		if (taken)
-			note(f, f->guesses, taken);
+			add_if_in_gap(f, f->guesses, taken);
 	}
 }
 
@@ -335,7 +335,7 @@ static int address_cmp(const void *a, const void *b)
 }
 
 /* Sorted, without duplicates. */
-static void tidy(GArray *addresses)
+static void sort_unique(GArray *addresses)
 {
 	guint kept = 0;
 
@@ -363,14 +363,14 @@ bool code_starts_find(const struct elf_file *file, const struct code_arch *arch,
 	if (!gelf_getehdr(file->elf, &header))
 		return false;
 	f.is_fixed = header.e_type == ET_EXEC;
-	note(&f, starts, header.e_entry);
+	add_if_in_gap(&f, starts, header.e_entry);
 	while ((scn = elf_nextscn(file->elf, scn)))
 		add_section(&f, scn);
 	find_near(&f);
 	for (guint i = 0; i < texts->len; i++)
 		add_calls_of_text(&f, &g_array_index(texts, struct text, i));
 	g_free(f.near);
-	tidy(starts);
-	tidy(guesses);
+	sort_unique(starts);
+	sort_unique(guesses);
 	return f.is_fixed;
 }

@@ -223,7 +223,7 @@ static bool known_sp_change(const struct insn *i, struct code_state *s)
 	return true;
 }
 
-static void change(const struct insn *i, struct code_state *s)
+static void change_state(const struct insn *i, struct code_state *s)
 {
 	uint8_t op = i->opcode;
 	bool is_one_byte = !i->is_two_byte && !i->is_vex;
@@ -325,7 +325,7 @@ static struct code_step x86_64_step(const uint8_t *code, size_t len, uint64_t va
 		sp_from_bp(state, 0);
 		pop(state, RBP);
 	} else {
-		change(&i, state);
+		change_state(&i, state);
 	}
 	return step;
 }

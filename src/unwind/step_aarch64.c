@@ -6,7 +6,7 @@
 #define UCONTEXT_REGS 184	/* x0 to x30, sp, pc */
 #define SIGNAL_RETURN 0xd4000001d2801168ULL	/* mov x8, #139 (rt_sigreturn); svc #0 */
 
-static bool known(const struct unwind_regs *regs, uint32_t reg)
+static bool is_known(const struct unwind_regs *regs, uint32_t reg)
 {
 	return regs->known >> reg & 1;
 }
@@ -26,7 +26,7 @@ static enum unwind_step step_context(uint64_t at, struct unwind_regs *regs, unwi
 {
 	uint64_t saved[33];
 
-	if (!known(regs, AARCH64_SP))
+	if (!is_known(regs, AARCH64_SP))
 		return UNWIND_STEP_UNKNOWN_REG;
 	if (!read(ctx, at + UCONTEXT_REGS, saved, sizeof(saved)))
 		return UNWIND_STEP_MEMORY;
@@ -46,9 +46,9 @@ static bool find_base(uint32_t rule, const struct unwind_regs *regs, uint64_t *r
 {
 	int32_t record = unwind_rule_bp_offset(rule);
 
-	if (unwind_rule_cfa(rule) != UNWIND_CFA_SP || !known(regs, AARCH64_SP)) {
+	if (unwind_rule_cfa(rule) != UNWIND_CFA_SP || !is_known(regs, AARCH64_SP)) {
 		*ret = regs->reg[AARCH64_X29];
-		if (!known(regs, AARCH64_X29) || *ret % 8)
+		if (!is_known(regs, AARCH64_X29) || *ret % 8)
 			return false;
 		if (unwind_rule_cfa(rule) != UNWIND_CFA_SP)
 			return true;
@@ -66,7 +66,7 @@ static enum unwind_step restore(uint32_t rule, uint64_t at, struct unwind_regs *
 
 	switch (unwind_rule_bp(rule)) {
 	case UNWIND_ARM64_LINK:
-		if (!known(to, AARCH64_X30))
+		if (!is_known(to, AARCH64_X30))
 			return UNWIND_STEP_UNKNOWN_REG;
 		to->ip = code_address(to->reg[AARCH64_X30]);
 		return UNWIND_STEP_OK;
@@ -126,9 +126,9 @@ enum unwind_step unwind_aarch64_step_fp(struct unwind_regs *regs, unwind_read_fn
 	uint64_t bp = regs->reg[AARCH64_X29], saved[2], code;
 
 	/* a signal handler returns to code without rules (see arch/arm64/kernel/vdso/sigreturn.S) */
-	if (known(regs, AARCH64_SP) && read(ctx, regs->ip, &code, sizeof(code)) && code == SIGNAL_RETURN)
+	if (is_known(regs, AARCH64_SP) && read(ctx, regs->ip, &code, sizeof(code)) && code == SIGNAL_RETURN)
 		return step_context(regs->reg[AARCH64_SP] + UNWIND_ARM64_SIGNAL_FRAME, regs, read, ctx);
-	if (!known(regs, AARCH64_X29))
+	if (!is_known(regs, AARCH64_X29))
 		return UNWIND_STEP_UNKNOWN_REG;
 	if (!bp)	/* the ABI's mark of the outermost frame */
 		return UNWIND_STEP_END;

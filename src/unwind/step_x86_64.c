@@ -13,7 +13,7 @@ static const uint8_t ucontext_reg[UCONTEXT_REG_CNT] = {
 	X86_64_RSI, X86_64_RBP, X86_64_RBX, X86_64_RDX, X86_64_RAX, X86_64_RCX, X86_64_RSP, X86_64_RIP,
 };
 
-static bool known(const struct unwind_regs *regs, uint32_t reg)
+static bool is_known(const struct unwind_regs *regs, uint32_t reg)
 {
 	return regs->known >> reg & 1;
 }
@@ -22,7 +22,7 @@ static bool known(const struct unwind_regs *regs, uint32_t reg)
 static bool base_plus(const struct unwind_regs *regs, uint32_t reg, int32_t off, uint64_t *ret)
 {
 	*ret = regs->reg[reg] + (uint64_t)(int64_t)off;
-	return known(regs, reg);
+	return is_known(regs, reg);
 }
 
 static enum unwind_step find_cfa(uint32_t rule, const struct unwind_regs *regs, unwind_read_fn read, void *ctx,
@@ -73,7 +73,7 @@ static bool restore_bp(uint32_t rule, uint64_t cfa, struct unwind_regs *regs, un
 	case UNWIND_BP_AT_CFA:
 		regs->known |= 1u << X86_64_RBP;
 		return read(ctx, cfa + at, bp, 8);
-	case UNWIND_BP_AT_BP: return !known(regs, X86_64_RBP) || read(ctx, *bp + at, bp, 8);
+	case UNWIND_BP_AT_BP: return !is_known(regs, X86_64_RBP) || read(ctx, *bp + at, bp, 8);
 	case UNWIND_BP_LOST:
 		regs->known &= ~(1u << X86_64_RBP);
 		return true;
@@ -99,7 +99,7 @@ enum unwind_step unwind_x86_64_step(uint32_t rule, struct unwind_regs *regs, unw
 		return step;
 	if (kind == UNWIND_CFA_RA_REG) {
 		to.ip = to.reg[unwind_rule_extra(rule)];
-		if (!known(regs, unwind_rule_extra(rule)))
+		if (!is_known(regs, unwind_rule_extra(rule)))
 			return UNWIND_STEP_UNKNOWN_REG;
 	} else if (!read(ctx, cfa + (uint64_t)UNWIND_RA_OFFSET, &to.ip, 8)) {
 		return UNWIND_STEP_MEMORY;
@@ -119,7 +119,7 @@ enum unwind_step unwind_x86_64_step_fp(struct unwind_regs *regs, unwind_read_fn 
 {
 	uint64_t bp = regs->reg[X86_64_RBP], saved[2];
 
-	if (!known(regs, X86_64_RBP))
+	if (!is_known(regs, X86_64_RBP))
 		return UNWIND_STEP_UNKNOWN_REG;
 	if (!bp)	/* the ABI's mark of the outermost frame */
 		return UNWIND_STEP_END;

@@ -47,7 +47,7 @@ static bool are_rows(const struct unwind_row *rows, uint32_t cnt)
 	return rows[0].pc == 0 && unwind_rule_cfa(rows[cnt - 1].rule) == UNWIND_CFA_GAP;
 }
 
-static bool take(struct cursor *c, const struct head *h, struct unwind_table *t)
+static bool take_arrays(struct cursor *c, const struct head *h, struct unwind_table *t)
 {
 	if (!h->row_cnt || h->row_cnt > UNWIND_MAX_ROWS || h->segment_cnt > SEGMENTS_MAX || h->machine > UINT16_MAX ||
 	    h->is_cut > 1)
@@ -87,7 +87,7 @@ struct unwind_table *unwind_table_from_bytes(const void *bytes, size_t len_bytes
 
 	if (head)
 		memcpy(&h, head, sizeof(h));
-	if (head && take(&c, &h, t))
+	if (head && take_arrays(&c, &h, t))
 		return t;
 	unwind_table_free(t);
 	return NULL;

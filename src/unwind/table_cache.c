@@ -114,7 +114,7 @@ static struct unwind_table *take_entry(const struct table_cache *c, int fd)
 	return unwind_table_from_bytes(bytes, head.len_bytes);
 }
 
-static struct unwind_table *find(const struct table_cache *c, const char *name)
+static struct unwind_table *find_entry(const struct table_cache *c, const char *name)
 {
 	int fd = openat(c->folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	struct unwind_table *t = fd < 0 ? NULL : take_entry(c, fd);
@@ -175,7 +175,7 @@ static void make_room(const struct table_cache *c, uint64_t bytes)
 	}
 }
 
-static void keep(const struct table_cache *c, const char *name, const struct unwind_table *t)
+static void write_entry(const struct table_cache *c, const char *name, const struct unwind_table *t)
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
 	g_autofree char *half = g_strdup_printf("%s.%d-%d", name, getpid(), gettid());
@@ -204,13 +204,13 @@ struct unwind_table *table_cache_build(struct table_cache *c, int fd, GError **e
 {
 	char name[128];
 	bool has_name = c && name_of(fd, name);
-	struct unwind_table *t = has_name ? find(c, name) : NULL;
+	struct unwind_table *t = has_name ? find_entry(c, name) : NULL;
 
 	if (t)
 		return t;
 	uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC);
 	t = unwind_table_build(fd, error);
 	if (t && has_name && clock_ns(CLOCK_MONOTONIC) - begun_ns >= c->ns_min)
-		keep(c, name, t);
+		write_entry(c, name, t);
 	return t;
 }

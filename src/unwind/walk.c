@@ -45,7 +45,7 @@ static uint64_t lookup_addr(const struct walk *w)
 	return w->via == UNWIND_VIA_TABLE || w->via == UNWIND_VIA_FP ? w->regs.ip - 1 : w->regs.ip;
 }
 
-static void end(struct walk *w, enum unwind_end how, enum unwind_why why)
+static void set_end(struct walk *w, enum unwind_end how, enum unwind_why why)
 {
 	w->stack->end = how;
 	w->stack->why = why;
@@ -181,22 +181,22 @@ static void walk_all(struct walk *w)
 		enum unwind_step done;
 
 		if (!w->s->find(w->s->ctx, lookup_addr(w), &m)) {
-			end(w, UNWIND_BROKEN, UNWIND_WHY_NOT_MAPPED);
+			set_end(w, UNWIND_BROKEN, UNWIND_WHY_NOT_MAPPED);
 			return;
 		}
 		if (ret->depth >= max) {
-			end(w, UNWIND_TRUNCATED, UNWIND_WHY_NONE);
+			set_end(w, UNWIND_TRUNCATED, UNWIND_WHY_NONE);
 			return;
 		}
 		ret->ip[ret->depth] = w->regs.ip;
 		ret->via[ret->depth++] = (uint8_t)w->via;
 		done = step(w, &m);
 		if (done == UNWIND_STEP_END) {
-			end(w, UNWIND_COMPLETE, UNWIND_WHY_NONE);
+			set_end(w, UNWIND_COMPLETE, UNWIND_WHY_NONE);
 			return;
 		}
 		if (done != UNWIND_STEP_OK && done != UNWIND_STEP_SIGNAL) {
-			end(w, UNWIND_BROKEN, why_of(done));
+			set_end(w, UNWIND_BROKEN, why_of(done));
 			return;
 		}
 	}
