@@ -145,7 +145,7 @@ static bool look_again(struct sampler *s, struct sampled *t, uint64_t now_ns)
 }
 
 /* False: it has ended. */
-static bool look(struct sampler *s, struct sampled *t)
+static bool look_at_thread(struct sampler *s, struct sampled *t)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	struct proc_sched sched;
@@ -164,7 +164,7 @@ static bool look(struct sampler *s, struct sampled *t)
 	return look_again(s, t, now_ns);
 }
 
-static void meet(struct sampler *s, pid_t pid, pid_t tid, uint64_t now_ns)
+static void add_if_wanted(struct sampler *s, pid_t pid, pid_t tid, uint64_t now_ns)
 {
 	struct proc_thread files;
 	struct proc_stat stat;
@@ -213,7 +213,7 @@ static void scan_process(struct sampler *s, uint32_t pid, uint64_t now_ns)
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir)))
 		if (g_ascii_isdigit(entry->d_name[0]))
-			meet(s, (pid_t)pid, atoi(entry->d_name), now_ns);
+			add_if_wanted(s, (pid_t)pid, atoi(entry->d_name), now_ns);
 	if (dir)
 		closedir(dir);
 }
@@ -228,11 +228,11 @@ static void scan_thread(struct sampler *s, uint32_t tid, uint64_t now_ns)
 		return;
 	tgid = strstr(text, "\nTgid:");
 	if (tgid)
-		meet(s, atoi(tgid + 6), (pid_t)tid, now_ns);
+		add_if_wanted(s, atoi(tgid + 6), (pid_t)tid, now_ns);
 }
 
 /* Finds new threads. */
-static void scan(struct sampler *s, uint64_t now_ns)
+static void scan_all(struct sampler *s, uint64_t now_ns)
 {
 	const GArray *pids = s->options.pids, *tids = s->options.tids;
 	uint64_t every_ns = pids || tids ? SCAN_CHOSEN_NS : SCAN_ALL_NS;
@@ -258,11 +258,11 @@ static gpointer look_at_rest(gpointer data)
 	struct sampler *s = data;
 
 	spare_stack_use();
-	scan(s, clock_ns(CLOCK_MONOTONIC));
+	scan_all(s, clock_ns(CLOCK_MONOTONIC));
 	EACH_VALUE(struct sampled, t, s->threads) {
 		if (t->round == s->rounds.cnt)
 			continue;
-		t->is_seen = look(s, t);
+		t->is_seen = look_at_thread(s, t);
 		t->round = s->rounds.cnt;
 	}
 	g_mutex_lock(&s->rounds.lock);

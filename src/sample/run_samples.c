@@ -29,7 +29,7 @@ static void link_free(gpointer p)
 	bpf_link__destroy(p);
 }
 
-static void take(struct sampler *s, struct run_samples *r, const struct look_sample *b)
+static void take_sample(struct sampler *s, struct run_samples *r, const struct look_sample *b)
 {
 	struct sampled *t = g_hash_table_lookup(s->threads, GUINT_TO_POINTER(b->rec.tid));
 	uint32_t user, kernel;
@@ -50,7 +50,7 @@ static int take_record(void *ctx, void *data, size_t size)
 	const struct look_sample *b = data;
 
 	if (size >= sizeof(*b) && b->rec.frames <= LOOK_FRAMES_MAX && b->rec.stack_bytes <= LOOK_STACK_BYTES)
-		take(r->sampler, r, b);
+		take_sample(r->sampler, r, b);
 	return 0;
 }
 

@@ -175,7 +175,7 @@ static const struct range *range_of(const struct program *program, uint64_t addr
 	return NULL;
 }
 
-static bool find(void *ctx, uint64_t addr, struct unwind_mapping *ret)
+static bool find_mapping(void *ctx, uint64_t addr, struct unwind_mapping *ret)
 {
 	struct reading *r = ctx;
 	const struct range *range = range_of(r->program, addr);
@@ -236,7 +236,7 @@ bool spaces_read_walk(struct spaces_read *s, pid_t pid, uint64_t space, const st
 {
 	struct reading r = { .s = s, .program = program_of(s, pid, space), .pid = pid, .regs = regs };
 	const struct unwind_source source = {
-		.arch = unwind_arch_here(), .find = find, .read = read_memory, .ctx = &r,
+		.arch = unwind_arch_here(), .find = find_mapping, .read = read_memory, .ctx = &r,
 		.max_depth = OFFCPU_MAX_DEPTH, .finds_frames = !regs->has_bp,
 	};
 	struct unwind_stack stack;
