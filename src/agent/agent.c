@@ -331,7 +331,7 @@ static void tell_length(struct agent *a, uint64_t duration_ns, uint64_t now_ns)
  * The next window ends one length after this one's end, not after its storing: on a busy machine that takes seconds,
  * and the edge after the next would be chosen.
  */
-static bool cut(struct agent *a, GError **error)
+static bool cut_window(struct agent *a, GError **error)
 {
 	struct profile *rows;
 	uint64_t duration_ns, edge_ns;
@@ -358,7 +358,7 @@ static bool begin_anew(struct agent *a, const char *why, GError **error)
 	g_autoptr(GError) late = NULL;
 	uint64_t from_ns, before = clock_ns(CLOCK_MONOTONIC);
 
-	if (!cut(a, &late))
+	if (!cut_window(a, &late))
 		log_say(a->options->log, LOG_LEVEL_WARNING, "the last window is lost: %s", late->message);
 	from_ns = a->end_unix_ns;
 	session_free(a->session);
@@ -417,7 +417,7 @@ struct agent_config *agent_read_config(const struct agent_options *options, GErr
 }
 
 /* An invalid configuration changes nothing. */
-static bool reload(struct agent *a, GError **error)
+static bool reload_config(struct agent *a, GError **error)
 {
 	g_autoptr(GError) bad = NULL;
 	struct agent_config *c, *old = a->config;
@@ -462,7 +462,7 @@ static bool reload(struct agent *a, GError **error)
 	return is_well;
 }
 
-static void report(struct agent *a, uint64_t now_ns)
+static void report_status(struct agent *a, uint64_t now_ns)
 {
 	struct keeper_counts counts = keeper_counts(a->keeper);
 	double cpu = (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / (double)MAX(now_ns - a->begun_ns, 1) * 100;
@@ -496,7 +496,7 @@ static bool keep_up(struct agent *a, GError **error)
 	alerter_keep_up(a->alerter);
 	if (!processes_check(a->options->log, error) || !session_check(a->session, error))
 		return false;
-	if (a->wants_reload && !reload(a, error))
+	if (a->wants_reload && !reload_config(a, error))
 		return false;
 	if (session_is_full(a->session) && !begin_anew(a, "so much was seen that one session holds no more", error))
 		return false;
@@ -507,9 +507,9 @@ static bool keep_up(struct agent *a, GError **error)
 	}
 	if (now < a->next_ns)
 		return !has_other_groups(a, now) || follow_groups(a, error);
-	if (!cut(a, error))
+	if (!cut_window(a, error))
 		return false;
-	report(a, now);
+	report_status(a, now);
 	if (a->options->windows && a->windows >= a->options->windows)
 		a->is_over = true;
 	else if (!follow_groups(a, error))
@@ -534,7 +534,7 @@ static void take_signals(struct agent *a)
 	}
 }
 
-static void await(const struct agent *a, bool is_more)
+static void await_event(const struct agent *a, bool is_more)
 {
 	struct pollfd fd = { .fd = a->signal_fd, .events = POLLIN };
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -556,7 +556,7 @@ static void say_thread(const char *line, void *data)
 	log_say(a->options->log, LOG_LEVEL_WARNING, "%s", line);
 }
 
-static bool record(struct agent *a, GError **error)
+static bool record_windows(struct agent *a, GError **error)
 {
 	const struct watchdog_options ten_seconds = {
 		.after_ms = WATCHDOG_AFTER_MS,
@@ -573,13 +573,13 @@ static bool record(struct agent *a, GError **error)
 		if (!keep_up(a, error))
 			return false;
 		if (!a->is_over)
-			await(a, is_more);
+			await_event(a, is_more);
 		take_signals(a);
 	}
 	if (a->options->windows && a->windows >= a->options->windows)
 		return true;
 	notify_stopping(a->notify, "the last window");
-	return cut(a, error);
+	return cut_window(a, error);
 }
 
 static bool hold_signals(struct agent *a, GError **error)
@@ -599,7 +599,7 @@ static bool hold_signals(struct agent *a, GError **error)
 	return a->signal_fd >= 0;
 }
 
-static bool begin(struct agent *a, GError **error)
+static bool begin_agent(struct agent *a, GError **error)
 {
 	g_autoptr(GError) bad = NULL;
 	uint64_t now;
@@ -652,7 +652,7 @@ bool agent_run(const struct agent_options *options, struct agent_config *config,
 	keep_memory_small();
 
 	a.notify = notify_new(g_getenv("NOTIFY_SOCKET"), g_getenv("WATCHDOG_USEC"), g_getenv("WATCHDOG_PID"), getpid());
-	is_well = begin(&a, error) && record(&a, error);
+	is_well = begin_agent(&a, error) && record_windows(&a, error);
 	if (a.keeper) {
 		struct keeper_counts counts = keeper_counts(a.keeper);
 

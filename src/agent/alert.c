@@ -220,7 +220,7 @@ static bool is_named(const struct alert_rule *r, enum reason reason)
 	return !r->reason || reason_is_named(reason, r->reason);
 }
 
-static void add(struct sums *s, const struct thread *t, uint64_t ns)
+static void add_to_process(struct sums *s, const struct thread *t, uint64_t ns)
 {
 	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(s->by_process, t->process));
 
@@ -249,9 +249,9 @@ static void add_wait(struct sums *s, const struct reasons *reasons, uint32_t i)
 		return;
 	s->all_ns += blocked_ns + queue_ns;
 	if (blocked_ns && is_named(s->rule, reasons_of(reasons, i)))
-		add(s, t, blocked_ns);
+		add_to_process(s, t, blocked_ns);
 	if (queue_ns && is_named(s->rule, REASON_CPU_QUEUE))
-		add(s, t, queue_ns);
+		add_to_process(s, t, queue_ns);
 	if (!(blocked_ns || is_for_cpu) || !is_named(s->rule, is_for_cpu ? REASON_CPU_QUEUE : reasons_of(reasons, i)))
 		return;
 	s->count += w->count;

@@ -140,7 +140,7 @@ static bool is_beyond(const struct alert_rule *rule, double value, double thresh
 }
 
 /* Is it beyond the threshold? False if yesterday's value is needed and not known. */
-static bool holds(const struct alerter *a, struct standing *s, const struct alert_value *v, uint64_t end_unix_ns)
+static bool is_met(const struct alerter *a, struct standing *s, const struct alert_value *v, uint64_t end_unix_ns)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
@@ -170,7 +170,7 @@ static void become_nobody(gpointer data)
 	privileges_drop(0, NULL);
 }
 
-static void run(const struct alerter *a, struct standing *s, const struct alert_value *v, const char *text)
+static void run_command(const struct alerter *a, struct standing *s, const struct alert_value *v, const char *text)
 {
 	g_autoptr(GError) error = NULL;
 	g_auto(GStrv) environment = alert_environment(s->rule, s->state.is_firing, v->value, text);
@@ -192,8 +192,8 @@ static void run(const struct alerter *a, struct standing *s, const struct alert_
 	s->is_killed = false;
 }
 
-static void tell(const struct alerter *a, struct standing *s, enum alert_change change, const struct alert_value *v,
-		 const struct profile_info *window)
+static void announce(const struct alerter *a, struct standing *s, enum alert_change change,
+		     const struct alert_value *v, const struct profile_info *window)
 {
 	uint64_t end_unix_ns = window->start_unix_ns + window->duration_ns;
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -209,7 +209,7 @@ static void tell(const struct alerter *a, struct standing *s, enum alert_change 
 			    end_unix_ns);
 	else
 		aside_over(a->aside, s->rule, end_unix_ns);
-	run(a, s, v, text->str);
+	run_command(a, s, v, text->str);
 }
 
 void alerter_add(struct alerter *a, const struct profile *window, const struct reasons *reasons)
@@ -218,10 +218,10 @@ void alerter_add(struct alerter *a, const struct profile *window, const struct r
 
 	EACH_ROW(i, struct standing, s, a->standings) {
 		struct alert_value v = alert_value(s->rule, window, reasons);
-		enum alert_change change = alert_step(&s->state, s->rule, holds(a, s, &v, end_unix_ns), end_unix_ns);
+		enum alert_change change = alert_step(&s->state, s->rule, is_met(a, s, &v, end_unix_ns), end_unix_ns);
 
 		if (change != ALERT_STAYS)
-			tell(a, s, change, &v, &window->info);
+			announce(a, s, change, &v, &window->info);
 	}
 	aside_add(a->aside, end_unix_ns);
 }

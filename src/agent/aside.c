@@ -63,7 +63,7 @@ static char *time_word(uint64_t unix_ns)
 	return g_strdup_printf("@%" G_GUINT64_FORMAT ".%09" G_GUINT64_FORMAT, unix_ns / SECOND_NS, unix_ns % SECOND_NS);
 }
 
-static void keep(struct aside *a, const struct piece *p)
+static void start_keeping(struct aside *a, const struct piece *p)
 {
 	uint64_t to_ns = p->to_ns ? MIN(p->to_ns, a->now_ns) : a->now_ns;
 	g_autofree char *dir = g_strconcat("store.dir=", a->dir, NULL);
@@ -131,7 +131,7 @@ void aside_keep_up(struct aside *a)
 
 		if (!p->is_due && !is_complete)
 			continue;
-		keep(a, p);
+		start_keeping(a, p);
 		p->is_due = false;
 		if (is_complete)
 			g_ptr_array_remove_index(a->pieces, i);

@@ -24,7 +24,7 @@ GArray *chosen_groups(char **names, char **ret_missing, char **ret_why)
 	return ids;
 }
 
-static bool has(const GArray *ids, uint64_t id)
+static bool contains(const GArray *ids, uint64_t id)
 {
 	for (guint i = 0; ids && i < ids->len; i++)
 		if (g_array_index(ids, uint64_t, i) == id)
@@ -35,7 +35,7 @@ static bool has(const GArray *ids, uint64_t id)
 bool chosen_groups_has_new(const GArray *now, const GArray *before)
 {
 	for (guint i = 0; now && i < now->len; i++)
-		if (!has(before, g_array_index(now, uint64_t, i)))
+		if (!contains(before, g_array_index(now, uint64_t, i)))
 			return true;
 	return false;
 }

@@ -517,7 +517,7 @@ static bool check_push(const struct agent_config *c, const char *path, GError **
 }
 
 /* Checks combinations of values. */
-static bool check(const struct agent_config *c, const char *path, GError **error)
+static bool check_combinations(const struct agent_config *c, const char *path, GError **error)
 {
 	const struct alert_rule *idle = NULL;
 	g_autoptr(GError) bad = NULL;
@@ -552,7 +552,7 @@ bool agent_config_take(struct agent_config *c, const char *text, gsize len_bytes
 	at.seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	for (char **line = lines; is_well && *line; line++)
 		is_well = take_line(&at, *line, error);
-	is_well = is_well && check(c, path, error);
+	is_well = is_well && check_combinations(c, path, error);
 	g_hash_table_unref(at.seen);
 	g_free(at.group);
 	return is_well;
@@ -576,7 +576,7 @@ bool agent_config_set(struct agent_config *c, const char *setting, GError **erro
 	if (!row || !take_value(c, row, g_strstrip(value), &why))
 		g_set_error(error, AGENT_CONFIG_ERROR, 0, "--set %s: %s", setting, why);
 	g_free(at.group);
-	return !why && check(c, "--set", error);
+	return !why && check_combinations(c, "--set", error);
 }
 
 static bool same_list(char **a, char **b)

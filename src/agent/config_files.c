@@ -18,7 +18,7 @@ static bool fail(GError **error, const char *path, const char *why)
 }
 
 /* The contents of a file up to the maximal size; an endless pipe is an error. */
-static char *contents(int fd, gsize *ret_len)
+static char *read_limited(int fd, gsize *ret_len)
 {
 	char *text = g_malloc(FILE_MAX_BYTES + 1);
 	gsize len = 0;
@@ -59,7 +59,7 @@ static bool take_file(struct agent_config *c, const char *path, bool may_lack, G
 		fail(error, path, "it is not a file");
 	} else {
 		gsize len;
-		g_autofree char *text = contents(fd, &len);
+		g_autofree char *text = read_limited(fd, &len);
 
 		is_well = len > FILE_MAX_BYTES ? fail(error, path, "it is larger than 1 MiB")
 					       : agent_config_take(c, text, len, path, error);

@@ -43,7 +43,7 @@ static bool exporter_is_own_host(const char *host)
 	return g_str_has_prefix(host, "127.") && strspn(host, "0123456789.:") == strlen(host);
 }
 
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, GBytes *body, const char *type)
+static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status, GBytes *body, const char *type)
 {
 	gsize len;
 	const void *bytes = g_bytes_get_data(body, &len);
@@ -63,7 +63,7 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, GBytes 
 
 static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const char *why)
 {
-	return answer(c, status, g_bytes_new_static(why, strlen(why)), "text/plain; charset=utf-8");
+	return send_response(c, status, g_bytes_new_static(why, strlen(why)), "text/plain; charset=utf-8");
 }
 
 /* For supervisors that restart a hanging agent. */
@@ -79,18 +79,18 @@ static enum MHD_Result answer_health(struct texts *t, struct MHD_Connection *c)
 	g_mutex_unlock(&t->lock);
 	len = g_snprintf(text, sizeof(text), "%s: %s %.0f s ago\n", is_still ? "stands still" : "ok",
 			 has_window ? "the last window came" : "no window yet, it began", (double)age_ns / 1e9);
-	return answer(c, is_still ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK, g_bytes_new(text, (gsize)len),
-		      "text/plain; charset=utf-8");
+	return send_response(c, is_still ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK, g_bytes_new(text, (gsize)len),
+			     "text/plain; charset=utf-8");
 }
 
-static enum MHD_Result give(struct texts *t, struct MHD_Connection *c)
+static enum MHD_Result answer_metrics(struct texts *t, struct MHD_Connection *c)
 {
 	GBytes *last;
 
 	g_mutex_lock(&t->lock);
 	last = t->last ? g_bytes_ref(t->last) : NULL;
 	g_mutex_unlock(&t->lock);
-	return last ? answer(c, MHD_HTTP_OK, last, MEDIA_TYPE)
+	return last ? send_response(c, MHD_HTTP_OK, last, MEDIA_TYPE)
 		    : refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "the first window is not over yet\n");
 }
 
@@ -111,7 +111,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const ch
 		return answer_health(t, c);
 	if (strcmp(path, "/metrics") != 0)
 		return refuse(c, MHD_HTTP_NOT_FOUND, "there are /metrics and /healthz only\n");
-	return give(t, c);
+	return answer_metrics(t, c);
 }
 
 static void on_completed(void *data, struct MHD_Connection *c, void **context, enum MHD_RequestTerminationCode why)

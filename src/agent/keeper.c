@@ -54,7 +54,7 @@ void keeper_free(struct keeper *k)
 	g_free(k);
 }
 
-static bool mark(struct keeper *k, uint64_t from_ns, uint64_t to_ns, const char *why)
+static bool mark_gap(struct keeper *k, uint64_t from_ns, uint64_t to_ns, const char *why)
 {
 	g_autoptr(GError) error = NULL;
 
@@ -69,7 +69,7 @@ void keeper_gap(struct keeper *k, uint64_t from_unix_ns, uint64_t to_unix_ns, co
 	if (k->lost_cnt)
 		k->lost_to_ns = MAX(k->lost_to_ns, to_unix_ns);	/* one gap, once the store can be written again */
 	else
-		mark(k, from_unix_ns, to_unix_ns, why);
+		mark_gap(k, from_unix_ns, to_unix_ns, why);
 }
 
 void keeper_begin(struct keeper *k, uint64_t start_unix_ns)
@@ -83,7 +83,7 @@ void keeper_begin(struct keeper *k, uint64_t start_unix_ns)
 			"%s: its last window ends %.1f s from now: the clock was set back since", k->dir,
 			(double)(extent.to_unix_ns - start_unix_ns) / 1e9);
 	else
-		mark(k, extent.to_unix_ns, start_unix_ns, "the agent was not running");
+		mark_gap(k, extent.to_unix_ns, start_unix_ns, "the agent was not running");
 }
 
 static void note_lost(struct keeper *k, const struct profile *window, const char *why)
@@ -99,7 +99,7 @@ static void note_lost(struct keeper *k, const struct profile *window, const char
 
 static void end_loss(struct keeper *k)
 {
-	if (!mark(k, k->lost_from_ns, k->lost_to_ns, "windows could not be stored"))
+	if (!mark_gap(k, k->lost_from_ns, k->lost_to_ns, "windows could not be stored"))
 		return;
 	log_say(k->log, LOG_LEVEL_NOTICE, "%s: windows are stored again; %" G_GUINT64_FORMAT " were lost, %.0f s",
 		k->dir, k->lost_cnt, (double)(k->lost_to_ns - k->lost_from_ns) / 1e9);

@@ -64,7 +64,7 @@ void notify_free(struct notify *n)
 	g_free(n);
 }
 
-static void tell(struct notify *n, const char *text)
+static void send_datagram(struct notify *n, const char *text)
 {
 	if (n->fd >= 0 && sendto(n->fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&n->to, n->to_len) < 0)
 		return;		/* a failure could only be reported through this socket */
@@ -75,7 +75,7 @@ static void tell_with_status(struct notify *n, const char *what, const char *sta
 	g_autofree char *safe = text_made_safe(status);
 	g_autofree char *text = g_strdup_printf("%s%sSTATUS=%s", what, *what ? "\n" : "", safe);
 
-	tell(n, text);
+	send_datagram(n, text);
 }
 
 void notify_ready(struct notify *n, const char *status)
@@ -87,7 +87,7 @@ void notify_reloading(struct notify *n, uint64_t monotonic_ns)
 {
 	g_autofree char *text = g_strdup_printf("RELOADING=1\nMONOTONIC_USEC=%" G_GUINT64_FORMAT, monotonic_ns / 1000);
 
-	tell(n, text);
+	send_datagram(n, text);
 }
 
 void notify_stopping(struct notify *n, const char *status)
@@ -105,7 +105,7 @@ void notify_alive(struct notify *n, uint64_t monotonic_ns)
 	if (!n->watchdog_ns || monotonic_ns - n->alive_ns < n->watchdog_ns / 2)
 		return;
 	n->alive_ns = monotonic_ns;
-	tell(n, "WATCHDOG=1");
+	send_datagram(n, "WATCHDOG=1");
 }
 
 uint64_t notify_watchdog_ns(const struct notify *n)

@@ -25,7 +25,8 @@ static void on_sentence(void *ctx, const char *sentence)
 	log_say(((const struct pusher *)ctx)->log, LOG_LEVEL_WARNING, "%s", sentence);
 }
 
-static struct sender *start(struct pusher *p, const struct agent_config *c, enum push_engine engine, GError **error)
+static struct sender *start_sender(struct pusher *p, const struct agent_config *c, enum push_engine engine,
+				   GError **error)
 {
 	const struct engine *e = &engines[engine];
 	g_autofree char *dir = g_build_filename(c->push_spool, e->name, NULL);
@@ -55,7 +56,7 @@ static void start_missing(struct pusher *p)
 
 		if (!p->config->push_urls[i] || p->senders[i])
 			continue;
-		p->senders[i] = start(p, p->config, (enum push_engine)i, &error);
+		p->senders[i] = start_sender(p, p->config, (enum push_engine)i, &error);
 		if (!p->senders[i] && !p->is_told[i])
 			log_say(p->log, LOG_LEVEL_ERROR, "nothing is pushed to %s, which is tried again each minute: %s",
 				engines[i].title, error->message);
@@ -144,7 +145,7 @@ void pusher_add(struct pusher *p, const struct profile *window, const struct rea
 	}
 }
 
-static uint64_t dropped(const struct sender_status *s)
+static uint64_t dropped_cnt(const struct sender_status *s)
 {
 	return s->refused + s->unsure + s->old + s->large + s->damaged + s->unkept;
 }
@@ -160,13 +161,13 @@ void pusher_text(struct pusher *p, GString *s)
 				       ", %" G_GUINT64_FORMAT " pushed to %s, %" G_GUINT64_FORMAT
 				       " waiting, %" G_GUINT64_FORMAT " dropped",
 				       (guint64)status.taken, sender_name(p->senders[i]), (guint64)status.waiting,
-				       (guint64)dropped(&status));
+				       (guint64)dropped_cnt(&status));
 	}
 }
 
 /* One metric of all active senders, by engine. */
-static void metric(struct pusher *p, GString *s, const char *name, const char *type, const char *help,
-		   uint64_t (*of)(const struct sender_status *))
+static void append_metric(struct pusher *p, GString *s, const char *name, const char *type, const char *help,
+			  uint64_t (*of)(const struct sender_status *))
 {
 	bool has_head = false;
 
@@ -182,12 +183,12 @@ static void metric(struct pusher *p, GString *s, const char *name, const char *t
 	}
 }
 
-static uint64_t taken(const struct sender_status *s)
+static uint64_t taken_cnt(const struct sender_status *s)
 {
 	return s->taken;
 }
 
-static uint64_t failed(const struct sender_status *s)
+static uint64_t failed_cnt(const struct sender_status *s)
 {
 	return s->failed;
 }
@@ -212,9 +213,9 @@ void pusher_metrics(struct pusher *p, GString *s)
 
 		metrics_labelled(s, "offcpu_push_up", "engine", engines[i].name, !status.is_away);
 	}
-	metric(p, s, "offcpu_push_taken_total", "counter", "Requests (of ClickHouse: windows) that the engine took.",
-	       taken);
-	metric(p, s, "offcpu_push_dropped_total", "counter", "Those that it will never have.", dropped);
-	metric(p, s, "offcpu_push_failed_total", "counter", "Attempts that came to nothing.", failed);
-	metric(p, s, "offcpu_push_spool_bytes", "gauge", "What waits for the engine.", waiting_bytes);
+	append_metric(p, s, "offcpu_push_taken_total", "counter",
+		      "Requests (of ClickHouse: windows) that the engine took.", taken_cnt);
+	append_metric(p, s, "offcpu_push_dropped_total", "counter", "Those that it will never have.", dropped_cnt);
+	append_metric(p, s, "offcpu_push_failed_total", "counter", "Attempts that came to nothing.", failed_cnt);
+	append_metric(p, s, "offcpu_push_spool_bytes", "gauge", "What waits for the engine.", waiting_bytes);
 }

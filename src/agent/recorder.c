@@ -72,7 +72,7 @@ static bool await_end(struct session *s, uint64_t duration_ns, GError **error)
 	return session_stop(s, error);
 }
 
-static bool record(struct session *s, const struct agent_config *c, const struct order *order, GError **error)
+static bool save_recording(struct session *s, const struct agent_config *c, const struct order *order, GError **error)
 {
 	g_autofree char *path = path_of(c->dir, order->number);
 	struct profile *p;
@@ -114,7 +114,7 @@ static bool record_once(const struct agent_options *options, const struct order 
 	processes_begin(c, tell_trouble);
 	collect = options_of(c, chosen_groups(c->cgroups, &missing, &why));
 	s = processes_give_up(c, tell_trouble, error) ? session_new(&collect, error) : NULL;
-	is_well = s && record(s, c, order, error);
+	is_well = s && save_recording(s, c, order, error);
 	session_free(s);
 	processes_end();
 	return is_well;
@@ -135,7 +135,7 @@ static void record_in_child(const struct agent_options *options, const struct or
 }
 
 /* One at a time, until the agent ends. */
-static void serve(int fd, const struct agent_options *options)
+static void serve_orders(int fd, const struct agent_options *options)
 {
 	struct order order;
 
@@ -167,7 +167,7 @@ static void become_recorder(const struct agent_options *options, int fd, pid_t p
 	prctl(PR_SET_NAME, "offcpu-recorder", 0, 0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() == parent)
-		serve(fd, options);
+		serve_orders(fd, options);
 	_exit(0);
 }
 
