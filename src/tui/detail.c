@@ -77,7 +77,6 @@ static void add_what(const struct view *v, GPtrArray *lines, const struct wait *
 	view_add_line(v, lines, line->str);
 }
 
-/* One waker of the stack. */
 struct woken_by {
 	uint32_t waker;
 	uint64_t count, blocked_ns;
@@ -87,7 +86,6 @@ ORDER(compare_woken, struct woken_by, ORDER_HIGH(blocked_ns) ORDER_HIGH(count))
 
 ORDER(compare_who, struct woken_by, ORDER_LOW(waker))
 
-/* A row for each waker. */
 static void fold_wakers(GArray *all)
 {
 	guint cnt = 0;
@@ -106,14 +104,14 @@ static void fold_wakers(GArray *all)
 	g_array_set_size(all, cnt);
 }
 
-/* All rows of one stack: several threads may stand there. */
+/* Several threads may have the same stack. */
 static bool has_same_stack(const struct profile *p, const struct wait *a, const struct wait *b)
 {
 	return a->user == b->user && a->kernel == b->kernel && a->state == b->state && a->object == b->object &&
 	       profile_thread(p, a->thread)->process == profile_thread(p, b->thread)->process;
 }
 
-/* Who woke the threads of the selected stack, most time first; NULL: there is no such stack. */
+/* The wakers of the selected stack, most time first. NULL: there is no such stack. */
 static GArray *wakers_of(const struct view *v)
 {
 	const struct activity_row *r = view_row_at(v, v->selected);
@@ -221,7 +219,7 @@ void view_paint_help(const struct view *v, GPtrArray *lines)
 		g_ptr_array_add(lines, g_strdup(sheet[i]));
 }
 
-/* At most `most` lines: a line that is too long ends where it must. */
+/* At most `most` lines: the last one is cut. */
 static void add_wrapped(const struct view *v, GPtrArray *lines, const char *text, enum view_style style, guint *most)
 {
 	g_auto(GStrv) words = g_strsplit(text, " ", -1);

@@ -40,7 +40,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return (a < b) - (a > b);
 }
 
-/* What a row is sorted by: rows are long, and of thousands each would have to be fetched many times. */
+/* Rows with their sort key: rows are large, and fetching thousands of them for each comparison is slow. */
 struct sorted {
 	uint64_t number, second;
 	const char *name;
@@ -58,7 +58,7 @@ static struct sorted sorted_of(const struct view *v, uint32_t row)
 	};
 }
 
-/* Largest first, names and ids from the lowest on; ties always in the same order. */
+/* Numbers descending, names and ids ascending. Ties always have the same order. */
 static gint compare(gconstpointer a, gconstpointer b, gpointer data)
 {
 	const struct view *v = data;
@@ -92,7 +92,7 @@ static bool is_shown(const struct view *v, const struct activity_row *r)
 	return !v->filter->len || has_text(r, v->filter->str);
 }
 
-/* With F the row is followed wherever it goes, else the place stays. */
+/* With F the selection follows its row, else it stays at its place on the screen. */
 static void find_selected(struct view *v)
 {
 	for (guint i = 0; i < v->order->len; i++) {

@@ -7,16 +7,16 @@
 #define HEAD_LINES 4	/* above the rows */
 #define FOOT_LINES 1
 #define NAME_COLUMNS 14
-#define LONG_NAME_COLUMNS 28	/* of what has no ids */
+#define LONG_NAME_COLUMNS 28	/* for names of rows without ids */
 #define BAR_COLUMNS 8
-#define NARROW 100	/* below, some columns are left out */
+#define NARROW 100	/* columns; a narrower screen omits some columns of the table */
 
 guint view_table_rows(const struct view *v)
 {
 	return v->rows > HEAD_LINES + FOOT_LINES ? v->rows - HEAD_LINES - FOOT_LINES : 1;
 }
 
-/* Cut to so many columns, and plain at its end.  Where the terminal has no UTF-8 other letters are question marks. */
+/* Cuts the text to `width` columns and resets the style. On a terminal without UTF-8, other letters become "?". */
 static char *fit(const struct view *v, const char *text, unsigned width)
 {
 	GString *line = g_string_new(NULL);
@@ -49,7 +49,7 @@ static double percent_of(uint64_t ns, uint64_t length_ns)
 	return length_ns ? 100.0 * (double)ns / (double)length_ns : 0;
 }
 
-/* A share in 100 of the interval: two digits below 100 and none beyond; with a baseline the difference. */
+/* A percentage of the interval: two decimals below 100, none above. With a baseline: the difference. */
 static void append_percent(GString *s, double now, double before, bool is_difference, unsigned width)
 {
 	g_autofree char *cell = NULL;
@@ -100,7 +100,7 @@ static void append_cells(GString *s, const struct view *v, enum view_style style
 	g_string_append_c(s, STYLE_PLAIN);
 }
 
-/* The row's time by class, as a bar that is full; each part ends where the sum up to there does. */
+/* A full-width bar of the row's time by class. Each part ends at the rounded sum up to it. */
 static void append_bar(GString *s, const struct view *v, const struct activity_row *r)
 {
 	const uint64_t parts[] = { r->on_cpu_ns, r->blocked_ns, activity_queue_ns(r), r->idle_ns };
@@ -145,7 +145,6 @@ static bool is_wide(const struct view *v)
 	return v->is_plain || v->columns >= NARROW;
 }
 
-/* Names of what has no ids are longer. */
 static unsigned name_columns(const struct view *v)
 {
 	if (has_ids(v))
@@ -177,7 +176,7 @@ static void append_numbers(GString *s, const struct view *v, const struct activi
 	append_time(s, activity_percentile_ns(r, 0.99));
 }
 
-/* Of what does not fit, "futex_wait (PyThread_acquire_lock_timed <- Shop.pay)", the caller tells most. */
+/* In "futex_wait (PyThread_acquire_lock_timed <- Shop.pay)" the caller says most, so it is kept when cutting. */
 static void append_name(GString *s, const char *name, unsigned columns)
 {
 	const char *api = *name ? strchr(name + 1, '(') : NULL, *caller = api ? strstr(api, " <- ") : NULL;
@@ -277,7 +276,7 @@ static void add_title(const struct view *v, GPtrArray *lines)
 	view_add_line(v, lines, s->str);
 }
 
-/* All of the time, in classes; and what it was observed with. */
+/* The total time by class, and what the interval was observed with. */
 static void add_totals(const struct view *v, GPtrArray *lines)
 {
 	const struct profile *p = v->shown->profile;

@@ -12,10 +12,10 @@
 #include "base/refuse.h"
 #include "tui/view.h"
 
-/* The terminal is the process's, and so is this. */
+/* There is one screen a process, so state is static. */
 static SCREEN *screen;
 static bool has_colour;
-/* For a signal that ends us at any instruction: how the terminal was, and what to write to it. */
+/* Read by signal handlers: the terminal's settings before us, and the bytes that restore it. */
 static struct termios before;
 static char goodbye[128];
 static volatile sig_atomic_t is_taken;
@@ -24,8 +24,8 @@ static volatile sig_atomic_t is_stop_asked;
 static const int fatal[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGQUIT, SIGSYS };
 
 /*
- * Signals that ask us to end, which wait their turn elsewhere; this long after one came, we wait no longer for a
- * terminal that takes nothing.
+ * Signals that ask the program to end, handled in the main loop. A terminal that still blocks our output this long
+ * after the signal is given up.
  */
 #define WRITE_GRACE_S 1
 static const int ends[] = { SIGTERM, SIGHUP, SIGINT };
@@ -38,7 +38,7 @@ static void give_back(void)
 	if (!is_taken)
 		return;
 	tcsetattr(STDIN_FILENO, TCSANOW, &before);
-	/* it may take nothing */
+	/* the terminal may accept no output */
 	fcntl(STDOUT_FILENO, F_SETFL, flags | O_NONBLOCK);
 	if (write(STDOUT_FILENO, goodbye, strlen(goodbye)) < 0)
 		is_taken = 0;
@@ -58,7 +58,7 @@ static void on_end_asked(int sig)
 	alarm(WRITE_GRACE_S);
 }
 
-/* Any thread may get it, so the signal is the process's. */
+/* Any thread may run this handler, so the signal goes to the process. */
 static void on_grace_over(int sig)
 {
 	(void)sig;
@@ -112,8 +112,7 @@ bool screen_begin(GError **error)
 			"needs a terminal; --batch prints without one");
 	tcgetattr(STDIN_FILENO, &before);
 	/*
-	 * With a handler of its own, which curses takes where it finds none, it ignores Ctrl-Z while it writes: such a
-	 * one was lost.
+	 * Set before curses starts: where curses installs its own SIGTSTP handler, it ignores Ctrl-Z while it writes.
 	 */
 	is_stop_asked = 0;
 	signal(SIGTSTP, on_stop_asked);
@@ -173,7 +172,7 @@ bool screen_stop_if_asked(void)
 	is_taken = 0;
 	signal(SIGTSTP, SIG_DFL);
 	raise(SIGTSTP);
-	/* here once somebody continued it */
+	/* reached once the process is continued */
 	signal(SIGTSTP, on_stop_asked);
 	is_taken = 1;
 	return true;
@@ -232,7 +231,7 @@ static void draw_line(int y, const char *line)
 		clrtoeol();
 }
 
-/* While it writes we can be ended, too: a terminal that nobody reads, as after Ctrl-S, would keep us for good. */
+/* A terminal whose output is stopped (Ctrl-S) blocks this write for good, so end signals work meanwhile. */
 static void refresh_or_end(void)
 {
 	sigset_t of_ends, was;
@@ -247,7 +246,7 @@ static void refresh_or_end(void)
 	if (!is_end_asked)
 		return;
 	alarm(0);
-	kill(getpid(), is_end_asked);	/* its turn comes */
+	kill(getpid(), is_end_asked);
 	is_end_asked = 0;
 }
 

@@ -17,7 +17,7 @@ static struct view_base *view_base_new(const struct activity *a, uint64_t length
 	for (guint i = 0; i < a->rows->len; i++) {
 		struct activity_row *row = g_memdup2(&g_array_index(a->rows, struct activity_row, i), sizeof(*row));
 
-		row->name = NULL;	/* the activity's, which may go first */
+		row->name = NULL;	/* owned by the activity, which may be freed first */
 		g_hash_table_insert(b->rows, &row->key, row);
 	}
 	return b;
@@ -79,7 +79,7 @@ void view_show(struct view *v, const struct interval *interval)
 	compute(v);
 }
 
-/* Other rows than before: what was compared with them is no more. */
+/* The view has other rows, so the old baseline is dropped. */
 static void change_rows(struct view *v, enum activity_by by)
 {
 	v->by = by;
@@ -109,7 +109,7 @@ static void go_back(struct view *v)
 			v->selected = i;
 }
 
-/* The stacks of the selected row; of a stack its frames. */
+/* Opens the stacks of the selected row, or the frames of a stack. */
 static void open_row(struct view *v)
 {
 	const struct activity_row *r = view_row_at(v, v->selected);
@@ -220,7 +220,7 @@ static void sort_by(struct view *v, enum view_sort sort)
 	view_order(v);
 }
 
-/* The keys of htop's for sorting, and the two that go from column to column. */
+/* htop's sort keys, and the two that move between columns. */
 static bool sort_key(struct view *v, uint32_t key)
 {
 	switch (key) {
@@ -279,7 +279,7 @@ static enum view_action leave_help(struct view *v, uint32_t key)
 	return key == 'Q' ? VIEW_QUIT : VIEW_PAINT;
 }
 
-/* The stacks of the thread that ended the sleeps of the selected stack. */
+/* Opens the stacks of the thread that ended the sleeps of the selected stack. */
 static void open_waker(struct view *v)
 {
 	const struct waker *waker = v->by == ACTIVITY_BY_STACK ? view_main_waker(v) : NULL;
