@@ -9,7 +9,7 @@
 
 #define bad(error, ...) refuse(error, PARSE_ERROR, 0, __VA_ARGS__)
 
-/* PARAM_COUNT: the tool has none of that name. */
+/* PARAM_COUNT: the tool has no such parameter. */
 static enum param param_of(const struct tool *tool, const char *name)
 {
 	const enum param *param = tool->params;
@@ -47,7 +47,7 @@ static char *read_number(struct json_reader *r, const struct param_kind *kind, G
 	gsize len = 0;
 	guint64 n;
 
-	/* models like to put numbers into strings */
+	/* models often send numbers as strings */
 	if (json_peek(r) == '"')
 		json_read_string(r, text);
 	else if (json_peek(r) == 'n' && json_read_number(r, &digits, &len))
@@ -68,7 +68,7 @@ static bool read_flag(struct json_reader *r, const char *name, char **ret, GErro
 	return true;
 }
 
-/* null is what some clients send for what was not given. */
+/* Some clients send null for parameters that are not given. */
 static bool read_value(struct tool_input *in, enum param param, struct json_reader *r, GError **error)
 {
 	const struct param_kind *kind = &param_kinds[param];

@@ -8,8 +8,8 @@
 #include "mcp/protocol.h"
 
 #define READ_SECONDS 60
-#define AROUND_SECONDS 30	/* a recording takes so much longer than its window, to begin and to write the file */
-#define FILE_NAME_MAX 512	/* a longer one would be too much of an answer, and the caller knows it */
+#define AROUND_SECONDS 30	/* starting a recording and writing its file take this long beside its window */
+#define FILE_NAME_MAX 512	/* a longer name would bloat the answer, and the caller knows it */
 #define PREFIX "offcpu "
 #define RIGHTS_HINT "; start `offcpu mcp` with rights, or with --record-with 'sudo -n'"
 #define STATUS_NOT_PERMITTED 3
@@ -19,8 +19,8 @@ struct call {
 	const struct tool *tool;
 	char *id, *token;
 	struct tool_input input;
-	char *recording;	/* that is made; NULL: none */
-	unsigned seconds, total;	/* of it, so far and in all */
+	char *recording;	/* being made; NULL: none */
+	unsigned seconds, total;	/* recorded so far, and in all */
 	guint tick;
 	struct child *child;
 	bool is_cancelled;
@@ -55,7 +55,7 @@ static void finish(struct call *c, char *result)
 	g_free(c);
 }
 
-/* "offcpu report: db.offcpu: there is none" without what the caller did not write; warnings before it are left out. */
+/* The error without its prefix, "offcpu report: db.offcpu: ", which the caller did not write, and without warnings. */
 static char *sentence_of(const struct child_result *r)
 {
 	g_auto(GStrv) lines = g_strsplit(r->err, "\n", -1);
@@ -84,7 +84,7 @@ static char *failure_of(const struct call *c, const struct child_result *r)
 	return protocol_tool_error(whole);
 }
 
-/* `doctor` has an answer, and a status, where something is missing. */
+/* `doctor` exits with an error status where something is missing, and its output is still the answer. */
 static bool has_answered(const struct child_result *r)
 {
 	return !r->is_late && !r->is_long && WIFEXITED(r->status) && *r->out == '{';
@@ -117,7 +117,7 @@ static void on_answered(const struct child_result *r, void *data)
 	if (!has_answered(r)) {
 		finish(c, failure_of(c, r));
 	} else if (!message_is_json(line, strlen(line))) {
-		/* the reader was led astray by what it read: nothing of that goes on */
+		/* a hostile recording broke the reader: pass nothing on */
 		finish(c, protocol_tool_error("the answer was no JSON"));
 	} else {
 		g_autofree char *file = file_member(c), *answer = g_strconcat("{", file, line + 1, NULL);
@@ -171,7 +171,7 @@ static gboolean on_tick(gpointer data)
 {
 	struct call *c = data;
 
-	/* it may take a moment longer than its window: what is told grows all the same, and never reaches the end */
+	/* a recording may take longer than its window: progress grows but never reaches the total */
 	c->seconds = MIN(c->seconds + 1, c->total);
 	if (c->seconds < c->total)
 		c->options->progress(c->token, c->seconds, c->total, c->options->data);

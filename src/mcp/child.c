@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PROGRAM "/proc/self/exe"	/* this very build, also after another one was installed */
+#define PROGRAM "/proc/self/exe"	/* the running build, even after another one was installed */
 #define OUT_MAX (64u << 10)
 #define ERR_MAX (4u << 10)
 #define GRACE_MS 1500
@@ -32,7 +32,7 @@ struct child {
 	void *data;
 };
 
-/* A group of its own: who kills it kills what it has started, too. */
+/* A process group of its own, so that killing it kills its children, too. */
 static void set_up(gpointer data)
 {
 	(void)data;
@@ -76,7 +76,7 @@ static gboolean on_deadline(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* False: there is no more. */
+/* False: end of file. */
 static bool read_some(struct child *c, struct stream *s)
 {
 	char bytes[READ_BYTES];
@@ -112,7 +112,7 @@ static void stream_begin(struct child *c, struct stream *s, gsize max)
 	s->source = g_unix_fd_add(s->fd, G_IO_IN | G_IO_HUP | G_IO_ERR, on_output, c);
 }
 
-/* What it has printed is in the pipe by now; who else holds that is not waited for. */
+/* Reads what is left in the pipe, but does not wait for other processes that hold it open. */
 static void stream_end(struct child *c, struct stream *s)
 {
 	gsize before;
@@ -147,7 +147,7 @@ static void on_end(GPid pid, gint status, gpointer data)
 	g_free(c);
 }
 
-/* The program and its words, as g_spawn_*() takes them with a file in front; NULL with a sentence. */
+/* The program and its arguments for g_spawn_*() with the file in front. NULL with an error. */
 static GPtrArray *words_of(const struct child_options *o, GError **error)
 {
 	g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);

@@ -18,7 +18,7 @@ bool message_is_json(const char *text, gsize len)
 	return json_at_end(&r);
 }
 
-/* A reader at the value of that member; false: there is none, or this is no object. */
+/* Puts a reader at the member's value. False: not an object, or no such member. */
 static bool find_member(const char *object, const char *key, struct json_reader *ret)
 {
 	struct json_reader r = json_reader_of(object, strlen(object));

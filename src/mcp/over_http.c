@@ -16,7 +16,6 @@
 
 #define bad(error, ...) refuse(error, SERVER_ERROR, SERVER_BAD_REQUEST, __VA_ARGS__)
 
-/* A call: of what, and who asks. */
 struct asked {
 	const struct request *request;
 	struct history *history;
@@ -39,7 +38,7 @@ static struct answer_options options_of(const struct asked *a, const char *id)
 	};
 }
 
-/* A range of it, and what of that. */
+/* Reads a time range and the filters of it. */
 static bool find_part(const struct asked *a, enum param from, enum param to, const char *const *processes,
 		      struct history_part *part, GError **error)
 {
@@ -49,7 +48,7 @@ static bool find_part(const struct asked *a, enum param from, enum param to, con
 	if (part->incident ? !store_extent(part->incident, &extent, error)
 			   : !history_extent(a->history, &extent, error))
 		return false;
-	/* of what ended long ago "14:32" and "-5m" are of its time */
+	/* times as "14:32" and "-5m" count from the incident's time */
 	if (part->incident) {
 		now_ns = extent.to_unix_ns;
 		usual_ns = extent.to_unix_ns - extent.from_unix_ns;
@@ -129,7 +128,7 @@ static bool write_change(const struct asked *a, const struct history_part *befor
 	return ok;
 }
 
-/* What has no end is as long as the other. */
+/* A range without an end is as long as the other one. */
 static void as_long(const struct asked *a, struct history_part *before, const struct history_part *after)
 {
 	if (!value(a, PARAM_BEFORE_TO))
@@ -158,7 +157,7 @@ static bool answer_compare(const struct asked *a, GString *out, GError **error)
 	return ok;
 }
 
-/* Headlines name services, of which some readers may see only a few. */
+/* Headlines may name services that this reader must not see. */
 static bool answer_incidents(const struct asked *a, GString *out, GError **error)
 {
 	g_autoptr(GString) whole = g_string_new(NULL);
@@ -180,7 +179,7 @@ static bool (*const answers[])(const struct asked *a, GString *out, GError **err
 };
 static const struct tool_options options = { .of_history = names };
 
-/* No files of this host: the history is all there is. */
+/* Over HTTP no files of this host are read, only the history. */
 static bool check_files(const struct tool_input *in, GError **error)
 {
 	if (in->values[PARAM_BEFORE] || in->values[PARAM_AFTER] ||
@@ -216,7 +215,7 @@ static void call_tool(const struct request *r, struct history *h, const struct m
 	g_autofree char *arguments = message_member_raw(m->params, "arguments");
 	const struct tool *tool = tools_find(&options, name);
 
-	/* for the line of --audit, which has what an address asks */
+	/* for the line of --audit, which shows the queried address */
 	if (tool)
 		g_hash_table_replace(r->query, g_strdup("tool"), g_strdup(tool->name));
 	g_autofree char *result = tool ? call(r, h, tool, arguments ? arguments : "{}") : NULL;
@@ -253,7 +252,7 @@ static bool answer(const struct request *r, void *ctx, struct answer *ret, GErro
 	if (r->mcp_revision && !protocol_speaks(r->mcp_revision))
 		return bad(error, "MCP-Protocol-Version: that revision is not spoken here");
 	message_read(&m, r->body ? r->body->str : "", r->body ? r->body->len : 0);
-	/* what is told to us, which keep nothing, has no answer */
+	/* notifications and responses need no answer, because no state is kept */
 	ret->is_accepted = m.kind == MESSAGE_NOTIFICATION || m.kind == MESSAGE_RESPONSE;
 	if (!ret->is_accepted)
 		answer_message(r, ctx, &m, out);

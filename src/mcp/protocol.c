@@ -5,7 +5,7 @@
 
 #define SENTENCE_MAX 1000
 
-static const char *const revisions[] = { "2025-11-25", "2025-06-18" };	/* the newest first */
+static const char *const revisions[] = { "2025-11-25", "2025-06-18" };	/* newest first */
 
 static const char instructions[] =
 	"offcpu tells where threads of Linux programs spend the time they are not running. Begin with findings (of a "
@@ -76,7 +76,7 @@ char *protocol_tool_error(const char *sentence)
 	return g_string_free(out, FALSE);
 }
 
-/* The same JSON twice: as text for clients that know no other. */
+/* The JSON appears twice: as structured content, and as text for older clients. */
 char *protocol_tool_answer(const char *answer)
 {
 	GString *out = g_string_new(NULL);
@@ -102,7 +102,7 @@ static void write_initialize(struct json *j, const char *version, const struct m
 	json_member_string(j, "instructions", instructions);
 }
 
-/* Each list is one page, so no cursor is ever given. */
+/* Each list is one page, so a cursor is never valid. */
 static bool has_cursor(const struct message *m)
 {
 	g_autofree char *cursor = message_member_raw(m->params, "cursor");
@@ -110,7 +110,7 @@ static bool has_cursor(const struct message *m)
 	return cursor && strcmp(cursor, "null") != 0;
 }
 
-/* Writes the result; a sentence: it is an error, of *ret_code. */
+/* Writes the result. Otherwise returns the error's text, with its code in *ret_code. */
 static const char *write_result(const struct tool_options *options, const char *version, struct json *j,
 				const struct message *m, enum message_error *ret_code)
 {

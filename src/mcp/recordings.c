@@ -9,8 +9,8 @@
 #define TEMPLATE "offcpu-mcp-XXXXXX"
 
 struct recordings {
-	char *folder;	/* NULL: not made yet */
-	GQueue paths;	/* char *, the oldest first */
+	char *folder;	/* NULL: not yet created */
+	GQueue paths;	/* char *, oldest first */
 	unsigned made;
 };
 
@@ -29,7 +29,7 @@ static void delete_oldest(struct recordings *r)
 	g_unlink(path);
 }
 
-/* Also what a recorder that was killed has left half done. */
+/* Also deletes partial files that a killed recorder left. */
 static void delete_folder(const char *folder)
 {
 	GDir *dir = g_dir_open(folder, 0, NULL);

@@ -12,10 +12,10 @@
 #include "mcp/protocol.h"
 
 #define READ_BYTES (16u << 10)
-#define RUNNING_MAX 3	/* calls at a time; others wait */
-#define CALLS_MAX 32	/* with those that wait */
+#define RUNNING_MAX 3	/* concurrent calls; others wait */
+#define CALLS_MAX 32	/* including waiting ones */
 
-/* A call that waits for its turn. */
+/* A call that waits until fewer run. */
 struct waiting {
 	const struct tool *tool;
 	char *id, *token, *arguments;
@@ -25,12 +25,12 @@ struct server {
 	const struct mcp_options *options;
 	struct call_options call;
 	GMainLoop *loop;
-	GString *line;		/* what was read of one that has not ended */
-	bool is_skipping;	/* the rest of a line that is too long */
+	GString *line;		/* an incomplete line */
+	bool is_skipping;	/* skip the rest of an overlong line */
 	GPtrArray *running;	/* struct call */
 	GQueue waiting;		/* struct waiting */
-	bool is_over;		/* nothing more is read: it ends with the last call */
-	bool is_broken;		/* nobody reads what is written */
+	bool is_over;		/* end of input: stop after the last call */
+	bool is_broken;		/* the client no longer reads our output */
 };
 
 static FREES(waiting_free, struct waiting, w, g_free(w->id); g_free(w->token); g_free(w->arguments))
@@ -249,7 +249,7 @@ static void take_line(struct server *s, const char *line, gsize len)
 	message_clear(&m);
 }
 
-/* A part of a line, or what ends it. */
+/* Handles a part of a line, or the end of it. */
 static void take_part(struct server *s, const char *bytes, gsize len, bool is_end)
 {
 	if (!s->is_skipping && s->line->len + len > MESSAGE_BYTES_MAX) {
@@ -279,7 +279,7 @@ static void take(struct server *s, const char *bytes, gsize len)
 	}
 }
 
-/* Calls that read have their answers yet; nobody is there to wait for a recording. */
+/* At the end of input, calls that read still answer. Recordings are cancelled, because nobody waits for them. */
 static void end_of_input(struct server *s)
 {
 	s->is_over = true;

@@ -94,7 +94,7 @@ static void add_history(GPtrArray *words, const struct tool_input *in)
 	add_value(words, "incident", in->values[PARAM_INCIDENT]);
 }
 
-/* "-" would be standard input. */
+/* "-" would mean standard input */
 static void add_path(GPtrArray *words, const char *path)
 {
 	g_ptr_array_add(words, strcmp(path, "-") == 0 ? g_strdup("./-") : g_strdup(path));
