@@ -9,22 +9,22 @@
 #include "fold/parts.h"
 #include "symbolize/process/process_context.h"
 
-#define PROGRAMS_MAX 1024	/* whose attributes' names are remembered */
-#define VALUE_MAX_BYTES 200	/* a longer one is cut */
-#define READ_AGAIN_US 1000000	/* the names of a program, where one is missing */
+#define PROGRAMS_MAX 1024	/* programs whose attribute names are kept */
+#define VALUE_MAX_BYTES 200	/* longer values are cut */
+#define READ_AGAIN_US 1000000	/* retry interval if a name of a program is missing */
 
 struct program {
 	uint64_t space;
-	struct process_context *context;	/* NULL: it could not be read */
+	struct process_context *context;	/* NULL: reading failed */
 	gint64 read_us;
-	GHashTable *values;	/* of its attributes, "http.route=/a": there is a bound to them */
+	GHashTable *values;	/* distinct attributes such as "http.route=/a"; their number is limited */
 };
 
 struct fold_contexts {
 	struct profile *profile;
 	const char *proc_dir;
-	GHashTable *programs;	/* struct program, by its space */
-	const char *labels[OFFCPU_LABEL_NAMES];	/* as the kernel programs number them, from 1 on */
+	GHashTable *programs;	/* struct program, by address space */
+	const char *labels[OFFCPU_LABEL_NAMES];	/* numbered as in the BPF programs, from 1 on */
 	unsigned label_cnt;
 };
 
@@ -55,7 +55,7 @@ static void read_names(const struct fold_contexts *c, struct program *program, u
 
 	program->read_us = g_get_monotonic_time();
 	if (!found)
-		return;	/* gone, it may be: what was known stays */
+		return;	/* the process may have ended: keep what is known */
 	process_context_free(program->context);
 	program->context = found;
 }
@@ -85,7 +85,7 @@ static const char *name_known(const struct program *program, unsigned key)
 	return name && *name ? name : NULL;
 }
 
-/* What that number stands for; NULL: the program does not say. */
+/* The attribute's name for this number. NULL: the program does not publish one. */
 static const char *name_of(struct fold_contexts *c, struct program *program, const struct offcpu_rec_context *rec,
 			   unsigned key)
 {
@@ -105,7 +105,7 @@ struct attribute {
 	unsigned bytes;
 };
 
-/* Of one key the last counts. */
+/* If a key occurs twice, the last one counts. */
 static void put_attribute(struct attribute *list, unsigned *cnt, const struct attribute *a)
 {
 	unsigned i = 0;
@@ -117,7 +117,7 @@ static void put_attribute(struct attribute *list, unsigned *cnt, const struct at
 	*cnt = MAX(*cnt, MIN(i + 1, FOLD_CONTEXT_FRAMES));
 }
 
-/* By name, but what tells the route first: it is what people group by. */
+/* By name, but the route comes first, because people group by it. */
 static int compare_attributes(const void *a, const void *b)
 {
 	const struct attribute *x = a, *y = b;
@@ -155,7 +155,7 @@ static uint32_t frame_of(struct fold_contexts *c, const struct attribute *a, con
 	return profile_frame(c->profile, &frame);
 }
 
-/* A program whose routes are not what their name says, but addresses with everybody's ids, would have a row for each. */
+/* Limits a program's distinct values: routes that contain ids would make a row for each request. */
 static uint32_t bounded_frame(struct fold_contexts *c, struct program *program, const struct attribute *a)
 {
 	unsigned bytes = MIN(a->bytes, VALUE_MAX_BYTES);

@@ -10,7 +10,7 @@ struct fold_traces {
 	GHashTable *longest;	/* struct offcpu_rec_trace, by its key */
 };
 
-/* What sums are not told apart by. */
+/* Clears the parts of the key that sums are not grouped by. */
 static struct offcpu_wait_key key_of(const struct offcpu_wait_key *key)
 {
 	struct offcpu_wait_key k = *key;

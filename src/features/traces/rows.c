@@ -64,7 +64,7 @@ bool context_append_route(const struct profile *p, uint32_t node, GString *s)
 		route = value_from(p, at, *name);
 	if (!route)
 		return false;
-	/* some routes have their method in front */
+	/* some routes start with their method */
 	if (method && !g_str_has_prefix(route, method))
 		g_string_append_printf(s, "%s ", method);
 	if (service && !strstr(route, service))
