@@ -17,22 +17,22 @@ struct amounts {
 struct group {
 	uint32_t thread;
 	uint8_t state;
-	struct amounts rest;	/* the totals but for what was listed as itself */
-	struct amounts sampled;	/* what the sampled rows say; the count, once settled, after adjustment */
-	struct amounts taken, given;	/* of the rows that were corrected: what they said, and what they got */
-	uint64_t sampled_ns, taken_ns;	/* of all classes */
-	double count_variance;	/* of the sampled rows' counts */
+	struct amounts rest;	/* the thread's totals without waits that were listed individually */
+	struct amounts sampled;	/* sum of the sampled rows; the count, once settled, is the adjusted one */
+	struct amounts taken, given;	/* of rows corrected so far: their estimates, and what they were given */
+	uint64_t sampled_ns, taken_ns;	/* sum over all classes */
+	double count_variance;	/* variance of the sampled rows' counts */
 	uint64_t rows;
 };
 
 struct row {
 	struct group *group;
-	double count, variance;	/* the count beyond one, adjusted once settled */
+	double count, variance;	/* the count above one, adjusted once settled */
 };
 
 struct calibration {
 	GHashTable *groups;	/* uint64_t of thread and state -> struct group */
-	GArray *rows;		/* struct row, the sampled ones */
+	GArray *rows;		/* struct row: the sampled rows */
 	guint corrected;
 	uint64_t scale_ns;
 };
@@ -105,8 +105,8 @@ struct calibration *calibration_new(const struct profile *p, uint64_t scale_ns)
 FREES(calibration_free, struct calibration, c, g_hash_table_destroy(c->groups); g_array_unref(c->rows))
 
 /*
- * The variance of a sum of weights is that of (w - 1) w for each that was kept; a bar of cnt stands for cnt / w of
- * these.
+ * The variance of a sum of weights is the sum of (w - 1) w over the kept waits. A bar with count cnt stands for cnt /
+ * w of these.
  */
 static double count_variance(const struct sums_total *t, uint64_t scale_ns)
 {
@@ -128,7 +128,7 @@ void calibration_tell(struct calibration *c, uint32_t thread, uint8_t state, boo
 	struct group *g = group_of(c, thread, state);
 	struct amounts a = amounts_of(total);
 
-	if (!g)	/* of a thread whose account was lost */
+	if (!g)	/* a thread whose account was lost */
 		return;
 	if (!is_sampled) {
 		subtract(&g->rest, &a);
@@ -143,7 +143,7 @@ void calibration_tell(struct calibration *c, uint32_t thread, uint8_t state, boo
 	g->rows++;
 }
 
-/* Of which state the lost waits were is not known; losses are few. */
+/* The state of lost waits is unknown; losses are few. */
 static void leave_out(struct calibration *c, uint32_t thread, uint64_t lost_ns)
 {
 	for (unsigned i = 0; i < OFFCPU_STATE_COUNT && lost_ns; i++) {
@@ -158,7 +158,7 @@ static void leave_out(struct calibration *c, uint32_t thread, uint64_t lost_ns)
 	}
 }
 
-/* What the counts miss, shared out by variance.  At least one wait is left to each row, as it kept one. */
+/* Distributes what the counts miss by variance. Each row keeps at least one wait, as it had one. */
 static void adjust_counts(struct calibration *c)
 {
 	EACH_ROW(i, struct row, row, c->rows) {
@@ -182,15 +182,15 @@ void calibration_settle(struct calibration *c, const struct profile *p)
 	adjust_counts(c);
 }
 
-/* The part of `all` that falls to what was taken so far of `sum`. */
+/* The part of `all` for the amount after the first `taken` of `sum`. */
 static uint64_t part(uint64_t all, uint64_t taken, uint64_t sum)
 {
 	return (uint64_t)((unsigned __int128)all * taken / sum);
 }
 
 /*
- * What the row gets of one class: in proportion to what it says of it, or of all where no row says anything of that
- * class.
+ * The row's share of one class: proportional to its estimate of that class, or of all classes if no row has any of
+ * this class.
  */
 static uint64_t share_ns(struct group *g, unsigned quantity, const struct amounts *says)
 {
@@ -206,7 +206,7 @@ static uint64_t share_ns(struct group *g, unsigned quantity, const struct amount
 	return got;
 }
 
-/* One for each row and the rest in proportion to the adjusted counts; of rows with one each, the last one has it. */
+/* One for each row, the rest by the adjusted counts. Among rows with a count of one, the last gets it. */
 static uint64_t share_count(struct group *g, const struct row *row)
 {
 	uint64_t more = less(g->rest.of[COUNT], g->rows), until, got;
@@ -221,7 +221,7 @@ static uint64_t share_count(struct group *g, const struct row *row)
 	return got + 1;
 }
 
-/* How many waits a kept one stands for where these have their mean length; at least 1. */
+/* The number of waits that a kept one of mean length stands for; at least 1. */
 static double mean_weight(const struct calibration *c, const struct amounts *a)
 {
 	double ns = (double)off_cpu_ns(a), cnt = (double)a->of[COUNT];
@@ -251,7 +251,7 @@ void calibration_correct(struct calibration *c, const struct sums *sums, size_t 
 	double said_ns = (double)off_cpu_ns(&says), weight = mean_weight(c, &says), ratio;
 
 	if (!g || (!is_sampled && !off_cpu_ns(&g->rest)))
-		return;	/* of a thread whose account was lost, or nothing is missing */
+		return;	/* the thread's account was lost, or nothing is missing */
 	if (!is_sampled) {
 		set_errors(c, g, 1, 0, mean_weight(c, &g->rest), total);
 		return;
@@ -264,7 +264,7 @@ void calibration_correct(struct calibration *c, const struct sums *sums, size_t 
 	total->preempted_ns = share_ns(g, PREEMPTED, &says);
 	sums_recount(sums, i, share_count(g, row), total);
 	says = amounts_of(total);
-	/* neither longer than all of them, nor shorter than their mean */
+	/* not longer than their sum, not shorter than their mean */
 	total->max_ns = MIN(MAX(total->max_ns, (off_cpu_ns(&says) + total->count - 1) / total->count),
 			    off_cpu_ns(&says));
 	ratio = said_ns > 0 ? (double)off_cpu_ns(&says) / said_ns : 1;

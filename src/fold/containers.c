@@ -11,14 +11,14 @@
 #include "base/opener/parser.h"
 #include "symbolize/process/fileopen.h"
 
-#define FILE_MAX_BYTES (16u << 20)	/* Podman's list of all */
+#define FILE_MAX_BYTES (16u << 20)	/* limit of Podman's list of all containers */
 #define PASSWD_MAX_BYTES (4u << 20)
-#define HOST_PID 1	/* sees the host's files, also where we are in a container */
+#define HOST_PID 1	/* its root shows the host's files, even from inside a container */
 #define NAME_MAX_BYTES 256
 
 /*
- * As the host has them; "%s" is the id.  The first that tells a name is taken.  Volatile containers are those of
- * `podman run --rm`, as systemd's units of Podman are.
+ * Paths on the host, with "%s" for the id. The first file that has a name wins. Volatile containers are those of
+ * `podman run --rm`, as in Podman's systemd units.
  */
 static const char *const places[] = {
 	"/var/lib/docker/containers/%s/config.v2.json",
@@ -36,7 +36,7 @@ static const char *const places[] = {
 	"/var/lib/containers/storage/vfs-containers/volatile-containers.json",
 };
 
-/* In the home of the user whose container it is. */
+/* In the home directory of the container's user. */
 static const char *const places_at_home[] = {
 	"/.local/share/containers/storage/overlay-containers/containers.json",
 	"/.local/share/containers/storage/overlay-containers/volatile-containers.json",
@@ -56,7 +56,7 @@ enum fact {
 	FACTS
 };
 
-/* Labels of Docker (and of the kubelet by way of it), annotations of the others. */
+/* Labels of Docker (which the kubelet uses, too), annotations of the others. */
 static const struct {
 	const char *key;
 	enum fact fact;
@@ -75,7 +75,7 @@ static const struct {
 
 struct facts {
 	char *of[FACTS];
-	bool is_other;	/* of a list: another container */
+	bool is_other;	/* an entry of a list for another container */
 };
 
 static void facts_clear(struct facts *f)
@@ -116,7 +116,7 @@ static void read_labels(struct json_reader *r, struct facts *f)
 	}
 }
 
-/* Docker's: Name, Config.Labels. */
+/* Docker: Name, Config.Labels. */
 static void read_config(struct json_reader *r, struct facts *f)
 {
 	g_autoptr(GString) key = g_string_new(NULL);
@@ -180,7 +180,7 @@ static void read_list(struct json_reader *r, struct facts *f, const char *id)
 			continue;
 		}
 		facts_clear(f);
-		f->is_other = true;	/* until it tells its id */
+		f->is_other = true;	/* until its id was read */
 		read_container(r, f, id);
 		is_found = !f->is_other;
 	}
@@ -188,7 +188,7 @@ static void read_list(struct json_reader *r, struct facts *f, const char *id)
 		facts_clear(f);
 }
 
-/* Vowels and 0, 1, 3 are left out of what Kubernetes makes up, so words are told from it. */
+/* Names that Kubernetes generates have no vowels and no 0, 1, 3, so they differ from words. */
 static bool is_made_up(const char *text, size_t min, size_t max)
 {
 	size_t len = strlen(text);
@@ -252,7 +252,7 @@ bool container_parse(int fd, const void *id, size_t id_bytes, GByteArray *into)
 	g_autofree char *wanted = g_strndup(id, id_bytes), *text = NULL, *name = NULL;
 	size_t len;
 
-	/* a parser that died may have read it, and the place in the file is the same for all who have it open */
+	/* a parser that crashed may have moved the shared file position */
 	text = lseek(fd, 0, SEEK_SET) == 0 ? file_read_fd(fd, FILE_MAX_BYTES, &len) : NULL;
 	name = text ? container_decode(text, len, wanted) : NULL;
 	if (name)
@@ -260,7 +260,7 @@ bool container_parse(int fd, const void *id, size_t id_bytes, GByteArray *into)
 	return name;
 }
 
-/* As the host sees it; as we do where its first process is nothing that we may look at.  owner: whose file it must be, or 0. */
+/* As the host sees it; as we see it if the root of process 1 is inaccessible. owner: of the file, 0 for any. */
 static int open_of_host(const char *proc_dir, const char *path, uint32_t owner)
 {
 	struct stat st;

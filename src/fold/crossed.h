@@ -7,33 +7,33 @@
 #include <stdint.h>
 
 /*
- * Rows of what crosses once, by its id: stacks, wakers, objects.  A session that is cut runs for months, and each
- * process that starts has some of its own, so rows that nobody met are forgotten.  The kernel's programs forget first:
- * they send again what they meet later (bpf/cut.bpf.h).  What a thread was just about to sum under is met at the next
- * cut, so a row stays for one turn more.
+ * Rows of what the kernel sends once, by id: stacks, wakers, objects. A session with windows runs for months, and
+ * each new process adds rows, so unused rows are freed. The kernel programs forget first and send again what they
+ * meet later (bpf/cut.bpf.h). An id that a thread was about to use when they forgot appears at the next cut, so a row
+ * stays for one more turn.
  */
 struct crossed;
 
-/* Each row begins with this one. */
+/* Each row begins with this. */
 struct crossed_row {
 	uint64_t id;
-	uint32_t turn;		/* it was last met in */
-	bool is_kept;		/* it is never forgotten */
+	uint32_t turn;		/* turn of its last use */
+	bool is_kept;		/* never free it */
 };
 
-/* free_row: of a row. */
+/* free_row frees a row. */
 struct crossed *crossed_new(GDestroyNotify free_row);
 void crossed_free(struct crossed *c);
 
-/* row->id is set, and there is none of that id. */
+/* row->id is set and new. */
 void crossed_add(struct crossed *c, void *row);
-/* NULL: there is none.  It is met by that. */
+/* NULL: none. Counts as a use of the row. */
 void *crossed_find(const struct crossed *c, uint64_t id);
-/* The same, without meeting it. */
+/* Does not count as a use. */
 bool crossed_has(const struct crossed *c, uint64_t id);
 guint crossed_cnt(const struct crossed *c);
 
-/* Another turn begins: the programs have forgotten.  Those not met in this one or the one before are freed. */
+/* Begins another turn, once the kernel programs have forgotten. Frees rows unused in the last two turns. */
 void crossed_forget(struct crossed *c);
 
 typedef void (*crossed_fn)(void *row, void *data);

@@ -132,7 +132,7 @@ static struct wait wait_of_open(struct fold *f, const struct open_wait *open)
 	return w;
 }
 
-/* It was filtered, but is a wait of a request. */
+/* A filtered wait that belongs to a request. */
 static void list_filtered(struct fold *f, const struct open_wait *open)
 {
 	const struct state_total total = {
@@ -145,7 +145,7 @@ static void list_filtered(struct fold *f, const struct open_wait *open)
 	profile_add_to_state(f->profile, &total);
 }
 
-/* Which of those that were filtered are of requests is known once all are. */
+/* Which filtered waits belong to requests is known only when all are there. */
 static void look_for_requests(struct fold *f)
 {
 	EACH_ROW_WHILE(i, const struct open_wait, open, f->open, f->requests) {
@@ -181,7 +181,7 @@ static void finish_open(struct fold *f, const struct open_wait *open)
 		finish_open_slices(f, open, wait, wake);
 }
 
-/* Waits of which none was kept: how much they are is known, not where. */
+/* Waits of which none was kept: their total is known, their place is not. */
 static void add_rest(const struct calibration_rest *rest, void *data)
 {
 	struct fold *f = data;
@@ -207,7 +207,7 @@ static void add_rest(const struct calibration_rest *rest, void *data)
 		fold_slices_add_even(f->slices, wait);
 }
 
-/* All of a row are pieces of a wait that counts in another row, as of one for the GIL: it is there, so it has one. */
+/* A row of pieces only, as of a GIL wait that is counted in another row: it counts as one wait. */
 static void settle_uncounted(struct profile *p)
 {
 	EACH_ROW(i, struct wait, w, p->waits) {

@@ -129,7 +129,7 @@ void fold_sleep(struct fold *f, const void *rec, size_t size)
 	fold_wakers_add_sleep(f->wakers, rec, size);
 }
 
-/* As fold_sum() has it. */
+/* The key under which fold_sum() has added. */
 static struct offcpu_wait_key key_now(const struct fold *f, const struct offcpu_wait_key *key)
 {
 	struct offcpu_wait_key own = *key;
@@ -197,7 +197,7 @@ void fold_object(struct fold *f, const void *rec, size_t size)
 void fold_expect_sums(struct fold *f, size_t cnt)
 {
 	sums_expect(f->sums, cnt);
-	if (f->slices || f->is_later_window)	/* else sums are not told apart by when they were */
+	if (f->slices || f->is_later_window)	/* otherwise sums are not separated by slice */
 		fold_stacks_look_at_names(f->stacks);
 }
 
@@ -208,7 +208,7 @@ void fold_sum(struct fold *f, const struct offcpu_wait_slot *sum)
 
 	if (f->slices)
 		ustack = fold_stacks_id_at(f->stacks, ustack, fold_slices_when(f->slices, sum));
-	else if (f->is_later_window)	/* as names are at its end */
+	else if (f->is_later_window)	/* these names are those at its end */
 		ustack = fold_stacks_id_at(f->stacks, ustack, UINT64_MAX);
 	row = sums_add(f->sums, ustack, sum);
 	if (f->slices)
@@ -260,7 +260,7 @@ void fold_finish_throttled(struct fold *f)
 	g_array_set_size(f->throttled, 0);
 }
 
-/* The program that the thread was of: its first thread leaves last but for odd programs, which cannot be asked then. */
+/* Did the program end? Its first thread usually leaves last. If not, the program cannot be asked any more. */
 static bool has_ended(const struct thread *t)
 {
 	return t->flags & THREAD_EXECED || (t->flags & THREAD_EXITED && t->tid == t->pid);
@@ -328,7 +328,7 @@ bool fold_find_thread(const struct fold *f, uint32_t tno, uint32_t *ret_thread)
 	return index;
 }
 
-/* Waits of threads whose account was lost must not vanish with it: they share one row. */
+/* Waits of threads whose account was lost share one row, so that they do not vanish. */
 static uint32_t lost_thread(struct fold *f, const struct sums_total *sum)
 {
 	if (!f->lost_thread) {
@@ -398,7 +398,7 @@ size_t fold_crossed_cnt(const struct fold *f)
 	       fold_targets_cnt(f->targets) + fold_kernel_locks_cnt(f->kernel_locks);
 }
 
-/* No window's profile is left: frames, stacks and strings that only they had go. */
+/* No window's profile is left: frees frames, stacks and strings that only windows used. */
 static void compact(struct fold *f)
 {
 	struct profile_compact *c = profile_compact_begin(f->profile);
@@ -422,7 +422,7 @@ void fold_forget(struct fold *f, bool are_windows_gone)
 		compact(f);
 }
 
-/* A goroutine that is parked sleeps, as far as a reader of waits is concerned. */
+/* For a reader of waits, a parked goroutine sleeps. */
 static uint8_t letter_of_request(uint8_t state)
 {
 	return state == OFFCPU_REQUEST_PARKED ? 'S' : state;
@@ -439,7 +439,7 @@ void fold_set_park_names(struct fold *f, const char *const *names, unsigned cnt)
 	f->park_names_cnt = cnt;
 }
 
-/* What a wait of a request was for: index + 1, or 0. */
+/* The object of a request's wait: index + 1, or 0. */
 static uint32_t object_of_request(struct fold *f, uint8_t state, uint64_t id, uint32_t user, uint32_t kernel)
 {
 	struct object o = { .kind = OBJECT_GOROUTINE };

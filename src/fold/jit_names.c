@@ -6,7 +6,7 @@
 #include "abi/offcpu_abi.h"
 #include "base/hash.h"
 
-/* A list may be written anew without end: what comes after so many has the last of these names. */
+/* A program may rewrite its list of names forever: later changes all get the last of these names. */
 #define CHANGES_MAX 64
 
 struct version {
@@ -17,14 +17,14 @@ struct version {
 struct noted {
 	uint64_t addr, ts_ns;
 	uint32_t pid;
-	GArray *versions;	/* struct version, after the first; NULL: none */
+	GArray *versions;	/* struct version after the first; NULL: none */
 };
 
 struct fold_jit_names {
 	GHashTable *frames;	/* frame id -> struct noted */
-	GHashTable *stacks;	/* id -> when it crossed, both uint64_t */
+	GHashTable *stacks;	/* id -> time of arrival, both uint64_t */
 	GHashTable *variants;	/* id -> struct fold_jit_variant */
-	uint64_t changes[CHANGES_MAX];	/* when names changed, in order */
+	uint64_t changes[CHANGES_MAX];	/* times of name changes, in order */
 	unsigned change_cnt;
 };
 

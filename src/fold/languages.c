@@ -38,7 +38,7 @@ const char *fold_methods_module(const struct profile *p, const struct offcpu_rec
 
 static bool is_bare(const struct frame *f, const char *module)
 {
-	return f->kind == FRAME_USER && !f->name && f->module == module;	/* which is interned */
+	return f->kind == FRAME_USER && !f->name && f->module == module;	/* module strings are interned */
 }
 
 unsigned fold_interpreter_runs(struct profile *p, const struct fold_spots *by, const char *module, uint32_t *spots,
@@ -59,17 +59,17 @@ unsigned fold_interpreter_runs(struct profile *p, const struct fold_spots *by, c
 	return module ? kept : cnt;
 }
 
-/* A user stack; of its spots those are marked that are calls of the interpreter. */
+/* A user stack; spots that are calls of the interpreter get marked. */
 struct native {
 	uint64_t id;
 	uint16_t cnt;
 	uint8_t end;
 	bool has_sp;
-	/* then where they begin on the stack, if has_sp; then the addresses of those in Ruby's file without a name, else 0 */
+	/* then their stack positions, if has_sp; then addresses of unnamed spots in Ruby's file, else 0 */
 	uint32_t spots[];
 };
 
-#define HOLDER_BYTES_MAX 512	/* names are the program's to choose */
+#define HOLDER_BYTES_MAX 512	/* the program chooses the names */
 #define SPOT_IS_EVAL (1u << 31)
 #define SPOT_MAY_CATCH (1u << 30)
 #define SPOT_MARKS (SPOT_IS_EVAL | SPOT_MAY_CATCH)
@@ -112,7 +112,7 @@ struct fold_languages *fold_languages_new(struct profile *profile)
 
 FREES(fold_languages_free, struct fold_languages, l, g_hash_table_destroy(l->natives); free_codes(l))
 
-/* The function that runs CPython's, Ruby's, PHP's or Perl's code.  Compilers split the first in parts. */
+/* The function that runs CPython's, Ruby's, PHP's or Perl's code. Compilers split CPython's into parts. */
 static bool is_eval(const struct frame *f)
 {
 	static const char *const names[] = { "rb_vm_exec", "execute_ex", "Perl_runops_standard", "Perl_runops_debug", NULL };
@@ -127,8 +127,8 @@ static uint32_t address_in_ruby(const struct frame *f)
 }
 
 /*
- * How much of a stack is of the code that runs: a greenlet begins in greenlet's own file, and what lies further out is
- * another's, or was (greenlet copies stacks away and back).  The interpreter's frames end there, too.
+ * How many innermost frames belong to the running greenlet. A greenlet begins in greenlet's own file. Frames further
+ * out belong to others or are stale (greenlet copies stacks away and back). The interpreter's frames end there, too.
  */
 static unsigned count_own(const struct fold_languages *l, const struct fold_stack_spots *stack)
 {
@@ -147,8 +147,8 @@ static bool runs_perl(const struct frame *f)
 }
 
 /*
- * Perl's eval, in a function that C called, runs Perl anew within the same call: by docatch(), which is near the next
- * one, and has no name as a rule, as few others of the interpreter's own.
+ * Perl's eval in a function that C called runs Perl again within the same call, through docatch(). That lies near the
+ * next function and, unlike most of the interpreter's functions, usually has no name.
  */
 static bool may_be_docatch(const struct fold_languages *l, const struct fold_stack_spots *stack, unsigned i)
 {
@@ -202,7 +202,7 @@ void fold_languages_forget(struct fold_languages *l, fold_known_fn is_known, voi
 	while (g_hash_table_iter_next(&iter, NULL, &native))
 		if (!is_known(((const struct native *)native)->id, data))
 			g_hash_table_iter_remove(&iter);
-	/* Most was of programs that are gone; what is met again is read again. */
+	/* Most entries are of ended programs. Others are read again when needed. */
 	free_codes(l);
 	begin_codes(l);
 }
@@ -235,7 +235,7 @@ static bool read_name(struct fold_languages *l, const struct language_place *pla
 	}
 }
 
-/* In place of a file. */
+/* Shown in place of a file. */
 static const char *language_name(const struct offcpu_rec_language *rec)
 {
 	switch (OFFCPU_LANGUAGE_KIND(rec->version)) {
@@ -273,7 +273,7 @@ static bool name_frame(struct fold_languages *l, const struct offcpu_rec_languag
 	return true;
 }
 
-/* What an interpreter's frame is called; one that cannot be read any more keeps its address. */
+/* The frame of an interpreter's function. Without a readable name it keeps the address. */
 static uint32_t frame_of(struct fold_languages *l, const struct offcpu_rec_language *rec, unsigned i)
 {
 	struct frame f = { .module = language_name(rec),
@@ -286,7 +286,7 @@ static uint32_t frame_of(struct fold_languages *l, const struct offcpu_rec_langu
 	return profile_frame(l->profile, &f);
 }
 
-/* Perl's program itself, which C runs; not while it is compiled, and not in other threads. */
+/* Perl's main program, which C calls. Not while it is compiled, nor in other threads. */
 static bool is_main(const struct offcpu_rec_language *rec, unsigned i)
 {
 	return OFFCPU_LANGUAGE_KIND(rec->version) == OFFCPU_LANGUAGE_PERL && rec->frame[i].code == OFFCPU_PERL_MAIN;
@@ -302,8 +302,8 @@ static unsigned count_groups(const struct offcpu_rec_language *rec)
 }
 
 /*
- * From version 3.12 on the frame after the last one of a call lies in the frame of C that made the call: so this is
- * known by where it lies, whatever it is called (an interpreter of tail calls, stripped).
+ * From Python 3.12 on, the frame after the last of a call lies in the C frame that made the call. So that C frame is
+ * found by its position, even without a name (a tail-calling interpreter, stripped).
  */
 static bool mark_by_entries(const struct native *n, const struct offcpu_rec_language *rec, bool *is_eval)
 {
@@ -320,7 +320,7 @@ static bool mark_by_entries(const struct native *n, const struct offcpu_rec_lang
 		while (at + 1 < n->cnt && sp[at + 1] <= place)
 			at++;
 		if (at + 1 == n->cnt && n->end != STACK_COMPLETE)
-			return true;	/* what lies further out was not walked */
+			return true;	/* frames further out were not walked */
 		if (!place || sp[at] > place || is_eval[at])
 			return false;
 		is_eval[at] = true;
@@ -328,7 +328,7 @@ static bool mark_by_entries(const struct native *n, const struct offcpu_rec_lang
 	return true;
 }
 
-/* How many. */
+/* Returns how many were marked. */
 static unsigned mark_by_names(const struct native *n, bool *is_eval)
 {
 	unsigned cnt = 0;
@@ -338,7 +338,7 @@ static unsigned mark_by_names(const struct native *n, bool *is_eval)
 	return cnt;
 }
 
-/* Where Ruby's file is stripped: what its instructions themselves say executes them. */
+/* Where Ruby's file is stripped: finds the function that executes instructions by its code. */
 static unsigned mark_by_executor(struct fold_languages *l, const struct native *n,
 				 const struct offcpu_rec_language *rec, bool *is_eval)
 {
@@ -357,7 +357,7 @@ static unsigned mark_by_executor(struct fold_languages *l, const struct native *
 	return cnt;
 }
 
-/* Either may end early, but not both be whole and differ. */
+/* Either stack may be truncated, but two complete ones must agree. */
 static bool fits(const struct native *n, const struct offcpu_rec_language *rec, unsigned evals)
 {
 	unsigned groups = count_groups(rec);
@@ -368,7 +368,7 @@ static bool fits(const struct native *n, const struct offcpu_rec_language *rec, 
 	       (evals + 1 == groups && is_main(rec, rec->depth - 1));
 }
 
-/* Calls of the interpreter within the call further out, with all up to that; how many calls are left. */
+/* Skips interpreter calls made within the outer call. Returns how many calls are left. */
 static unsigned pass_catches(const struct native *n, const struct offcpu_rec_language *rec, bool *is_eval,
 			     bool *is_passed, unsigned evals)
 {
@@ -386,8 +386,8 @@ static unsigned pass_catches(const struct native *n, const struct offcpu_rec_lan
 }
 
 /*
- * A thread may be preempted where a call of C's has begun and has no frame of the interpreter's yet, or no more: then
- * there is one call more than groups.  By their places that is seen; by names only where the call is the innermost.
+ * A thread may be preempted when a call from C has no interpreter frame yet, or no more. Then there is one call more
+ * than groups of frames. Positions on the stack show which; by names it can only be the innermost call.
  */
 static bool find_evals(struct fold_languages *l, const struct native *n, const struct offcpu_rec_language *rec,
 		       bool *is_eval, bool *is_passed)
@@ -411,7 +411,7 @@ static bool find_evals(struct fold_languages *l, const struct native *n, const s
 unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_language *rec,
 			      const struct fold_spots *by, uint32_t *ret_spots, enum stack_end *ret_end)
 {
-	const char *module = NULL;	/* the interpreter's file: calls of it lie there */
+	const char *module = NULL;	/* the interpreter's file, which contains these calls */
 	const struct native *n = g_hash_table_lookup(l->natives, &rec->ustack);
 	bool is_mergeable, is_eval[OFFCPU_MAX_DEPTH] = { false }, is_passed[OFFCPU_MAX_DEPTH] = { false };
 	unsigned cnt = 0, at = 0;
@@ -422,7 +422,7 @@ unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_
 	if (!is_mergeable)
 		fold_languages_count_lost(l);
 	*ret_end = (enum stack_end)n->end;
-	memory_begin_names();	/* what names a frame lies near what names the next */
+	memory_begin_names();	/* names of neighbouring frames lie near each other in memory */
 	for (unsigned i = 0; i < n->cnt && cnt < FOLD_LANGUAGE_SPOTS; i++) {
 		bool is_entry = !is_mergeable || !is_eval[i] || at >= rec->depth;
 		uint32_t own = n->spots[i] & ~SPOT_MARKS;
@@ -442,7 +442,7 @@ unsigned fold_languages_merge(struct fold_languages *l, const struct offcpu_rec_
 	return fold_interpreter_runs(l->profile, by, module, ret_spots, cnt);
 }
 
-/* In ".../lib/python3.11/queue.py", but not below ".../lib/python3.11/site-packages". */
+/* A file such as ".../lib/python3.11/queue.py", but not below ".../lib/python3.11/site-packages". */
 static bool is_pythons_own(const char *file)
 {
 	const char *at = file ? strstr(file, "/lib/python3.") : NULL;
@@ -452,14 +452,14 @@ static bool is_pythons_own(const char *file)
 
 void fold_languages_append_holder(struct fold_languages *l, const struct offcpu_rec_language *rec, GString *s)
 {
-	uint32_t frames[OFFCPU_GIL_DEPTH];	/* a new one may move the others */
+	uint32_t frames[OFFCPU_GIL_DEPTH];	/* a copy, because a new frame may move the others */
 	unsigned cnt = 0, first = 0;
 
 	memory_begin_names();
 	for (unsigned i = 0; i < MIN(rec->depth, OFFCPU_GIL_DEPTH); i++) {
 		struct frame f;
 
-		/* it may have run meanwhile */
+		/* its frames may have changed since */
 		if (name_frame(l, rec, i, &f))
 			frames[cnt++] = profile_frame(l->profile, &f);
 	}

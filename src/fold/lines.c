@@ -6,24 +6,24 @@
 
 #include "base/hash.h"
 
-/* A function of which debug information tells that it was inlined, but not its name. */
+/* The name of inlined functions whose debug information has no name. */
 #define NAMELESS "[inlined]"
 
 struct place {
 	struct elf_table *source;
 	uint64_t offset;
-	uint32_t frame;		/* without lines */
-	uint32_t padding;	/* 0: places are compared as bytes */
+	uint32_t frame;		/* without line */
+	uint32_t padding;	/* 0, because places are compared as bytes */
 };
 
 struct stack {
 	uint64_t id;
-	guint from;		/* in spots */
+	guint from;		/* first index in `spots` */
 	uint16_t cnt;
 	uint8_t end;
 };
 
-/* The frames of a place, in an array of all, innermost first. */
+/* Frames of a place, innermost first, as a part of one common array. */
 struct expansion {
 	guint from, cnt;
 };
@@ -34,7 +34,7 @@ struct fold_lines {
 	GArray *places;		/* struct place */
 	GHashTable *index;	/* struct place -> id */
 	GArray *stacks;		/* struct stack */
-	GArray *spots;		/* uint32_t: places of all stacks, one after the other */
+	GArray *spots;		/* uint32_t: the places of all stacks in turn */
 };
 
 HASH_BYTES(place, struct place)
@@ -81,8 +81,8 @@ void fold_lines_stack(struct fold_lines *l, uint64_t id, const uint32_t *places,
 }
 
 /*
- * The outermost frame of a place is the function of the symbol table, with the line of the
- * call when others are inlined in it.  Its name is from there too: it is the same without --inline.
+ * The outermost frame of a place is the symbol table's function, with the line of the call if others are inlined in
+ * it. Its name is the same as without --inline.
  */
 static void expand(struct fold_lines *l, const struct place *p, const struct symbol_place *found, GArray *frames)
 {

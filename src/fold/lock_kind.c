@@ -10,14 +10,14 @@
 #define FUTEX_LOCK_PI2 13	/* Linux 5.14 */
 #endif
 
-#define FRAMES_MAX 24	/* looked at, from the innermost outwards */
+#define FRAMES_MAX 24	/* frames to check, innermost first */
 
 struct rule {
 	const char *begins;
 	enum lock_kind kind;
 };
 
-/* Functions of libc, without underscores at their beginning. */
+/* Functions of libc, without leading underscores. */
 static const struct rule libc_rules[] = {
 	{ "pthread_mutex_", LOCK_MUTEX }, { "mtx_", LOCK_MUTEX },
 	{ "pthread_cond_", LOCK_CONDITION }, { "cnd_", LOCK_CONDITION },
@@ -30,7 +30,7 @@ static const struct rule libc_rules[] = {
 	{ "pthread_once", LOCK_ONCE }, { "call_once", LOCK_ONCE },
 };
 
-/* Of others, anywhere in the name: "a::Mutex::lock" and, as Rust mangles by now, "<a::Mutex>::lock". */
+/* Functions of others, anywhere in the name: "a::Mutex::lock" and, as newer Rust mangles it, "<a::Mutex>::lock". */
 static const struct rule other_rules[] = {
 	{ "mutex::futex::Mutex", LOCK_MUTEX }, { "futex_mutex::Mutex", LOCK_MUTEX },
 	{ "condvar::futex::Condvar", LOCK_CONDITION }, { "futex_condvar::Condvar", LOCK_CONDITION },
@@ -43,7 +43,7 @@ static const struct rule other_rules[] = {
 	{ "parking_lot::condvar::Condvar", LOCK_CONDITION },
 };
 
-/* The loader has locks as well. */
+/* The loader has locks, too. */
 static bool is_libc(const char *module)
 {
 	return module && (module_is_libc(module) || g_str_has_prefix(module_base_name(module), "ld-"));
@@ -61,10 +61,9 @@ static bool by_rules(const char *name, const struct rule *rules, size_t cnt, boo
 }
 
 /*
- * A condition variable takes its mutex again before it returns, in a function that is inside of its own:
- * that is a plain wait, while the other has a time limit or could have one.  Old versions of
- * glibc (before 2.32) wait plainly for both, but for the condition in the outer function itself.
- * musl waits plainly for both, and takes the mutex by a function that has a name.
+ * A condition variable takes its mutex again before it returns, in a nested function with a plain wait. The wait for
+ * the condition has, or could have, a time limit. glibc before 2.32 waits plainly for both, but for the condition in
+ * the outer function itself. musl waits plainly for both and takes the mutex in a function with a name.
  */
 static enum lock_kind of_condition(const struct frame *f, uint32_t op, bool is_innermost)
 {
@@ -86,16 +85,16 @@ static enum lock_kind by_frames(const struct profile *p, uint32_t user, uint32_t
 			return kind;
 		while (*name == '_')
 			name++;
-		/* a program that is linked statically has libc in itself */
+		/* statically linked programs contain libc */
 		if (!is_libc(f->module) && !g_str_has_prefix(name, "pthread_")) {
 			if (in_libc)
 				return LOCK_LIBC;
 			continue;
 		}
 		if (strcmp(name, "syscall") == 0)
-			continue;	/* whoever called it made the lock */
+			continue;	/* the caller created the lock */
 		if (!is_innermost && !in_libc && is_libc(f->module))
-			return LOCK_FUTEX;	/* its caller is no part of libc, but a callback from there */
+			return LOCK_FUTEX;	/* the caller is a callback from libc, not libc itself */
 		if (by_rules(name, libc_rules, G_N_ELEMENTS(libc_rules), false, &kind))
 			return kind == LOCK_CONDITION ? of_condition(f, op, is_innermost) : kind;
 		in_libc = true;

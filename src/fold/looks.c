@@ -13,21 +13,21 @@ struct row_key {
 
 struct row {
 	struct row_key key;
-	uint64_t sure_ns;	/* in periods that lie within one wait */
-	uint64_t seen_ns;	/* in others */
+	uint64_t sure_ns;	/* in periods within a single wait */
+	uint64_t seen_ns;	/* in other periods */
 	uint64_t seen_cnt;
 };
 
-/* Each is scaled to what is known of it; what runs is no wait. */
+/* Each group is scaled to its known total; running is no wait. */
 enum group { BLOCKED, QUEUED, GROUPS, RUNNING = GROUPS };
 
 struct watched {
 	struct thread thread;
-	/* whose period is not summed yet: the next look tells whether it lies within one wait */
+	/* its period is not summed yet: the next look shows whether it lies within one wait */
 	struct look last;
 	bool has_last;
-	uint64_t unsure_cnt;	/* periods that may hold anything */
-	double unsure_ns2;	/* of these, the sum of squares */
+	uint64_t unsure_cnt;	/* periods that may contain several states */
+	double unsure_ns2;	/* sum of squares of these */
 	uint64_t sure_ns[GROUPS], seen_ns[GROUPS];
 	struct looks_account account;
 };
@@ -42,9 +42,9 @@ struct looks {
 	GArray *threads;	/* struct watched */
 	GArray *rows;		/* struct row */
 	GHashTable *index;	/* struct row_key -> row + 1 */
-	/* struct on_cpu_sample; its threads are numbers here, which the profile's come to be */
+	/* struct on_cpu_sample; `thread` is a number of ours until looks_finish() */
 	GArray *ran;
-	GHashTable *ran_index;	/* struct row_key -> of these + 1 */
+	GHashTable *ran_index;	/* struct row_key -> index in `ran` + 1 */
 };
 
 HASH_BYTES(key, struct row_key)
@@ -87,7 +87,7 @@ static struct row *row_of(struct looks *l, const struct row_key *key)
 	return &g_array_index(l->rows, struct row, known - 1);
 }
 
-/* stood_on: nor has it run up to the look after. */
+/* stood_on: nor did it run until the following look. */
 static void sum_last(struct looks *l, uint32_t thread, bool stood_on)
 {
 	struct watched *w = &g_array_index(l->threads, struct watched, thread);
@@ -147,9 +147,7 @@ void looks_account(struct looks *l, uint32_t thread, const struct looks_account 
 	g_array_index(l->threads, struct watched, thread).account = *a;
 }
 
-/*
- * What of the thread's time was what.  Without the kernel's count of run queues, looks tell how much of it that was.
- */
+/* Splits the thread's time by group. Without the kernel's run-queue count, looks estimate that part. */
 static void settle(struct watched *w)
 {
 	const struct looks_account *a = &w->account;
@@ -170,10 +168,7 @@ static void settle(struct watched *w)
 	t->flags |= a->flags;
 }
 
-/*
- * The standard error of what a row was seen to have of the thread's unsure periods; never 0, as no number of looks
- * makes sure.
- */
+/* The standard error of the row's part of the thread's unsure periods. Never 0, because sampling is never certain. */
 static double seen_error_ns(const struct watched *w, const struct row *row)
 {
 	double n = (double)w->unsure_cnt, share = ((double)row->seen_cnt + 1) / (n + 2);
@@ -186,10 +181,7 @@ static uint64_t scaled(uint64_t ns, double ratio)
 	return (uint64_t)llround((double)ns * ratio);
 }
 
-/*
- * What is left to rows of a group beyond those periods that are sure, and by how much that is what they were seen to
- * have.
- */
+/* What the group's rows share beyond sure periods, and its ratio to what was seen in them. */
 static uint64_t rest_ns(const struct watched *w, enum group group, double *ret_ratio)
 {
 	uint64_t all = group == QUEUED ? w->thread.runnable_ns : w->thread.blocked_ns;
@@ -214,7 +206,7 @@ static void add_wait(struct looks *l, uint32_t thread, const struct row *row, ui
 	profile_add_wait(l->profile, &wait);
 }
 
-/* How much of each group no row has yet: what rounding leaves goes to the last row. */
+/* The part of each group that no row has yet; the last row gets the rounding remainder. */
 struct left {
 	uint64_t ns[GROUPS];
 	uint32_t rows[GROUPS];
@@ -237,7 +229,7 @@ static void finish_row(struct looks *l, const struct row *row, struct left *left
 		add_wait(l, row->key.thread, row, ns, MIN(seen_error_ns(w, row) * ratio, (double)all));
 }
 
-/* Where a thread was never seen though it was there: how much is known, not where. */
+/* A thread that was never seen, though it existed: its total is known, its stacks are not. */
 static void add_rest(struct looks *l, uint32_t thread, enum group group, uint64_t ns)
 {
 	const struct watched *w = &g_array_index(l->threads, struct watched, thread);

@@ -11,17 +11,17 @@
 #include "fold/parts.h"
 #include "symbolize/elf/data_symbols.h"
 
-#define GLIBC_LOCK_BYTES 64	/* none of its types is larger: pthread_rwlock_t has 56 */
+#define GLIBC_LOCK_BYTES 64	/* glibc's lock types are smaller: pthread_rwlock_t has 56 */
 
 struct seen {
 	struct crossed_row row;
 	struct offcpu_rec_object rec;
 	struct data_place place[OFFCPU_FUTEXES_MAX];
-	uint32_t holder;	/* as we number threads; 0: not known */
-	bool is_believed;	/* what its memory looks like */
+	uint32_t holder;	/* in our thread numbers; 0: unknown */
+	bool is_believed;	/* see is_believed() */
 };
 
-/* An interpreter's lock, as it was held. */
+/* An interpreter's lock and its holder. */
 struct gil {
 	struct crossed_row row;
 	uint64_t addr;
@@ -36,7 +36,7 @@ struct fold_objects {
 	char *proc_dir;
 	struct data_symbols *data;
 	struct crossed *seen, *gils;	/* struct seen, struct gil */
-	GHashTable *gil_of;	/* pid -> one of these */
+	GHashTable *gil_of;	/* pid -> struct gil */
 	struct foreign_threads *threads;
 };
 
@@ -77,9 +77,9 @@ static bool is_thread_of(const struct fold_objects *o, uint32_t pid, uint32_t ti
 }
 
 /*
- * A mutex or rwlock is one if who holds it is a thread of the process.  Who is joined need not be there any more: but
- * a word of 8 bytes that is a thread's id, waited for as nothing else in libc is, not private; nor is a semaphore's
- * like others'.
+ * Is the apparent holder plausible? That of a mutex or rwlock must be a thread of the process. A joined thread may be
+ * gone, but no other futex in libc is shared and a word of 8 bytes with a thread's id. A semaphore's is distinctive,
+ * too.
  */
 static bool is_believed(const struct fold_objects *o, const struct offcpu_rec_object *rec, uint32_t holder)
 {
@@ -152,8 +152,8 @@ void fold_objects_forget(struct fold_objects *o)
 }
 
 /*
- * The lock that a futex is a part of; NULL: none.  So waits are known from before the kernel programs knew of the
- * interpreter.
+ * The interpreter lock that contains this futex; NULL: none. Also covers waits from before the BPF programs knew of
+ * the interpreter.
  */
 static const struct gil *gil_around(const struct fold_objects *o, const struct offcpu_rec_object *rec)
 {
@@ -174,8 +174,8 @@ static uint32_t object_of_gil(struct fold_objects *o, const struct gil *g, uint3
 }
 
 /*
- * Another sleep with the registers of such a call still there: of a thread that is frozen or stopped on
- * its way back.  Where there is a kernel stack it tells.
+ * Is it another sleep, with the system call's registers still there, as of a thread frozen or stopped on its way
+ * back? The kernel stack shows that, if there is one.
  */
 static bool is_elsewhere(const struct profile *p, uint32_t kernel)
 {
@@ -191,7 +191,7 @@ static bool is_elsewhere(const struct profile *p, uint32_t kernel)
 	return named;
 }
 
-/* glibc's condition variables and rwlocks wait on two words of theirs, which lie in one word of 8 bytes. */
+/* glibc's condition variables and rwlocks wait on two words, which lie in one aligned word of 8 bytes. */
 static uint64_t lock_address(enum lock_kind kind, uint64_t addr)
 {
 	return kind == LOCK_CONDITION || kind == LOCK_RWLOCK ? addr & ~UINT64_C(7) : addr;
@@ -247,7 +247,7 @@ uint32_t fold_objects_wait(struct fold_objects *o, uint64_t id, uint32_t user, u
 	const struct object object = {
 		.kind = (uint8_t)kind, .is_private = is_private, .operation = lock_operation(s->rec.op), .name = name,
 		.place = s->place[0].module,
-		/* other processes have it at other addresses: the place tells */
+		/* other processes map it at other addresses, so `place` identifies it */
 		.pid = is_placed ? 0 : s->rec.pid, .addr = is_placed ? 0 : lock_address(kind, s->rec.addr[0]),
 		.holder_tid = holder,
 	};

@@ -9,8 +9,8 @@
 #include "symbolize/symbolize.h"
 
 /*
- * The locks that threads waited for: looked up in the process as they arrive, while it lives; what
- * kind they are of the waits' stacks tell at the end.
+ * The locks that threads waited for. They are looked up as they arrive, while the process lives. Their kind follows
+ * from the waits' stacks at the end.
  */
 struct fold_objects;
 
@@ -20,23 +20,23 @@ void fold_objects_free(struct fold_objects *o);	/* NULL is fine */
 /* A record of impossible size is dropped and counted. */
 void fold_objects_add(struct fold_objects *o, const struct offcpu_rec_object *rec, size_t size);
 
-/* An interpreter's lock, and where its holder stood (of OFFCPU_REC_GIL). */
+/* An interpreter's lock with the stack of its holder (OFFCPU_REC_GIL). */
 void fold_objects_add_gil(struct fold_objects *o, const struct offcpu_rec_language *rec, const char *place);
 
-/* What a wait with these stacks (nodes of the profile) and this object has for its object. */
+/* The object of a wait with these stacks (nodes of the profile) and this id. */
 uint32_t fold_objects_wait(struct fold_objects *o, uint64_t id, uint32_t user, uint32_t kernel);
 
 /* See fold_forget(). */
 void fold_objects_forget(struct fold_objects *o);
 unsigned fold_objects_cnt(const struct fold_objects *o);
 
-/* What a sleeper waits for, by its user stack and by what it asks of the kernel (op of struct offcpu_rec_object). */
+/* The kind of lock, from the waiter's user stack and the futex operation (op of struct offcpu_rec_object). */
 enum lock_kind lock_kind_of(const struct profile *p, uint32_t user, uint32_t op);
 
 /*
- * The same where it waits inside of libc and no frame tells more, by what the memory looks like: in a stack walked by
- * frame pointers; and sem_wait() and pthread_join() have no frame of their own, what they call is their last
- * act and has a name in libc's debug symbols only.
+ * Refines the kind by what the memory looks like, for waits inside of libc whose frames say no more: stacks walked by
+ * frame pointers, and sem_wait() and pthread_join(), which end in a tail call to a function that is named only in
+ * debug symbols.
  */
 enum lock_kind lock_kind_by_holder(enum lock_kind kind, enum offcpu_holder holder);
 
@@ -44,12 +44,12 @@ enum lock_kind lock_kind_by_holder(enum lock_kind kind, enum offcpu_holder holde
 const char *lock_operation(uint32_t op);
 
 /*
- * May what looks like a holder be believed?  The kernel's own protocol always; what lies in memory only
- * if the frames say that it is of that kind.  glibc's layout of these types is part of its binary interface.
+ * Can the apparent holder be trusted? In the kernel's own protocol (PI futexes) always. A holder in memory only if
+ * the frames show that kind of lock; glibc's layout of these types is part of its ABI.
  */
 bool lock_holder_is_sure(enum lock_kind kind, enum offcpu_holder holder);
 
-/* Locks of the kernel's that waits were for, and what they are called. */
+/* Kernel locks that waits were for, and their names. */
 struct fold_kernel_locks;
 
 /* Borrows the first two.  proc_dir: "/proc". */
@@ -62,20 +62,19 @@ guint fold_kernel_locks_cnt(const struct fold_kernel_locks *all);
 /* As fold_objects_forget(). */
 void fold_kernel_locks_forget(struct fold_kernel_locks *all);
 
-/* NULL: the id is of none. */
+/* NULL: not a kernel lock. */
 const struct offcpu_rec_kernel_lock *fold_kernel_locks_find(const struct fold_kernel_locks *all, uint64_t id);
 /*
- * The object, as index + 1, of a wait with that kernel stack for a lock that was found; 0: nothing is known.  target:
- * the object, as index + 1 or 0, that its system call or page fault is for, which a lock without a name leaves its
- * place to.
+ * The object, index + 1, of a wait with this kernel stack for a lock. 0: unknown. target: the object (index + 1, or
+ * 0) of the system call or page fault; a lock without a name yields to it.
  */
 uint32_t fold_kernel_locks_object(struct fold_kernel_locks *all, const struct offcpu_rec_kernel_lock *lock,
 				  uint32_t target, uint32_t kernel);
 
-/* Does a wait with that kernel stack go on until a commit is over?  Who wants a file (has_file) on disk waits for that. */
+/* Does a wait with this kernel stack wait for a commit? has_file: for a wait to get a file onto disk. */
 bool fold_journal_is_awaited(const struct profile *profile, uint32_t kernel, bool has_file);
 
-/* The journal, as index + 1, that the thread which ended such a wait commits; 0: it is none of JBD2's. */
+/* The journal, index + 1, that the waker commits. 0: the waker is not JBD2. */
 uint32_t fold_journal_object(struct profile *profile, const struct waker *waker);
 
 #endif

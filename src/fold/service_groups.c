@@ -8,17 +8,17 @@
 #define UNIT_SUFFIX ".service"
 #define DEPTH_MAX 32
 #define GROUPS_MAX 65536
-#define ID_DIGITS_MIN 6	/* of a container's id */
+#define ID_DIGITS_MIN 6	/* of a container id */
 #define ALIKE_MOST 5
 
 struct search {
 	const char *proc_dir, *mount, *name;
 	GPtrArray *paths;
-	GPtrArray *names;	/* of all that were met: what may be meant */
+	GPtrArray *names;	/* names of all groups seen, to suggest similar ones */
 	unsigned left;
 };
 
-/* "web" is web.service, container:web, container:shop/web and pod:shop/web; "shop/web" the last two. */
+/* "web" matches web.service, container:web, container:shop/web and pod:shop/web; "shop/web" matches the last two. */
 static bool is_called(const char *service, const char *name)
 {
 	const char *bare = strchr(service, ':');
@@ -36,7 +36,7 @@ static bool is_id(const char *name, const char *id)
 	return strlen(name) >= ID_DIGITS_MIN && g_str_has_prefix(id, name);
 }
 
-/* path: below the mount. */
+/* path: relative to the mount. */
 static bool is_meant(struct search *s, const char *path, const char *base)
 {
 	g_autofree char *id = service_container_id(base), *service = NULL;
@@ -47,7 +47,7 @@ static bool is_meant(struct search *s, const char *path, const char *base)
 		service = container_service(s->proc_dir, id, service_uid_of_cgroup(path));
 	if (!service)
 		service = service_of_cgroup(path, NULL);
-	/* what a unit or a container makes below itself is called like it, too: the upper one was met before */
+	/* groups inside of a unit or container have the same service name, and the outer one was found first */
 	if (!service || (g_str_has_suffix(service, UNIT_SUFFIX) && strcmp(service, base) != 0))
 		return false;
 	if (is_called(service, s->name))

@@ -15,34 +15,34 @@
 
 #define ENVIRON_MAX_BYTES (64 << 10)
 #define CGROUP_MAX_BYTES (16 << 10)
-#define CGROUPS_MAX 16384	/* ids that are remembered; more are forgotten and looked up again */
-#define ID_SHORT 12		/* digits of a container's id, as container tools show them */
+#define CGROUPS_MAX 16384	/* limit of cached ids; then the cache is cleared */
+#define ID_SHORT 12		/* digits of a container id as container tools show it */
 #define ROOT_CGROUP 1
 #define CONTEXT_WINDOWS_MAX 16
 
 struct process_key {
 	uint64_t start_ns;
-	const char *process;	/* an exec makes another program of it */
+	const char *process;	/* an exec changes the program */
 	uint32_t pid;
 };
 
 struct process {
 	struct process_key key;
 	const char *name;	/* NULL: unknown */
-	bool is_seen;		/* in this window */
+	bool is_seen;		/* used in this window */
 	bool names_itself;
-	uint8_t window_cnt;	/* in which it was seen, up to CONTEXT_WINDOWS_MAX */
+	uint8_t window_cnt;	/* windows in which it was used, up to CONTEXT_WINDOWS_MAX */
 };
 
 struct fold_services {
 	struct profile *profile;
 	char *proc_dir;
-	int mount_fd;		/* of the version 2 hierarchy; -1: not opened, or none */
+	int mount_fd;		/* of the version 2 hierarchy; -1: not open, or none */
 	bool has_looked_for_mount;
-	unsigned read_cnt;	/* processes looked at in this window */
+	unsigned read_cnt;	/* processes read in this window */
 	GHashTable *processes;	/* struct process_key -> struct process */
 	GHashTable *cgroups;	/* uint64_t id -> the profile's string, or NULL */
-	GHashTable *containers;	/* id of 64 digits -> the profile's string, or NULL: no runtime tells its name */
+	GHashTable *containers;	/* id of 64 digits -> the profile's string, or NULL: no runtime has its name */
 };
 
 HASH_KEY(key, struct process_key, start_ns, pid, process)
@@ -86,7 +86,7 @@ static bool is_hex(const char *text, size_t len)
 	return len > 0;
 }
 
-/* "docker-0123....scope", "cri-containerd-0123....scope", "0123...": 64 digits behind a name. */
+/* "docker-0123....scope", "cri-containerd-0123....scope", "0123...": 64 digits after a prefix. */
 static const char *container_id(const char *part)
 {
 	const char *dash = strrchr(part, '-'), *id = dash ? dash + 1 : part;
@@ -133,8 +133,8 @@ static char *of_machine(const char *part)
 }
 
 /*
- * The innermost unit.  user@1000.service holds all that a user started, and says nothing where that has a scope of its
- * own: a terminal, a desktop's program.
+ * The innermost unit. user@1000.service contains everything a user started and says nothing, unless a scope in it has
+ * a name: a terminal, a desktop program.
  */
 static char *of_unit(char **parts, unsigned cnt)
 {
@@ -196,7 +196,7 @@ char *service_of_environ(const char *bytes, gsize len_bytes, char **ret_host_nam
 	bool is_in_pod = false;
 	char *name = NULL;
 
-	/* The last one may be cut off, and its name would be another one. */
+	/* The last variable may be truncated, which would change the name. */
 	for (const char *at = bytes, *stop; (stop = memchr(at, 0, (size_t)(end - at))); at = stop + 1) {
 		if (g_str_has_prefix(at, "OTEL_SERVICE_NAME=") && at[18] && !name)
 			name = g_strdup(at + 18);
@@ -227,7 +227,7 @@ char *service_cgroup_path(const char *text)
 	return path && path[0] == '/' && path[1] ? g_strdup(path) : NULL;
 }
 
-/* What there is of a file of /proc, up to a number of bytes. */
+/* Up to a number of bytes of a file in /proc. */
 static char *read_some(const struct fold_services *s, uint32_t pid, const char *name, gsize max_bytes, gsize *ret_len)
 {
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/%s", s->proc_dir, pid, name);
@@ -256,7 +256,7 @@ uint32_t service_uid_of_cgroup(const char *path)
 	return uid < UINT32_MAX ? (uint32_t)uid : 0;
 }
 
-/* NULL: it is none, or nobody told what it is called. */
+/* NULL: not a container, or its name is unknown. */
 static const char *name_of_container(struct fold_services *s, const char *path)
 {
 	g_autofree char *id = service_container_id(path);
@@ -281,7 +281,7 @@ static const char *name_of_path(struct fold_services *s, const char *path, const
 	return name ? name : keep(s, service_of_cgroup(path, host_name));
 }
 
-/* The path of the group with that id, below the mount; NULL: it is gone, or may not be asked for. */
+/* The path of the group with this id, below the mount. NULL: it is gone, or access is denied. */
 static char *path_of_id(struct fold_services *s, uint64_t id)
 {
 	g_autofree char *link = NULL, *path = NULL, *mount = NULL, *mount_link = NULL;
@@ -346,7 +346,8 @@ static const char *look(struct fold_services *s, uint32_t pid, uint64_t cgroup_i
 }
 
 /*
- * An SDK tells it when it has begun, so it is looked for a while after the process did; those that end soon have none.
+ * An SDK publishes it some time after the process started, so it is tried several times. Short-lived processes have
+ * none.
  */
 static void look_for_context(struct fold_services *s, struct process *p)
 {
@@ -402,7 +403,7 @@ void fold_services_next_window(struct fold_services *s)
 	g_hash_table_foreach_remove(s->processes, is_forgotten, NULL);
 }
 
-/* The key has a string of the profile's in it. */
+/* The key contains a string of the profile. */
 static void keep_processes(struct fold_services *s, struct profile_compact *c)
 {
 	g_autoptr(GHashTable) old = s->processes;

@@ -18,14 +18,11 @@
 #include "symbolize/runtime/memory.h"
 
 #define TRACERS_FRAMES_MAX 12U
-/*
- * Addresses whose frames are remembered from one window to the next; each process that starts has some hundred of its
- * own.
- */
+/* Limit of addresses whose frames are kept for the next window; each new process adds some hundred. */
 #define FRAMES_KEPT_MAX 32768
 
 struct stack_row {
-	struct crossed_row row;	/* of the kernel there are only so many: those are kept */
+	struct crossed_row row;	/* kernel rows are limited in number and always kept */
 	uint32_t node;
 };
 
@@ -34,20 +31,20 @@ struct fold_stacks {
 	struct symbolizer *symbolizer;
 	struct crossed *nodes;	/* struct stack_row */
 	GHashTable *frames;	/* struct frame_key -> frame id, or place with lines */
-	uint64_t replaced_cnt;	/* as of `frames`: see symbolizer_replaced_cnt() */
-	struct fold_lines *lines;	/* NULL: without */
+	uint64_t replaced_cnt;	/* symbolizer_replaced_cnt() when `frames` was filled */
+	struct fold_lines *lines;	/* NULL: no lines */
 	struct fold_languages *languages;
 	struct fold_jit_names *jit_names;
-	GPtrArray *waiting;	/* struct offcpu_rec_language: their user stack has not arrived */
+	GPtrArray *waiting;	/* struct offcpu_rec_language whose user stack has not arrived */
 	struct fold_contexts *contexts;
-	GPtrArray *contexts_waiting;	/* struct offcpu_rec_context: the same */
-	struct offcpu_rec_sleep_path path;	/* of the kernel stack that comes next */
-	const struct elf_table *noted;	/* whose build id was noted last */
+	GPtrArray *contexts_waiting;	/* struct offcpu_rec_context, likewise */
+	struct offcpu_rec_sleep_path path;	/* for the next kernel stack */
+	const struct elf_table *noted;	/* the last file whose build id was noted */
 	unsigned max_depth;
-	uint32_t pending_user, pending_kernel;	/* nodes of the stacks that never arrived */
+	uint32_t pending_user, pending_kernel;	/* nodes that stand for stacks that never arrived */
 };
 
-/* One address of one program; kernel addresses have pid 0. */
+/* An address in a program; pid 0: in the kernel. */
 struct frame_key {
 	uint64_t ip;
 	uint64_t proc_start_ns;
@@ -84,7 +81,7 @@ void fold_stacks_with_lines(struct fold_stacks *f)
 	f->lines = fold_lines_new(f->profile, f->symbolizer);
 }
 
-/* The file's build id goes into the recording: with it an unnamed frame can be named elsewhere. */
+/* Adds the file's build id to the recording, so that an unnamed frame can be named elsewhere. */
 static void note_build_id(struct fold_stacks *f, const struct symbol *symbol)
 {
 	char hex[2 * ELF_BUILD_ID_MAX + 1];
@@ -104,7 +101,7 @@ static uint32_t spot_of_frame(void *ctx, uint32_t frame)
 	return f->lines ? fold_lines_place(f->lines, &none, frame) : frame;
 }
 
-/* The frames that a runtime inlined in one; how many. */
+/* The frames that a runtime inlined at this place; returns how many. */
 static unsigned inlined_spots(struct fold_stacks *f, const struct symbol *symbol, uint32_t *ret_spots, unsigned room)
 {
 	unsigned cnt = MIN(symbol->inlined_cnt, room);
@@ -128,7 +125,7 @@ static void find_user(struct fold_stacks *f, const struct offcpu_rec_stack *rec,
 	struct symbol start;
 
 	symbolizer_user(f->symbolizer, rec->pid, rec->ts_ns, ip, is_return, ret);
-	/* the kernel returns to a signal's trampoline, not into the middle of a function */
+	/* the return address of a signal handler is a trampoline, not in the middle of a function */
 	if (!ret->name && is_return) {
 		symbolizer_user(f->symbolizer, rec->pid, rec->ts_ns, ip, false, &start);
 		if (start.name && !start.symbol_offset)
@@ -137,8 +134,8 @@ static void find_user(struct fold_stacks *f, const struct offcpu_rec_stack *rec,
 }
 
 /*
- * The frame's id, or that of its place with lines, behind those of what is inlined there; how many.  Room is for one
- * at least.  code: of a method that has some, where it stands; else 0.
+ * Adds the frame's id (with lines: that of its place), after the frames inlined there, and returns how many. There
+ * must be room for at least one. code: address of the method's code, if any, else 0.
  */
 static unsigned add_spots(struct fold_stacks *f, const struct offcpu_rec_stack *rec, uint64_t ip, uint64_t code,
 			  bool is_return, uint32_t *ret_spots, unsigned room)
@@ -161,8 +158,8 @@ static unsigned add_spots(struct fold_stacks *f, const struct offcpu_rec_stack *
 	if (symbol.moves && !symbol.name)
 		fold_languages_count_stale(f->languages);
 	/*
-	 * A named frame is its function, not the place in it: a thread preempted at a thousand
-	 * instructions of one loop is one stack.  An unnamed one keeps the place, to be named later.
+	 * A named frame is the function, not the instruction: a thread preempted anywhere in a loop has one stack. An
+	 * unnamed frame keeps the address, so that it can be named later.
 	 */
 	struct frame frame = {
 		.name = symbol.name, .module = symbol.module,
@@ -177,7 +174,7 @@ static unsigned add_spots(struct fold_stacks *f, const struct offcpu_rec_stack *
 	note_build_id(f, &symbol);
 	if (f->lines)
 		id = fold_lines_place(f->lines, &symbol, id);
-	/* Mappings that could not be read may be readable for the next stack. */
+	/* Mappings that could not be read may become readable for a later stack. */
 	if (frame.why != FRAME_PROCESS_GONE && frame.why != FRAME_NOT_MAPPED && !symbol.moves)
 		g_hash_table_insert(f->frames, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(id));
 	cnt = inlined_spots(f, &symbol, ret_spots, room - 1);
@@ -200,9 +197,8 @@ static bool is_start(const struct profile *p, uint32_t frame)
 }
 
 /*
- * Did a user stack reach the thread's start?  By name, or, since distributions strip the
- * names of __libc_start_call_main() and start_thread(), by the outermost return address
- * lying in libc while its callee, main() or the thread's function, does not.
+ * Did a user stack reach the thread's start? By name, or, because distributions strip __libc_start_call_main() and
+ * start_thread(), if the outermost return address is in libc and its callee, main() or the thread's function, is not.
  */
 static enum stack_end user_stack_end(const struct profile *p, const uint32_t *frames, unsigned cnt)
 {
@@ -226,7 +222,7 @@ static enum stack_end stack_end_of(const struct fold_stacks *f, const struct off
 	return rec->is_user ? user_stack_end(f->profile, frames, cnt) : STACK_BROKEN;
 }
 
-/* Words that are no code: where a walk by frame pointers went astray it reads whatever lies there. */
+/* Cuts words that are not code: a walk by frame pointers that went wrong reads arbitrary memory. */
 static unsigned cut_astray(const struct profile *p, const uint32_t *frames, unsigned cnt)
 {
 	while (cnt > 1 && profile_get_frame(p, frames[cnt - 1])->why == FRAME_NOT_MAPPED)
@@ -258,10 +254,9 @@ static bool is_schedule(struct fold_stacks *f, uint64_t ip)
 }
 
 /*
- * The frames between the thread's resting place in __schedule() and the innermost frame of
- * its walk, from the words found there.  A word is taken for a frame only when the call
- * before it calls the function of the frame taken last, so a stale word cannot pass unless
- * it lies about nothing; and the chain must meet the walk.  Returns how many, innermost first.
+ * Finds the frames between the thread's position in __schedule() and the innermost frame of its walk among the words
+ * on its stack. A word counts as a frame only if the call before it calls the function of the previous frame, so a
+ * stale word passes only if it fits, too. The chain must end at the walk. Returns how many, innermost first.
  */
 static unsigned sleep_path(struct fold_stacks *f, const struct offcpu_rec_stack *rec, uint64_t *ret_ip)
 {
@@ -279,14 +274,14 @@ static unsigned sleep_path(struct fold_stacks *f, const struct offcpu_rec_stack 
 		if (!function)
 			return 0;
 	}
-	/* met exactly, or through a function that jumped instead of calling */
+	/* exactly, or through a function that jumped instead of calling */
 	uint64_t met = path->callee[path->cnt - 1];
 	return met == function || (met && kernel_function_start(f, met + 1) == met) ? cnt : 0;
 }
 
 /*
- * How many innermost frames of a waker's kernel stack, or an issuer's of a block request, are the tracepoint's and our
- * own program's: that walk began inside of them.
+ * How many innermost frames of a waker's kernel stack, or of an issuer's of a block request, belong to the tracepoint
+ * and our program, where that walk began.
  */
 static unsigned tracers_frames(struct fold_stacks *f, const struct offcpu_rec_stack *rec)
 {
@@ -303,7 +298,7 @@ static unsigned tracers_frames(struct fold_stacks *f, const struct offcpu_rec_st
 		const char *name;
 
 		if (!rec->ip[i])
-			skip = i + 1;	/* the programs knew them */
+			skip = i + 1;	/* the BPF programs counted them */
 		if (!symbolizer_kernel_function(f->symbolizer, rec->ip[i], &name, &start))
 			continue;
 		for (size_t k = 0; k < G_N_ELEMENTS(outermost); k++)
@@ -313,7 +308,7 @@ static unsigned tracers_frames(struct fold_stacks *f, const struct offcpu_rec_st
 	return skip < rec->depth ? skip : 0;
 }
 
-/* A thread that has not run yet stands where it will begin: ret_from_fork_asm, to which no call returned. */
+/* A thread that has not run yet is at ret_from_fork_asm, which no call returns to. */
 static bool is_beginning(const struct fold_stacks *f, const struct offcpu_rec_stack *rec)
 {
 	struct symbol symbol;
@@ -332,7 +327,7 @@ static void put_node(struct fold_stacks *f, uint64_t id, bool is_user, uint32_t 
 	crossed_add(f->nodes, r);
 }
 
-/* A stack of the id becomes a node, or will when lines are known. */
+/* Stores the stack as a node, or, with lines, for later. */
 static void put_stack(struct fold_stacks *f, uint64_t id, bool is_user, const uint32_t *spots, unsigned cnt,
 		      enum stack_end end)
 {
@@ -368,7 +363,7 @@ static bool put_language(struct fold_stacks *f, const struct offcpu_rec_language
 	return true;
 }
 
-/* A user stack came after the interpreter's frames in it. */
+/* A user stack has arrived after its interpreter's frames. */
 static void put_waiting(struct fold_stacks *f, uint64_t ustack)
 {
 	for (guint i = f->waiting->len; i-- > 0;) {
@@ -379,7 +374,7 @@ static void put_waiting(struct fold_stacks *f, uint64_t ustack)
 	}
 }
 
-/* What could not be put together has its user stack as it is. */
+/* Uses the plain user stack where the two could not be merged. */
 static void give_up(struct fold_stacks *f, const struct offcpu_rec_language *rec, uint32_t node)
 {
 	fold_languages_count_lost(f->languages);
@@ -414,7 +409,7 @@ void fold_stacks_add_language(struct fold_stacks *f, const struct offcpu_rec_lan
 		g_ptr_array_add(f->waiting, g_memdup2(rec, size));
 }
 
-/* The frames of the stack that ends at `node` go on below those of the context. */
+/* Appends the frames of the stack that ends at `node` below the context's frames. */
 static uint32_t graft(struct fold_stacks *f, const uint32_t *outer, unsigned outer_cnt, uint32_t node)
 {
 	uint32_t frames[PROFILE_DEPTH_MAX], at = 0;
@@ -431,7 +426,7 @@ static uint32_t graft(struct fold_stacks *f, const uint32_t *outer, unsigned out
 	return at;
 }
 
-/* node: of its user stack. */
+/* node: its user stack. */
 static void put_context(struct fold_stacks *f, const struct offcpu_rec_context *rec, uint32_t node)
 {
 	uint32_t outer[FOLD_CONTEXT_FRAMES];
@@ -474,7 +469,7 @@ void fold_stacks_add_context(struct fold_stacks *f, const struct offcpu_rec_cont
 		g_ptr_array_add(f->contexts_waiting, g_memdup2(rec, sizeof(*rec)));
 }
 
-/* User stacks have nodes by now; one that never arrived is shown as such. */
+/* All user stacks have nodes now. One that never arrived is shown as "pending". */
 static void put_waiting_contexts(struct fold_stacks *f)
 {
 	EACH_POINTER(i, const struct offcpu_rec_context, rec, f->contexts_waiting)
@@ -493,7 +488,7 @@ uint64_t fold_stacks_id_at(struct fold_stacks *f, uint64_t id, uint64_t at_ns)
 	return fold_jit_names_id_at(f->jit_names, id, at_ns);
 }
 
-/* Other code lies at addresses that had names. */
+/* Forgets names of addresses where other code lies now. */
 static void forget_replaced(struct fold_stacks *f, const struct offcpu_rec_stack *rec)
 {
 	uint64_t cnt;
@@ -509,8 +504,8 @@ static void forget_replaced(struct fold_stacks *f, const struct offcpu_rec_stack
 }
 
 /*
- * Where a library is loaded in the place of another one the unwinder goes by the other one's table until it is told,
- * and may leave callers out.
+ * After a library is loaded in place of another one, the unwinder uses the old table until it is updated, and may
+ * skip callers.
  */
 static bool went_by_old_tables(struct fold_stacks *f, const struct offcpu_rec_stack *rec)
 {
@@ -523,7 +518,7 @@ static bool went_by_old_tables(struct fold_stacks *f, const struct offcpu_rec_st
 	return false;
 }
 
-/* Is that place the one of a method, and the one before that of its code? */
+/* Is this spot a method's, and the one before it its code address? */
 static bool code_before(const struct offcpu_rec_stack *rec, unsigned i)
 {
 	return rec->is_user && i < rec->depth && unwind_has_code(rec->ip[i]) && !unwind_is_method(rec->ip[i - 1]);
@@ -579,7 +574,7 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 		put_waiting(f, rec->id);
 }
 
-/* The stand-in for a stack that never arrived: one frame that says so. */
+/* The stand-in for a stack that never arrived: one frame that says "pending". */
 static uint32_t pending_node(struct fold_stacks *f, uint8_t kind)
 {
 	uint32_t *node = kind == FRAME_USER ? &f->pending_user : &f->pending_kernel;
@@ -613,8 +608,8 @@ uint32_t fold_stacks_node(struct fold_stacks *f, uint64_t id, uint8_t kind)
 
 void fold_stacks_next_window(struct fold_stacks *f)
 {
-	f->noted = NULL;	/* may be freed */
-	/* With lines they are places, which are no cache. */
+	f->noted = NULL;	/* it may be freed */
+	/* With lines the entries are places, which are no cache. */
 	if (!f->lines && g_hash_table_size(f->frames) > FRAMES_KEPT_MAX)
 		g_hash_table_remove_all(f->frames);
 }

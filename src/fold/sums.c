@@ -18,7 +18,7 @@ struct entry {
 	struct offcpu_wait_key key;
 	uint64_t count_q8, blocked_ns, runnable_ns, preempted_ns, max_ns, max_start_ns;
 	double variance_ns2;
-	uint32_t hist;	/* index + 1; 0: all in the slot of max_ns, and with wakers in wake_slot, as one wait is */
+	uint32_t hist;	/* index + 1; 0: a single bar: max_ns's slot, and wake_slot with wakers */
 	uint32_t wake_slot;
 };
 
@@ -49,7 +49,7 @@ static bool same_key(const void *ctx, const void *key, uint32_t id)
 	return memcmp(&entry_at(ctx, id)->key, key, sizeof(struct offcpu_wait_key)) == 0;
 }
 
-/* Stack ids are hashes already, and come from our own programs. */
+/* Stack ids are hashes already, and are not controlled by others. */
 static uint64_t key_hash(const struct offcpu_wait_key *k)
 {
 	uint64_t h = (k->ustack ^ (k->kstack << 1)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -70,7 +70,7 @@ static void add_hist(struct sums *s, struct entry *e, const struct offcpu_wait_s
 		mine->wake_q8[i] += slot->wake_hist_q8[i];
 }
 
-/* The histograms of an entry that has none of its own. */
+/* The histograms of an entry without its own. */
 static void fill_hist(const struct entry *e, struct hist *ret_hist)
 {
 	ret_hist->slot_q8[profile_hist_slot(e->max_ns)] = e->count_q8;
@@ -78,7 +78,7 @@ static void fill_hist(const struct entry *e, struct hist *ret_hist)
 		ret_hist->wake_q8[e->wake_slot] = e->count_q8;
 }
 
-/* Does one bar of each histogram hold all?  Then *ret_wake_slot is that of the delays. */
+/* Is each histogram a single bar? Then *ret_wake_slot is that of the delays. */
 static bool in_one_bar(const struct offcpu_wait_slot *slot, uint32_t *ret_wake_slot)
 {
 	*ret_wake_slot = 0;
@@ -173,10 +173,7 @@ static uint64_t whole(uint64_t q8)
 	return (q8 + SAMPLE_ONE_Q8 / 2) / SAMPLE_ONE_Q8;
 }
 
-/*
- * The histogram's shape, of so many waits.  What is rounded is the sum up to each slot, so that they add up to the
- * count.
- */
+/* A histogram of this shape with `count` waits. The cumulative sums are rounded, so the slots add up to the count. */
 static void spread_hist(const uint64_t *slots_q8, unsigned slot_cnt, uint64_t count, uint32_t *ret_hist)
 {
 	uint64_t total_q8 = 0, sum_q8 = 0, given = 0;
@@ -193,8 +190,8 @@ static void spread_hist(const uint64_t *slots_q8, unsigned slot_cnt, uint64_t co
 }
 
 /*
- * Slots in whole waits.  What is rounded is the sum up to each slot, so that they add up to the
- * count; returns it.  Where less than half a wait is there it is one, in its highest slot.
+ * The slots in whole waits. The cumulative sums are rounded, so the slots add up to the count, which is returned. If
+ * it would be 0, it is one wait in the highest slot.
  */
 static uint64_t whole_hist(const uint64_t *slots_q8, unsigned slot_cnt, uint32_t *ret_hist)
 {
@@ -242,7 +239,7 @@ void sums_get(const struct sums *s, size_t i, struct sums_total *ret_total)
 	ret_total->count = whole_hist(hist->slot_q8, OFFCPU_HIST_SLOTS, ret_total->hist);
 	if (e->key.waker)
 		whole_hist(hist->wake_q8, OFFCPU_WAKE_SLOTS, ret_total->wake_hist);
-	/* the bar of a piece of a wait for the GIL may be in another sum (bpf/walk/gil.bpf.h) */
+	/* the bar of a piece of a GIL wait may be in another sum (bpf/walk/gil.bpf.h) */
 	if (ret_total->count > MAX(whole(e->count_q8), 1))
 		sums_recount(s, i, MAX(whole(e->count_q8), 1), ret_total);
 }

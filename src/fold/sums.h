@@ -9,9 +9,8 @@
 #include "profile/profile.h"
 
 /*
- * The kernel's sums of waits, added up over the whole recording.  Every sum that is drained
- * comes through here, so adding one costs one probe of a flat table; and since most keys are
- * met only once, a histogram is kept from the second wait on.
+ * The kernel's sums of waits, added up over the recording. Every drained sum passes through here, so adding costs one
+ * probe of a flat table. Most keys occur once, so a histogram is allocated for the second wait.
  */
 struct sums;
 
@@ -19,72 +18,71 @@ struct sums *sums_new(void);
 void sums_free(struct sums *s);	/* NULL is fine */
 
 /*
- * Adds what a slot holds, whatever its slice: its wake_hist_q8 only where it has a waker.  The sum's number: those
- * there are count from 0.  ustack: the user stack that it goes to.  The slot is read where it lies: without wakers it is
- * shorter than its type (OFFCPU_SHORT_SLOT_BYTES), and what follows the last one is not mapped.
+ * Adds a slot, whatever its slice, and returns the sum's number, counted from 0. wake_hist_q8 is valid only with a
+ * waker. ustack: the user stack to use. The slot is read in place: without wakers it is shorter than its type
+ * (OFFCPU_SHORT_SLOT_BYTES), and memory after the last one is not mapped.
  */
 size_t sums_add(struct sums *s, uint64_t ustack, const struct offcpu_wait_slot *slot);
-/* So many of different keys will be added: room for as many of them as must be new, at once. */
+/* Up to `cnt` different keys will be added: reserves room for new ones. */
 void sums_expect(struct sums *s, size_t cnt);
 
-/* What a sum says once all is added up: whole counts, the histogram adding up to the count. */
+/* The total of a sum: whole counts, with a histogram that adds up to the count. */
 struct sums_total {
-	uint64_t count;		/* at least 1, but for pieces of waits that others count: 0 */
+	uint64_t count;		/* at least 1, or 0 for pieces of waits counted elsewhere */
 	uint64_t blocked_ns, runnable_ns, preempted_ns, max_ns;
-	uint64_t max_start_ns;	/* where windows are cut: when the longest began */
-	uint64_t off_cpu_se_ns;	/* error of the time, of sampling; sums_get(): its standard error */
-	uint64_t count_se;	/* of the count; sums_get(): 0 */
+	uint64_t max_start_ns;	/* with cut windows: begin of the longest wait */
+	uint64_t off_cpu_se_ns;	/* sampling error of the time; sums_get(): its standard error */
+	uint64_t count_se;	/* likewise of the count; sums_get(): 0 */
 	uint32_t hist[OFFCPU_HIST_SLOTS];
-	uint32_t wake_hist[OFFCPU_WAKE_SLOTS];	/* of the delays from waking to running, with wakers */
+	uint32_t wake_hist[OFFCPU_WAKE_SLOTS];	/* delays from waking to running, with wakers */
 };
 
-/* Those there are, in the order in which they were first met. */
+/* Sums are numbered in the order of their first occurrence. */
 size_t sums_cnt(const struct sums *s);
-/* What the i-th is of; valid until the next one is added. */
+/* The key of sum i; valid until the next sums_add(). */
 const struct offcpu_wait_key *sums_key(const struct sums *s, size_t i);
 void sums_get(const struct sums *s, size_t i, struct sums_total *ret_total);
-/* Makes the histograms of what sums_get() gave of the i-th add up to this count, at least 1, and sets it. */
+/* Sets the count, at least 1, of a result of sums_get() for sum i, and fits its histograms to it. */
 void sums_recount(const struct sums *s, size_t i, uint64_t count, struct sums_total *total);
 
 /*
- * Makes sampled waits add up to what is known exactly.  All waits of a thread in one state are known exactly, by class
- * and number, and so are those of them that were listed as themselves.  The rest is what the sampled rows of that
- * thread and state stand for together.
+ * Makes sampled waits add up to exact totals. For each thread and state, the total of all waits is exact, by class
+ * and number, and so are the waits listed individually. The remainder is what the sampled rows stand for.
  *
- * Times: each estimate is multiplied by rest / (sum of the estimates), the ratio estimator (Cochran, Sampling
- * Techniques, chapter 6).  Counts: what the estimates miss is shared out by their variances, the regression estimator
- * (chapter 7); for a short wait that was kept stands for thousands, and one row of such waits would spoil the counts
- * of all others.
+ * Times: each estimate is multiplied by remainder / (sum of the estimates), the ratio estimator (Cochran, Sampling
+ * Techniques, chapter 6). Counts: what the estimates miss is distributed by their variances, the regression estimator
+ * (chapter 7). A ratio would not do, because a kept short wait stands for thousands, and one row of such waits would
+ * spoil all other counts.
  *
- * The error of a row is a bound rather than a standard error alone.  Its parts: the standard error of what was kept
- * (Horvitz and Thompson, abi/sample.h); twice what a kept wait counts as, for so much may be missing where few or none
- * were kept (with none kept of a Poisson variable six are possible, which are three times that); never more than the
- * rest.
+ * The error of a row is a bound, not only a standard error. Its parts: the standard error of what was kept (Horvitz
+ * and Thompson, abi/sample.h), plus twice the weight of a kept wait, because that much may be missing where few or
+ * none were kept (with none kept, a Poisson variable may be six, which is three times that). It is at most the
+ * remainder.
  */
 struct calibration;
 
-/* The thread's waits that no row stands for, as none of them was kept; in times 0 but for one class or more. */
+/* The thread's waits without any row, because none of them was kept. Some classes may be 0. */
 struct calibration_rest {
 	uint32_t thread;
 	uint8_t state;
 	uint64_t count, blocked_ns, runnable_ns, preempted_ns;
 };
 
-/* scale_ns: the highest at which waits were sampled. */
+/* scale_ns: the highest sampling scale. */
 struct calibration *calibration_new(const struct profile *p, uint64_t scale_ns);
 void calibration_free(struct calibration *c);	/* NULL is fine */
 
 /*
- * First tells all rows, those of the sums in their order; what is open as the window ends is a row as well, with its
- * times in *total.  Then says that all are told: what a thread lost is left out of its rests.
+ * First call calibration_tell() for all rows, the sums in order. An open wait at the window's end is a row, too, with
+ * its times in *total. Then calibration_told(): it subtracts what threads lost.
  */
 void calibration_tell(struct calibration *c, uint32_t thread, uint8_t state, bool is_sampled,
 		      const struct sums_total *total);
 void calibration_settle(struct calibration *c, const struct profile *p);
-/* Then corrects each in the same order; afterwards all of a thread and state add up to its totals.  i: of the sums. */
+/* Then for each row in the same order: rows of a thread and state now add up to its totals. i: number of the sum. */
 void calibration_correct(struct calibration *c, const struct sums *sums, size_t i, uint32_t thread, uint8_t state,
 			 bool is_sampled, struct sums_total *total);
-/* Calls with what is left: where a thread slept only shortly, none of its waits may have been kept. */
+/* Calls fn with the remainders: of a thread with only short sleeps, none may have been kept. */
 void calibration_for_each_rest(struct calibration *c, void (*fn)(const struct calibration_rest *rest, void *data),
 			       void *data);
 

@@ -7,8 +7,8 @@
 #include "base/each.h"
 
 struct fold_windows {
-	GHashTable *told;	/* tno -> struct offcpu_rec_thread, of the last cut that it was told at */
-	GArray *held;		/* struct offcpu_rec_thread, of the next window */
+	GHashTable *told;	/* tno -> struct offcpu_rec_thread as of the last cut that reported it */
+	GArray *held;		/* struct offcpu_rec_thread of the next window */
 	uint64_t edge_ns;
 };
 
@@ -32,7 +32,7 @@ static void take_off(struct offcpu_state_total *from, const struct offcpu_state_
 	from->preempted_ns -= what->preempted_ns;
 }
 
-/* Counters only grow, but for these, which are estimates while a wait goes on. */
+/* Counters only grow, except for some that are estimates while a wait is open. */
 static uint64_t grown(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
@@ -64,7 +64,7 @@ static struct offcpu_state_total *open_total(struct offcpu_rec_thread *rec)
 						      : &rec->account.state[letter - OFFCPU_STATE_LETTERS];
 }
 
-/* What goes on at the cut belongs to the window up to there. */
+/* What is open at the cut belongs to the window until the cut. */
 static void add_open(struct offcpu_rec_thread *rec)
 {
 	struct offcpu_state_total *total = open_total(rec);

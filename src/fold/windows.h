@@ -8,10 +8,9 @@
 #include "abi/offcpu_abi.h"
 
 /*
- * Accounts of single windows, where windows are cut.  The kernel never empties a thread's account: at each cut it
- * tells what that holds so far, and apart from it what goes on (bpf/cut.bpf.h).  A window's account is the difference
- * to the one of the cut before, and what went on.  What goes on is split at the cut: the kernel adds to the account
- * only what lies behind it.
+ * Computes the accounts of single windows. The kernel never resets a thread's account: at each cut it reports the
+ * account so far, and separately the open interval (bpf/cut.bpf.h). A window's account is the difference from the
+ * previous cut's plus the open interval. That is split at the cut: the kernel later adds only the part after it.
  */
 struct fold_windows;
 
@@ -21,18 +20,18 @@ void fold_windows_free(struct fold_windows *w);	/* NULL is fine */
 typedef void (*fold_windows_fn)(const struct offcpu_rec_thread *rec, void *data);
 
 /*
- * Takes any record of a thread's account and calls back with the one of its window, as if that alone had been
- * recorded.  A record of what ended behind the edge is kept for the next window.
+ * Takes a thread's account and calls back with that of its window, as if only the window had been recorded. A record
+ * that ends after the edge is kept for the next window.
  */
 void fold_windows_take(struct fold_windows *w, const struct offcpu_rec_thread *rec, fold_windows_fn take, void *data);
 
-/* A thread that has slept on since the last cut: the record of this window.  False: that cut's is not known. */
+/* A thread that has slept since the last cut: its record of this window. False: that of the last cut is unknown. */
 bool fold_windows_take_still(struct fold_windows *w, const struct offcpu_rec_still *rec, fold_windows_fn take,
 			     void *data);
 
-/* From now on records are of this window if they end at edge_ns or before. */
+/* From now on records that end at or before edge_ns belong to this window. */
 void fold_windows_cut(struct fold_windows *w, uint64_t edge_ns);
-/* The next window, of which some records have come already: calls back with them. */
+/* Begins the next window and calls back with its records that have already arrived. */
 void fold_windows_next(struct fold_windows *w, fold_windows_fn take, void *data);
 
 #endif

@@ -9,8 +9,8 @@
 #include "base/opener/opener.h"
 #include "base/proc/status.h"
 
-#define WAITED_SHARE 2	/* of the window: who waits so long for a child has one to be asked for */
-#define CHILDREN_MAX 16	/* of a process, that are looked at */
+#define WAITED_SHARE 2	/* 1/n of the window: minimum wait for a child before looking at it */
+#define CHILDREN_MAX 16	/* limit of children of a process */
 #define DEPTH_MAX 8
 
 struct looker {
@@ -19,7 +19,7 @@ struct looker {
 	const char *proc_dir;
 };
 
-/* Where it sleeps in the kernel, as its wchan begins: "poll_schedule_timeout.constprop.0". */
+/* Kernel functions where it sleeps, as prefixes of wchan: "poll_schedule_timeout.constprop.0". */
 static const struct place {
 	const char *prefix;
 	enum child_does does;
@@ -41,7 +41,7 @@ static const struct place {
 	{ "do_select", CHILD_NETWORK },
 	{ "do_epoll_wait", CHILD_NETWORK },
 	{ "ep_poll", CHILD_NETWORK },
-	{ "wait_woken", CHILD_NETWORK },	/* a socket or a terminal */
+	{ "wait_woken", CHILD_NETWORK },	/* on a socket or a terminal */
 	{ "sk_wait_data", CHILD_NETWORK },
 	{ "inet_", CHILD_NETWORK },
 	{ "tcp_", CHILD_NETWORK },
@@ -66,7 +66,7 @@ static enum child_does does_of(const struct looker *l, uint32_t pid, const char 
 	return FIRST(x, places, wchan && g_str_has_prefix(wchan, x->prefix), x->does, CHILD_OTHER);
 }
 
-/* How the process that is waited for was found, and what it does. */
+/* How the awaited child was found, and its state. */
 struct child {
 	uint32_t pid;
 	enum child_does does;
@@ -93,7 +93,7 @@ GArray *children_of(const char *proc_dir, uint32_t pid)
 	return all;
 }
 
-/* The only child that waits for no other one's output, or the first of several; pid 0: there is none. */
+/* The only child that waits for no other one's output, or the first of several. pid 0: none. */
 static struct child child_of(const struct looker *l, uint32_t pid)
 {
 	g_autoptr(GArray) children = children_of(l->proc_dir, pid);
@@ -117,7 +117,7 @@ static struct child child_of(const struct looker *l, uint32_t pid)
 	return found;
 }
 
-/* Down to the one that waits for none of its own. */
+/* Follows waits for children down to the last one. */
 static struct child last_of(const struct looker *l, struct child c)
 {
 	for (unsigned i = 0; i < DEPTH_MAX && (c.does == CHILD_WAITS || c.does == CHILD_PIPE); i++) {
@@ -130,7 +130,7 @@ static struct child last_of(const struct looker *l, struct child c)
 	return c;
 }
 
-/* Its only connection that it made itself; NULL: none, or several. */
+/* Its only outgoing connection. NULL: none, or several. */
 static const struct net_socket *connection_of(const struct looker *l, uint32_t pid)
 {
 	g_autoptr(GHashTable) own = pool_sockets_new(l->proc_dir, pid);
@@ -151,7 +151,7 @@ static const struct net_socket *connection_of(const struct looker *l, uint32_t p
 	return found;
 }
 
-/* The descriptor that its call has for its first argument is a terminal.  "0 0x0 0x7ffd.." */
+/* Is the descriptor in the call's first argument a terminal? "0 0x0 0x7ffd.." */
 static bool has_terminal(const struct looker *l, uint32_t pid)
 {
 	g_autofree char *text = opener_process_text(l->proc_dir, pid, "syscall");
@@ -182,7 +182,7 @@ static void add(struct profile *p, const struct looker *l, uint32_t waiter, stru
 	profile_add_limit(p, LIMIT_CHILD, waiter, 0, text);
 }
 
-/* The child that the wait is for: the system call names it, it is at the pipe's other end, or it is the only one. */
+/* The awaited child: named by the system call, at the pipe's other end, or the only one. */
 static struct child waited_for(const struct looker *l, const struct profile *p, const struct wait *w)
 {
 	const struct object *o = profile_wait_object(p, w);
@@ -205,7 +205,7 @@ static bool is_for_exit(const struct profile *p, const struct wait *w)
 	return profile_stack_names(p, w->kernel, exits);
 }
 
-/* Of each thread: how long it waits for children to end, one after the other. */
+/* For each thread: total time of waits for children to end. */
 static uint64_t *exits_new(const struct profile *p)
 {
 	uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
@@ -216,7 +216,7 @@ static uint64_t *exits_new(const struct profile *p)
 	return ns;
 }
 
-/* For a child that has not ended, or for what it prints, also piece by piece. */
+/* Is it a wait for a child to end, or for its output, possibly in pieces? */
 static bool is_for_child(const struct profile *p, const struct wait *w, const uint64_t *exits_ns)
 {
 	static const char *const pipes[] = { "pipe_read", "anon_pipe_read", NULL };

@@ -14,8 +14,8 @@ struct foreign_threads {
 
 struct process {
 	uint64_t start_ns;
-	bool is_ours;		/* of our own pid namespace: it calls its threads what we do */
-	GHashTable *threads;	/* tid there -> our tid */
+	bool is_ours;		/* in our own pid namespace: thread ids are the same */
+	GHashTable *threads;	/* tid there -> tid here */
 	int64_t next_read_us, pause_us;
 };
 

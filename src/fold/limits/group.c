@@ -9,26 +9,26 @@
 #include "base/text.h"
 
 #define DEPTH_MAX 32
-#define REACHED 0.9	/* of a memory limit: from here on it is what holds up */
+#define REACHED 0.9	/* share of a memory limit at which it counts as reached */
 
 enum controller { CPU, DISK, MEMORY, FREEZER, PIDS, UNIFIED, CONTROLLER_COUNT };
 
-/* As version 1 calls them; version 2 has one hierarchy for all. */
+/* Names in version 1. Version 2 has one hierarchy for all. */
 static const char *const controllers[CONTROLLER_COUNT] = { [CPU] = "cpu", [DISK] = "blkio",
 							    [MEMORY] = "memory", [FREEZER] = "freezer", [PIDS] = "pids" };
 
 struct group_limits {
 	char *proc_dir;
 	bool has_mounts;
-	char *mounts[CONTROLLER_COUNT];	/* NULL: nowhere */
+	char *mounts[CONTROLLER_COUNT];	/* NULL: not mounted */
 	GHashTable *notes;	/* pid -> struct note */
 	const struct note *first;
 };
 
-/* What the group of a process that may end was limited to when it was looked at. */
+/* The limits of the group of a process that may end, when it was noted. */
 struct note {
-	char *groups;	/* the text of its /proc/PID/cgroup */
-	char *words[LIMIT_KIND_COUNT];	/* NULL: to nothing */
+	char *groups;	/* text of its /proc/PID/cgroup */
+	char *words[LIMIT_KIND_COUNT];	/* NULL: no limit */
 };
 
 static void free_note(gpointer data)
@@ -61,7 +61,7 @@ void group_limits_free(struct group_limits *g)
 	g_free(g);
 }
 
-/* Is it one of "cpu,cpuacct"? */
+/* Is the name in a list such as "cpu,cpuacct"? */
 static bool lists(const char *names, size_t len, const char *name)
 {
 	g_autofree char *text = g_strndup(names, len);
@@ -71,8 +71,8 @@ static bool lists(const char *names, size_t len, const char *name)
 }
 
 /*
- * The path in a hierarchy, of "5:cpu,cpuacct:/a/b" lines; name NULL: of version 2, whose line begins "0::".  NULL: there
- * is none, or one that leads out of the mount, as of a process outside of our namespace.
+ * The path in a hierarchy, from lines "5:cpu,cpuacct:/a/b"; name NULL: version 2, whose line begins with "0::". NULL:
+ * none, or a path that leaves the mount, as of a process outside of our namespace.
  */
 static char *path_in(const char *text, const char *name)
 {
@@ -97,7 +97,7 @@ static char *read_file(const char *group, const char *name)
 	return g_file_get_contents(path, &text, NULL, NULL) ? text : NULL;
 }
 
-/* "max", "-1" and what is not there are UINT64_MAX. */
+/* UINT64_MAX for "max", "-1" and missing files. */
 static uint64_t read_number(const char *group, const char *name)
 {
 	g_autofree char *text = read_file(group, name);
@@ -105,7 +105,7 @@ static uint64_t read_number(const char *group, const char *name)
 	return text && g_ascii_isdigit(*text) ? g_ascii_strtoull(text, NULL, 10) : UINT64_MAX;
 }
 
-/* "0.20 CPUs (cpu.max)" */
+/* Text such as "0.20 CPUs (cpu.max)". */
 static bool tell_cpu(const char *group, GString *s)
 {
 	g_autofree char *text = read_file(group, "cpu.max");
@@ -124,7 +124,7 @@ static bool tell_cpu(const char *group, GString *s)
 	return true;
 }
 
-/* "254:0" as people know it: "vda". */
+/* "254:0" as its name: "vda". */
 static void append_device(GString *s, const char *numbers, size_t len)
 {
 	g_autofree char *path = g_strdup_printf("/sys/dev/block/%.*s", (int)len, numbers);
@@ -146,7 +146,7 @@ static void append_rate(GString *s, const char *device, size_t len, bool is_writ
 	g_string_append(s, is_bytes ? "/s" : " a second");
 }
 
-/* "254:0 rbps=1048576 wbps=max riops=max wiops=max" a line */
+/* Lines "254:0 rbps=1048576 wbps=max riops=max wiops=max". */
 static void tell_disk_2(const char *text, GString *s)
 {
 	static const char *const keys[] = { " rbps=", " wbps=", " riops=", " wiops=" };
@@ -163,7 +163,7 @@ static void tell_disk_2(const char *text, GString *s)
 	}
 }
 
-/* "254:0 1048576" a line, a file for each kind */
+/* Lines "254:0 1048576", one file for each kind. */
 static void tell_disk_1(const char *group, GString *s)
 {
 	static const char *const files[] = {
@@ -198,7 +198,7 @@ static bool tell_disk(const char *group, GString *s)
 	return s->len;
 }
 
-/* "40.0 MiB of memory, of which 39.9 MiB are in use (memory.high)" */
+/* Text such as "40.0 MiB of memory, of which 39.9 MiB are in use (memory.high)". */
 static bool tell_memory(const char *group, GString *s)
 {
 	static const struct {
@@ -223,19 +223,19 @@ static bool tell_memory(const char *group, GString *s)
 	return false;
 }
 
-/* "4 processes and threads, of which 4 are there (pids.max)" */
+/* Text such as "4 processes and threads, of which 4 are there (pids.max)". */
 static bool tell_tasks(const char *group, GString *s)
 {
 	uint64_t limit = read_number(group, "pids.max"), used = read_number(group, "pids.current");
 
-	/* one alone is how a service is kept from starting any */
+	/* a limit of one is used on purpose, to forbid new processes */
 	if (limit == UINT64_MAX || used == UINT64_MAX || limit <= 1 || !limit_is_used_up(used, limit))
 		return false;
 	g_string_append_printf(s, "%" PRIu64 " processes and threads, of which %" PRIu64 " are there (pids.max)", limit, used);
 	return true;
 }
 
-/* The first group from there outwards that has a limit, and its words; NULL: none has.  The root has no limits. */
+/* The text of the nearest limit from this group outwards. NULL: none. The root has no limits. */
 static char *limited_around(const char *mount, const char *path, enum profile_limit_kind kind, GString *text)
 {
 	bool (*const tells[LIMIT_KIND_COUNT])(const char *, GString *) = {
@@ -259,7 +259,7 @@ static char *limited_around(const char *mount, const char *path, enum profile_li
 	return NULL;
 }
 
-/* The outermost group that is frozen itself: what it holds is frozen by it.  NULL: none is. */
+/* The outermost group that is itself frozen: it freezes all below it. NULL: none. */
 static char *frozen_around(const char *mount, const char *path)
 {
 	g_autofree char *at = g_strdup(path);
@@ -280,7 +280,7 @@ static char *frozen_around(const char *mount, const char *path)
 	return found;
 }
 
-/* Both hierarchies may freeze.  Where none is frozen any more it was the process's own, or one around it; no root. */
+/* If no group is frozen any more, it was the process's own one or one around it. Version 1 and 2 may both freeze. */
 static void look_at_freezers(struct group_limits *g, struct profile *p, const char *first, const char *second,
 			     uint32_t pid)
 {
@@ -307,7 +307,7 @@ static enum controller controller_of(enum profile_limit_kind kind)
 	}
 }
 
-/* Where the process is in the hierarchies, of version 1 with that controller and of version 2; false: nobody tells. */
+/* The process's paths in version 2 and in the version 1 hierarchy of that controller. False: unknown. */
 static bool paths_of(struct group_limits *g, uint32_t pid, enum controller controller, char **ret_first,
 		     char **ret_second)
 {
@@ -335,7 +335,7 @@ char *group_limits_find(struct group_limits *g, enum profile_limit_kind kind, ui
 	return g->mounts[UNIFIED] && second ? limited_around(g->mounts[UNIFIED], second, kind, text) : NULL;
 }
 
-/* These do not depend on what the group uses at that moment. */
+/* Only limits that do not depend on current usage. */
 static void take_note(struct group_limits *g, struct note *n, uint32_t pid)
 {
 	static const enum profile_limit_kind kinds[] = { LIMIT_DISK, LIMIT_QUOTA };
@@ -380,7 +380,7 @@ void group_limits_note_tree(struct group_limits *g, uint32_t pid)
 	}
 }
 
-/* Of a process that has ended: as it was noted, or as the first one was, which began it if it is none of its own. */
+/* The limit of an ended process as it was noted, or that of the first noted one, assumed to be its parent. */
 static const char *noted(const struct group_limits *g, enum profile_limit_kind kind, uint32_t pid)
 {
 	const struct note *n = g_hash_table_lookup(g->notes, GUINT_TO_POINTER(pid)) ?: g->first;
@@ -410,7 +410,7 @@ uint64_t group_limits_refaults(const char *group)
 {
 	g_autofree char *text = read_file(group, "memory.stat");
 	g_auto(GStrv) lines = g_strsplit(text ? text : "", "\n", -1);
-	/* of version 1 those that begin so are of the groups within, too, as all are of version 2 */
+	/* in version 1 the lines with this prefix include inner groups, as all lines of version 2 do */
 	const char *prefix = text && strstr(text, "\ntotal_") ? "total_workingset_refault" : "workingset_refault";
 	uint64_t sum = 0;
 

@@ -12,23 +12,23 @@
 #include "base/opener/opener.h"
 #include "base/proc/status.h"
 
-#define HELD_SHARE 2	/* of the window: who waits so long for a lock has a holder to be asked for */
-#define QUEUE_SHARE 20	/* of a thread's time: it waits for a CPU often enough to ask which it may use */
-#define RAN_SHARE 10	/* of the window: a thread ran for long enough to keep others from a CPU */
-#define ASKS_SHARE 2	/* of the window */
-#define POOL_WAITERS 2	/* that a process has at a time, on average, to ask what it has connections for */
+#define HELD_SHARE 2	/* 1/n of the window: minimum wait for a lock before looking for its holder */
+#define QUEUE_SHARE 20	/* 1/n of a thread's time: minimum wait for a CPU before checking its allowed CPUs */
+#define RAN_SHARE 10	/* 1/n of the window: minimum on-CPU time to keep others from a CPU */
+#define ASKS_SHARE 2	/* 1/n of the window */
+#define POOL_WAITERS 2	/* average number of concurrent waiters before counting its connections */
 #define SLACK_SLEEPS_MIN 10
-#define SLACK_MIN_NS 1000000	/* the kernel's own is 50 us */
-#define DISK_SHARE 100	/* of the window: a process waits for its disk or memory often enough */
+#define SLACK_MIN_NS 1000000	/* the kernel's default is 50 us */
+#define DISK_SHARE 100	/* 1/n of the window: minimum wait for disk or memory before checking limits */
 
 /*
- * What a process waited for: in uninterruptible sleep or for asynchronous I/O, for a CPU, and where what is frozen may
- * stand, and at sockets; or others for it: at the other end of a socket.
+ * What a process waited for: in uninterruptible sleep or for asynchronous I/O, for a CPU, while possibly frozen, at
+ * sockets; and how long others waited for it at the other end of a socket.
  */
 struct process {
 	uint32_t pid;
 	uint64_t disk_ns, queue_ns, frozen_ns, waited_ns, socket_ns;
-	uint64_t asks_ns;	/* its event loop waited, and had asked others */
+	uint64_t asks_ns;	/* waits of its event loop that had asked others */
 };
 
 static char *status_of(const char *proc_dir, uint32_t pid, uint32_t tid)
@@ -39,7 +39,7 @@ static char *status_of(const char *proc_dir, uint32_t pid, uint32_t tid)
 	return opener_text(path, OPENER_TEXT_MAX, &len);
 }
 
-/* "0-1": what stands behind the name, up to the line's end; NULL: there is no such line. */
+/* The rest of the line after the name, such as "0-1". NULL: no such line. */
 static char *field_of(const char *status, const char *name)
 {
 	const char *at = proc_status_field(status, name);
@@ -50,7 +50,7 @@ static char *field_of(const char *status, const char *name)
 	return g_strndup(at, strcspn(at, "\n"));
 }
 
-/* CPUs of a list as the kernel writes it: "0-3,8". */
+/* Number of CPUs in a kernel list: "0-3,8". */
 static uint32_t cpus_of(const char *list)
 {
 	uint64_t sum = 0;
@@ -66,7 +66,7 @@ static uint32_t cpus_of(const char *list)
 	return (uint32_t)MIN(sum, UINT32_MAX);
 }
 
-/* It waits for CPUs, or others may wait for the one that it has. */
+/* Does it wait for CPUs, or may it keep others from one? */
 static bool is_for_cpus(const struct profile *p, const struct thread *t)
 {
 	return !(t->flags & (THREAD_KERNEL | THREAD_EXITED | THREAD_EXECED)) &&
@@ -90,7 +90,7 @@ static void look_at_cpus(struct profile *p, const char *proc_dir)
 	}
 }
 
-/* As sched_getattr() fills it in. */
+/* As filled in by sched_getattr(). */
 struct policy {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -99,7 +99,7 @@ struct policy {
 	uint64_t runtime_ns, deadline_ns, period_ns;
 };
 
-/* NULL: none that throttles. */
+/* NULL: not a throttling policy. */
 static char *policy_text(const struct policy *a)
 {
 	if (a->policy == SCHED_DEADLINE)
@@ -108,7 +108,7 @@ static char *policy_text(const struct policy *a)
 	return a->policy == SCHED_FIFO ? g_strdup("SCHED_FIFO") : a->policy == SCHED_RR ? g_strdup("SCHED_RR") : NULL;
 }
 
-/* A control group's quota throttles no real-time threads, so what throttled these is their own policy. */
+/* cgroup quotas do not throttle real-time threads, so their own policy did. */
 static void look_at_policies(struct profile *p)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
@@ -128,7 +128,7 @@ static void look_at_policies(struct profile *p)
 	}
 }
 
-/* Whom threads without a real-time policy wait for that want the same CPU. */
+/* Real-time threads that normal threads wait for on the same CPU. */
 static void look_at_realtime(struct profile *p)
 {
 	unsigned left = LIMITS_THREADS_MAX;
@@ -149,7 +149,7 @@ static void look_at_realtime(struct profile *p)
 	}
 }
 
-/* It sleeps for a time that it chose, and not seldom. */
+/* Does it often sleep for a time that it chose? */
 static bool sleeps_often(const struct profile *p, const struct wait *w)
 {
 	static const char *const functions[] = { "hrtimer_nanosleep", "do_nanosleep", NULL };
@@ -178,7 +178,7 @@ static void look_at_slack(struct profile *p, const char *proc_dir)
 	}
 }
 
-/* "Max open files            24                   4096                 files": the first, which holds; UINT64_MAX: none */
+/* "Max open files            24                   4096                 files": the soft limit. UINT64_MAX: none. */
 static uint64_t files_allowed(const char *limits)
 {
 	static const char name[] = "\nMax open files";
@@ -197,14 +197,14 @@ static bool count_descriptor(const struct opener_entry *e, void *data)
 	return true;
 }
 
-/* A process that has given up the right to open more, as a sandbox does, has more than it may have. */
+/* A process that lowered its own limit, as sandboxes do, has more files than its limit. */
 static void look_at_files(struct profile *p, const char *proc_dir, uint32_t pid)
 {
 	g_autofree char *status = opener_process_text(proc_dir, pid, "status"), *limits = opener_process_text(proc_dir, pid, "limits");
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/fd", proc_dir, pid);
 	uint64_t allowed = limits ? files_allowed(limits) : UINT64_MAX, cnt = 0;
 
-	/* the table of descriptors is as large as it has ever been filled, and mostly far smaller */
+	/* FDSize is the most the table ever held, so usually this avoids counting */
 	if (!status || proc_status_number(status, "FDSize") < allowed || !opener_list(path, false, count_descriptor, &cnt) ||
 	    cnt > allowed || !limit_is_used_up(cnt, allowed))
 		return;
@@ -223,7 +223,7 @@ static void look_at_peer(struct profile *p, const char *proc_dir, uint32_t pid)
 		profile_add_limit(p, LIMIT_STOPPED, pid, 0, name);
 }
 
-/* Of waits that nobody had ended: who should have. */
+/* For waits that nothing ended: the process that should have. */
 static void look_at_peers(struct profile *p, const char *proc_dir)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
@@ -260,7 +260,7 @@ static int compare_processes(gconstpointer va, gconstpointer vb)
 	return x != y ? (x > y ? -1 : 1) : (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-/* A freezer has stopped it, or somebody else has. */
+/* Stopped by a freezer or by somebody. */
 static bool may_be_frozen(const struct profile *p, const struct wait *w)
 {
 	static const char *const functions[] = { "do_freezer_trap", "get_signal", "__refrigerator", NULL };
@@ -268,7 +268,7 @@ static bool may_be_frozen(const struct profile *p, const struct wait *w)
 	return w->state == 'T' || profile_stack_names(p, w->kernel, functions);
 }
 
-/* It waits for the disk asleep as for anything else. */
+/* A wait for asynchronous I/O is an ordinary sleep. */
 static bool collects_io(const struct profile *p, const struct wait *w)
 {
 	static const char *const functions[] = { "read_events", "io_cqring_wait", NULL };
@@ -305,7 +305,7 @@ static GArray *processes_new(const struct profile *p)
 	return processes;
 }
 
-/* Workers that are busy with anything, or with connections. */
+/* Busiest processes first, whatever they waited for. */
 static int compare_workers(gconstpointer va, gconstpointer vb)
 {
 	const struct process *a = va, *b = vb;
@@ -353,7 +353,7 @@ static void look_at_pools(struct profile *p, struct net_tables *nets, struct soc
 	}
 }
 
-/* Who has it stands before those who wait: "3: FLOCK ADVISORY WRITE 4711 08:01:42 0 EOF", "3: -> FLOCK ADVISORY WRITE 4712 ..". */
+/* Holders precede waiters: "3: FLOCK ADVISORY WRITE 4711 08:01:42 0 EOF", "3: -> FLOCK ADVISORY WRITE 4712 ..". */
 static void add_file_locks(struct profile *p, GHashTable *pids, const char *text)
 {
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -383,10 +383,10 @@ static bool is_there(const char *proc_dir, uint32_t tid)
 	return state && *state != 'Z' && *state != 'X';
 }
 
-#define KEEPER_FDS 32	/* a program's own files; who inherits one for good keeps its number */
+#define KEEPER_FDS 32	/* a program's own files come first; an inherited one keeps its number */
 #define KEEPER_LOOKS 20000
 
-/* Does this descriptor keep a lock that the process `taker` took?  "lock:\t1: FLOCK  ADVISORY  WRITE 4711 fe:00:12 0 EOF" */
+/* Does this descriptor hold a lock taken by process `taker`? "lock:\t1: FLOCK  ADVISORY  WRITE 4711 fe:00:12 0 EOF" */
 static bool keeps_lock(const char *proc_dir, uint32_t pid, int fd, uint32_t taker)
 {
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/fdinfo/%d", proc_dir, pid, fd);
@@ -400,7 +400,7 @@ static bool keeps_lock(const char *proc_dir, uint32_t pid, int fd, uint32_t take
 	return false;
 }
 
-/* "file", or "file 4712 cat": a program that has the file of the lock open by inheritance, and so the lock. */
+/* "file", or "file 4712 cat": the process that inherited the open file, and with it the lock. */
 static char *file_keeper(const char *proc_dir, uint32_t taker)
 {
 	g_autoptr(GDir) dir = g_dir_open(proc_dir, 0, NULL);
@@ -420,7 +420,7 @@ static char *file_keeper(const char *proc_dir, uint32_t taker)
 	return g_strdup("file");
 }
 
-/* A lock that processes share, taken by one that has ended; of one that is private the recording tells that itself. */
+/* Shared locks whose holder has ended. For private ones the recording shows that itself. */
 static void look_at_holders(struct profile *p, const char *proc_dir)
 {
 	unsigned left = LIMITS_THREADS_MAX;

@@ -12,185 +12,185 @@
 #include "profile/profile.h"
 
 /*
- * What held threads up from outside, as the window has just ended: CPUs that they may not use, their control group's
- * quota, disk and memory limits, peers that are stopped or have few connections.  Of processes that are still there, and only where the
- * profile's waits make it worth a look.
+ * Looks for outside constraints on threads at the end of the window: CPU affinity, cgroup CPU quota, disk and memory
+ * limits, peers that are stopped or have few connections. Only for processes that still exist and whose waits justify
+ * a look.
  */
-#define LIMITS_PROCESSES_MAX 32	/* whose control groups are looked at: those that waited longest */
-#define LIMITS_COUNTED_MAX 128	/* whose descriptors and tasks are counted */
-#define LIMITS_THREADS_MAX 200	/* whose CPUs are */
+#define LIMITS_PROCESSES_MAX 32	/* limit for reading control groups: those that waited longest */
+#define LIMITS_COUNTED_MAX 128	/* limit for counting descriptors and tasks */
+#define LIMITS_THREADS_MAX 200	/* limit for checking allowed CPUs */
 #define LIMITS_PEERS_MAX 1024
-#define LIMITS_BACKLOGS_MAX 64	/* processes whose listening sockets are looked at */
-#define LIMITS_POOLS_MAX 8	/* processes whose connections are counted: those that are waited for longest */
+#define LIMITS_BACKLOGS_MAX 64	/* limit for checking accept queues */
+#define LIMITS_POOLS_MAX 8	/* limit for counting connections: those awaited longest */
 
 struct group_limits;
 
 /*
- * proc_dir: "/proc", but for tests; its self/mounts tells where control groups are.  groups: what was noted of processes
- * that have ended since.
+ * proc_dir: "/proc" except in tests; its self/mounts has the cgroup mounts. groups: notes of processes that have
+ * ended since.
  */
 void limits_look(struct profile *p, struct group_limits *groups, const char *proc_dir);
-/* The processes that are recorded, as a set of their numbers.  Free with g_hash_table_unref(). */
+/* The set of recorded process ids. Free with g_hash_table_unref(). */
 GHashTable *limits_pids_new(const struct profile *p);
 
-/* Who has the monitors that threads of Java have waited for through much of the window, as it has just ended: LIMIT_MONITOR. */
+/* Finds the holders of Java monitors that threads waited for during much of the window: LIMIT_MONITOR. */
 void monitors_look(struct profile *p, const char *proc_dir);
 
-#define SEMAPHORES_MAX 8	/* that are looked for */
+#define SEMAPHORES_MAX 8	/* semaphores to check */
 
 /*
- * Of named semaphores for which threads have waited all through the window: whether a process has them mapped that is none
- * of those.  Adds LIMIT_SEMAPHORE to each.
+ * For named semaphores that threads waited for during the whole window: does any other process have them mapped? Adds
+ * LIMIT_SEMAPHORE for each.
  */
 void semaphores_look(struct profile *p, const char *proc_dir);
 
-#define FIFOS_MAX 16	/* waits whose path is asked for */
+#define FIFOS_MAX 16	/* waits whose path is looked up */
 
-/* Of threads that wait, as the window ends, for somebody to open the other end of a named pipe: gives the wait that as object. */
+/* For threads that wait at the window's end for the other end of a named pipe to be opened: makes it their object. */
 void fifos_look(struct profile *p, const char *proc_dir);
 
-#define CYCLES_PAIRS_MAX 64	/* processes and whom they wait for that are looked at */
+#define CYCLES_PAIRS_MAX 64	/* pairs of waiting and awaited process to check */
 
 /*
- * A thread waits for an answer of another process, as the window ends, of which a connection to the thread's own process
- * waits to be accepted: each may wait for the other.  Adds LIMIT_CYCLE to that process.
+ * Process A waits, at the window's end, for an answer of process B, and a connection from B waits to be accepted by
+ * A: both may wait for each other. Adds LIMIT_CYCLE to B.
  */
 void cycle_look(struct profile *p, struct net_tables *nets, const char *proc_dir);
 
-#define FULL_QUEUES_MAX 64	/* addresses that are looked at */
+#define FULL_QUEUES_MAX 64	/* addresses to check */
 
 /*
- * Of the TCP servers of this machine that threads have waited for: is the queue of connections full that they have not
- * accepted yet?  Then the kernel drops who else connects.  Adds LIMIT_FULL for each.
+ * For TCP servers on this machine that threads waited for: is their accept queue full? Then the kernel drops new
+ * connections. Adds LIMIT_FULL for each.
  */
 void full_queue_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir);
 
-#define NAGLE_PROCESSES_MAX 16	/* whose sockets are looked at */
+#define NAGLE_PROCESSES_MAX 16	/* processes whose sockets are checked */
 
 /*
- * Of processes that wait again and again for as long as TCP delays an acknowledgement: does a connection of theirs to
- * there hold back a small write meanwhile?  Adds LIMIT_NAGLE then.
+ * For processes whose waits are repeatedly as long as TCP's delayed acknowledgement: does one of their connections to
+ * that peer hold back a small write? Adds LIMIT_NAGLE.
  */
 void nagle_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir);
 
-#define OWED_PROCESSES_MAX 4	/* whose connections are looked at */
-#define OWED_AGE_NS 10000000	/* who has asked just now does not wait yet */
+#define OWED_PROCESSES_MAX 4	/* processes whose connections are checked */
+#define OWED_AGE_NS 10000000	/* a client that asked more recently does not count as waiting */
 #define OWED_MIN 2	/* clients: a single one may have asked just now */
 
-#define OWED_WAITS_MIN 10	/* for events, in a recording of the whole machine */
+#define OWED_WAITS_MIN 10	/* event loop waits, in a recording of the whole machine */
 
 /*
- * Of processes with event loops: how many of their clients wait for an answer, and how many connections go where most do
- * that the process has made, if it has made any.  Adds LIMIT_OWED where clients wait.  Connections in our network namespace alone are known.
+ * For processes with event loops: how many clients wait for an answer, and how many outgoing connections the process
+ * has to its most frequent peer. Adds LIMIT_OWED if clients wait. Only connections in our network namespace are
+ * known.
  */
 void owed_look(struct profile *p, struct sock_peers *peers, const char *proc_dir);
 
-/* Limits of control groups, of both versions, as their files say. */
+/* Limits of control groups, versions 1 and 2, from their files. */
 
-#define GROUP_NOTES_MAX 64	/* processes */
+#define GROUP_NOTES_MAX 64	/* limit of noted processes */
 
-/* proc_dir: "/proc", but for tests. */
+/* proc_dir: "/proc" except in tests. */
 struct group_limits *group_limits_new(const char *proc_dir);
 void group_limits_free(struct group_limits *g);	/* NULL is fine */
-/* Of a process that may end before the window does.  Those that were not noted, and end, are taken for children of the first. */
+/* Notes the limits of a process that may end before the window. Others that end count as the first's children. */
 void group_limits_note(struct group_limits *g, uint32_t pid);
-void group_limits_note_tree(struct group_limits *g, uint32_t pid);	/* and its children, and theirs */
+void group_limits_note_tree(struct group_limits *g, uint32_t pid);	/* also notes all descendants */
 
-/* Adds what the group of a process, or the nearest one around it, is limited to: LIMIT_QUOTA, _DISK, _MEMORY or _FROZEN. */
+/* Adds the limit of a process's group, or of the nearest one around it: LIMIT_QUOTA, _DISK, _MEMORY or _FROZEN. */
 void group_limits_look(struct group_limits *g, struct profile *p, enum profile_limit_kind kind, uint32_t pid);
 /*
- * The directory of the group that limits it, and its words appended to text; NULL: none does.  Free with g_free().  Not of
- * LIMIT_FROZEN.
+ * The directory of the limiting group, with its description appended to `text`. NULL: no limit. Free with g_free().
+ * Not for LIMIT_FROZEN.
  */
 char *group_limits_find(struct group_limits *g, enum profile_limit_kind kind, uint32_t pid, GString *text);
-/* Pages that were thrown out of the memory of a group, and those within, and read or swapped in again: since it began. */
+/* Pages of a group and its inner groups that were evicted and read or swapped in again, since the group began. */
 uint64_t group_limits_refaults(const char *group);
 
 /*
- * Threads by what their own processes call them: what a lock holds is a thread's number in the pid namespace of those
- * that use it. The words are theirs to write, and the answers take readings of /proc; so those are few, however many
- * words there are.
+ * Maps thread ids of other pid namespaces: a lock's word has the holder's id in the namespace of its users. Users
+ * write these words, and lookups read /proc, so readings are limited, however many words there are.
  */
 
-#define FOREIGN_TASKS_MAX 4096		/* of a process, that are looked at */
-#define FOREIGN_PROCESSES_MAX 4096	/* that are remembered; beyond that all are looked at again */
-#define FOREIGN_PAUSE_US 100000 /* between two readings of a process at first; twice that after each one, up to */
+#define FOREIGN_TASKS_MAX 4096		/* limit of threads of a process */
+#define FOREIGN_PROCESSES_MAX 4096	/* limit of cached processes; then all are read again */
+#define FOREIGN_PAUSE_US 100000 /* pause between readings of a process; doubles after each one, up to the maximum */
 #define FOREIGN_PAUSE_MAX_US 5000000
 
-/* Is the process in our pid namespace, so that its threads have there the numbers that they have here? */
+/* Is the process in our pid namespace, so that its thread ids equal ours? */
 bool foreign_threads_are_ours(const char *proc_dir, uint32_t pid);
 
 struct foreign_threads *foreign_threads_new(const char *proc_dir);
 void foreign_threads_free(struct foreign_threads *f);
 
 /*
- * The thread of process `pid`, which began at proc_start_ns, that calls itself `tid`, as we number it.  0: there is
- * none, or it began so lately that the process has not been looked at since.
+ * Our id of the thread that process `pid`, started at proc_start_ns, calls `tid`. 0: none, or it started after the
+ * last reading of the process.
  */
 uint32_t foreign_threads_find(struct foreign_threads *f, uint32_t pid, uint64_t proc_start_ns, uint32_t tid);
 
-#define POOL_SOCKETS_MAX 4096	/* of a process; one with more descriptors is not looked at */
+#define POOL_SOCKETS_MAX 4096	/* limit; a process with more descriptors is skipped */
 
 /*
- * Of a process that others wait for: how many connections it has from clients, and how many it made itself and where
- * most of these go; by TCP, and by Unix sockets of our own network namespace.  Adds LIMIT_POOL where the clients are
- * more, else nothing.  peers NULL: how many clients wait is not known.
+ * For a process that others wait for: counts its connections from clients, and those it made to its most frequent
+ * peer, over TCP and over Unix sockets in our network namespace. Adds LIMIT_POOL if it has more clients. peers NULL:
+ * the number of waiting clients is unknown.
  */
 void pool_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir,
 	       uint32_t pid);
 
 /*
- * Inodes of the sockets that a process has (uint64_t *, a set); NULL: it has none, too many, or is gone.  Free with
+ * The inodes of a process's sockets (uint64_t *, a set). NULL: none, too many, or the process is gone. Free with
  * g_hash_table_unref().
  */
 GHashTable *pool_sockets_new(const char *proc_dir, uint32_t pid);
-/* By port: somebody listens there, so who has a connection there did not make it.  Free with g_free(). */
+/* By port: is there a listener? Then connections at that port are incoming. Free with g_free(). */
 bool *pool_served_ports_new(const GArray *sockets);
 
 #define BACKLOG_MIN 2	/* connections: a single one may have come just now */
 
 /*
- * Do connections wait to be accepted by that process, as its workers are all busy?  Adds LIMIT_BACKLOG for the socket
- * at which most wait, else nothing.
+ * Are connections waiting to be accepted by the process, because all its workers are busy? Adds LIMIT_BACKLOG for the
+ * socket with the longest queue.
  */
 void backlog_look(struct profile *p, struct net_tables *nets, const char *proc_dir, uint32_t pid);
 
-/* The children of a process's first thread, uint32_t; to be freed by g_array_unref(). */
+/* The children of a process's first thread, uint32_t; free with g_array_unref(). */
 GArray *children_of(const char *proc_dir, uint32_t pid);
 
 /*
- * What the child does, as the recording ends, that a process waits for and that was not recorded: the one below which
- * no other one is waited for.  Of several children that which does not wait for another one's output; where that leaves
- * several only that they are there.  Adds LIMIT_CHILD.  peers: NULL is fine.
+ * What the unrecorded child of a waiting process does at the end of the recording: the descendant that itself waits
+ * for no child. Among several children, those that wait for another's output are excluded. If several remain, only
+ * their existence is reported. Adds LIMIT_CHILD. peers may be NULL.
  */
-#define CHILDREN_LOOKS_MAX 16	/* processes whose children are looked for */
+#define CHILDREN_LOOKS_MAX 16	/* processes whose children are checked */
 
 void children_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir);
 
 /*
- * A group that is full of memory may hold pages that nobody misses, as caches do.  So of processes whose group has
- * reached its limit (LIMIT_MEMORY) two looks, REFAULTS_PAUSE_US apart, tell whether pages come back that the limit has
- * thrown out, and how much of what the process ran meanwhile was in the kernel.  Adds LIMIT_REFAULTS.
+ * A group at its memory limit may hold pages that nobody misses, such as caches. So for processes whose group has
+ * reached its limit (LIMIT_MEMORY), two looks, REFAULTS_PAUSE_US apart, show whether evicted pages come back, and how
+ * much of the process's CPU time is in the kernel. Adds LIMIT_REFAULTS.
  */
 #define REFAULTS_PAUSE_US 200000
-#define REFAULTS_PAUSES 5	/* at most: until the process has run for long enough, where pages come back */
-#define REFAULTS_MIN 50	/* a second */
+#define REFAULTS_PAUSES 5	/* max pauses, until the process has run for long enough, if pages come back */
+#define REFAULTS_MIN 50	/* pages a second */
 
 void refaults_look(struct profile *p, struct group_limits *groups, const char *proc_dir);
 
 /*
- * Who uses the CPU quota of a control group: by the CPU time of its processes as the window begins and ends, with that of
- * children they have waited for.  Processes that are recorded count as one side, others of one name as another.
+ * Who uses the CPU quota of a control group, by the CPU time of its processes (with children that they reaped) at the
+ * window's begin and end. Recorded processes are one user, other processes of one name another.
  */
 struct quota_users;
 
-#define QUOTA_TARGETS_MAX 32	/* processes whose groups are looked at */
-#define QUOTA_GROUPS_MAX 64	/* within a group that has a quota */
+#define QUOTA_TARGETS_MAX 32	/* limit of processes whose groups are checked */
+#define QUOTA_GROUPS_MAX 64	/* limit of groups with a quota */
 #define QUOTA_MEMBERS_MAX 512
 
-/* pids: uint32_t, of who is to be recorded; NULL: nobody is looked at.  NULL: none has a quota. */
+/* pids: uint32_t, the processes to be recorded; NULL: check none. Returns NULL if none has a quota. */
 struct quota_users *quota_users_begin(const char *proc_dir, const GArray *pids);
-/* Adds LIMIT_USED to processes that have LIMIT_QUOTA, where others use more of it, and frees; NULL is fine. */
+/* Adds LIMIT_USED to processes with LIMIT_QUOTA if others use more of the quota, and frees q, which may be NULL. */
 void quota_users_end(struct quota_users *q, struct profile *p);
 void quota_users_free(struct quota_users *q);	/* NULL is fine */
 

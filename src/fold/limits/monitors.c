@@ -5,8 +5,8 @@
 #include "symbolize/process/maps.h"
 
 #define PROCESSES_MAX 4
-#define HOLDERS_MAX 32		/* of a process */
-#define WAITING_SHARE 2		/* of the window: who waited so long for a monitor has a holder to be asked for */
+#define HOLDERS_MAX 32		/* limit for a process */
+#define WAITING_SHARE 2		/* 1/n of the window: minimum wait for a monitor before looking for its holder */
 #define MAPS_BYTES_MAX (16 << 20)
 
 static void add(struct profile *p, uint32_t pid, const GArray *monitors, bool waits_itself, guint *left)
@@ -32,16 +32,16 @@ static void look_at(struct profile *p, const char *proc_dir, uint32_t pid)
 	g_autofree struct hotspot *jvm = g_new0(struct hotspot, 1);
 	guint left = HOLDERS_MAX;
 
-	/* in another pid namespace its threads have other numbers than ours */
+	/* in another pid namespace thread ids differ from ours */
 	if (!lines || !foreign_threads_are_ours(proc_dir, pid) || !hotspot_open(jvm, proc_dir, pid, lines))
 		return;
 	hotspot_monitors(jvm, monitors);
-	/* those of a ring first */
+	/* rings come first */
 	add(p, pid, monitors, true, &left);
 	add(p, pid, monitors, false, &left);
 }
 
-/* Nearly no recording has one: then its stacks need not be walked. */
+/* Few recordings have monitors; then stacks need not be walked. */
 static bool has_monitors(const struct profile *p)
 {
 	for (guint i = 0; i < p->frames->len; i++) {

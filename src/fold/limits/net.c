@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "fold/targets/part.h"
 
-/* Nobody has a descriptor of a connection that is not accepted yet, so its socket has no inode. */
+/* A connection that is not accepted yet has no inode, because no descriptor refers to it. */
 static bool is_queued_at(const GArray *sockets, const struct net_socket *s, GHashTable *own)
 {
 	if (!s->is_tcp || s->inode || s->state != TCP_ESTABLISHED)
@@ -26,7 +26,7 @@ static void look_at_cycle(struct profile *p, struct net_tables *nets, const char
 
 	for (guint i = 0; sockets && i < sockets->len; i++)
 		is_any = is_any || g_array_index(sockets, struct net_socket, i).queued;
-	/* mostly nobody waits anywhere, and then no process's descriptors need to be read */
+	/* usually nothing waits, and then no descriptors need to be read */
 	g_autoptr(GHashTable) own = is_any ? pool_sockets_new(proc_dir, pid) : NULL;
 	g_autoptr(GHashTable) others = own ? pool_sockets_new(proc_dir, peer) : NULL;
 
@@ -69,7 +69,7 @@ struct search {
 	struct fd_owners *owners;
 };
 
-/* A listener at any address says nothing of where the other one is. */
+/* A listener on any address does not show where the peer is. */
 static bool is_of_this_machine(const GArray *sockets, const struct net_end *there)
 {
 	return ANY_ROW(const struct net_socket, s, sockets,
@@ -115,9 +115,9 @@ void full_queue_look(struct profile *p, struct net_tables *nets, struct sock_pee
 	fd_owners_free(s.owners);
 }
 
-#define LOOKS 4		/* between a write that is sent at last and the next one there is a moment */
+#define LOOKS 4		/* a delayed write is sent before the next one is made, so look several times */
 #define NAGLE_PAUSE_US 5000
-#define SOCKETS_MAX 32	/* that are asked about */
+#define SOCKETS_MAX 32	/* limit of sockets to query */
 
 static bool holds_back(struct sock_peers *peers, uint32_t pid, const GArray *sockets, GHashTable *own,
 		       const struct net_end *there)
@@ -168,14 +168,14 @@ void nagle_look(struct profile *p, struct net_tables *nets, struct sock_peers *p
 	}
 }
 
-#define AGAIN 8	/* looks in all: connections may be there only while an answer is due, and change while they are looked at */
+#define AGAIN 8	/* number of looks, because connections may exist only briefly and change while they are read */
 #define OWED_PAUSE_US 7000
 
 struct look {
-	uint32_t clients, old;	/* that wait for an answer; since before the window */
+	uint32_t clients, old;	/* clients waiting for an answer; those waiting since before the window */
 	uint32_t there_cnt;
-	char *there;	/* where most connections go that the process made itself; NULL: it has made none */
-	uint64_t inode;	/* of who listens there; 0: not on this machine */
+	char *there;	/* the most frequent peer of outgoing connections; NULL: none */
+	uint64_t inode;	/* of the listener there; 0: not on this machine */
 };
 
 static void count_client(struct look *l, const struct profile *p, struct sock_peers *peers, uint32_t pid,
@@ -224,7 +224,7 @@ static struct look look(const struct profile *p, struct sock_peers *peers, const
 	return l;
 }
 
-/* Who waits for longer may have come for events, which are due when there are any. */
+/* Clients that wait for long may be waiting for events, which come when there are any. */
 static bool is_owing(const struct look *l)
 {
 	return l->clients >= OWED_MIN && l->old <= l->clients / 4;
@@ -244,7 +244,7 @@ static void look_at_owed(struct profile *p, struct sock_peers *peers, const char
 	g_autofree char *there = l.there;
 	if (l.clients + l.old < OWED_MIN)
 		return;
-	/* these may have come for events, so nobody is told to owe them */
+	/* these may wait for events, so they are owed nothing */
 	if (!is_owing(&l))
 		g_clear_pointer(&there, g_free);
 	struct fd_owners *owners = fd_owners_new(proc_dir);
@@ -270,7 +270,7 @@ void owed_look(struct profile *p, struct sock_peers *peers, const char *proc_dir
 		const struct object *o = profile_wait_object(p, w);
 		uint32_t pid = profile_thread(p, w->thread)->pid;
 
-		/* who waits for sockets, and of the whole machine those that do so often */
+		/* for a recording of the whole machine only if it waits for sockets often */
 		if (o && o->kind == OBJECT_EPOLL && strstr(o->name, "socket") && (is_chosen || w->count >= OWED_WAITS_MIN) &&
 		    g_hash_table_add(seen, GUINT_TO_POINTER(pid)))
 			look_at_owed(p, peers, proc_dir, pid, &again);
@@ -278,13 +278,13 @@ void owed_look(struct profile *p, struct sock_peers *peers, const char *proc_dir
 }
 
 struct backlog {
-	const GArray *tcp, *locals;	/* of what the process can see */
+	const GArray *tcp, *locals;	/* sockets that the process can see */
 	uint32_t queued;
 	const struct net_socket *tcp_best;
 	const struct unix_socket *unix_best;
 };
 
-/* own: inodes of the process's sockets; NULL: those of all. */
+/* own: inodes of the process's sockets; NULL: of all processes. */
 static void find_backlog(struct backlog *b, GHashTable *own)
 {
 	b->queued = BACKLOG_MIN - 1;
@@ -307,7 +307,7 @@ void backlog_look(struct profile *p, struct net_tables *nets, const char *proc_d
 {
 	struct backlog all = { .tcp = net_tables_of(nets, pid), .locals = net_tables_unix(nets) }, found = all;
 
-	/* mostly nobody waits anywhere, and then no process's descriptors need to be read */
+	/* usually nothing waits, and then no descriptors need to be read */
 	find_backlog(&all, NULL);
 	if (!all.tcp_best && !all.unix_best)
 		return;

@@ -46,8 +46,8 @@ bool *pool_served_ports_new(const GArray *sockets)
 
 struct counts {
 	unsigned from_clients, waiting, made, most;
-	GHashTable *cnts;	/* where connections of its own go -> how many */
-	const char *there;	/* where most do */
+	GHashTable *cnts;	/* peer of outgoing connections -> how many */
+	const char *there;	/* the most frequent peer */
 };
 
 static void count_made(struct counts *c, const char *there)
@@ -61,7 +61,7 @@ static void count_made(struct counts *c, const char *there)
 	c->made++;
 }
 
-/* It has sent something since it was sent something. */
+/* The last data was received, not sent: a request without an answer. */
 static bool is_waiting(struct sock_peers *peers, uint32_t pid, const struct net_socket *s)
 {
 	uint64_t received_ns, sent_ns;
@@ -86,7 +86,7 @@ static void count_tcp(struct counts *c, const GArray *sockets, GHashTable *own, 
 	}
 }
 
-/* Who connects has no name, who accepted has that of the listener. */
+/* The connecting side has no name; the accepting side has the listener's. */
 static void count_unix(struct counts *c, const GArray *sockets, GHashTable *own)
 {
 	EACH_ROW_OF(i, const struct unix_socket, s, sockets) {

@@ -8,12 +8,12 @@
 #include "base/opener/opener.h"
 #include "base/proc/cpu.h"
 
-#define TOLD_PERMILLE 20	/* of a CPU: less is within the error of ticks */
+#define TOLD_PERMILLE 20	/* 1/1000 of a CPU; less is within the error of ticks */
 
 struct quota_users {
 	char *proc_dir;
 	struct group_limits *groups;
-	GHashTable *before;	/* pid -> ticks, of each member of a group that was met */
+	GHashTable *before;	/* pid -> ticks, for each group member at the begin */
 	uint64_t from_ns;
 };
 
@@ -25,7 +25,7 @@ static uint64_t ticks_of(const char *proc_dir, uint32_t pid)
 	return cpu.user + cpu.kernel + cpu.children;
 }
 
-/* The processes of a group and of those within. */
+/* The processes of a group and its inner groups. */
 static GArray *members_new(const char *group)
 {
 	GArray *members = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -83,10 +83,10 @@ struct quota_users *quota_users_begin(const char *proc_dir, const GArray *pids)
 	return NULL;
 }
 
-/* Processes of one name. */
+/* Processes with the same name. */
 struct user {
 	uint64_t ticks, most;
-	uint32_t pid;	/* with most */
+	uint32_t pid;	/* the one with most ticks */
 };
 
 static void add_member(const struct quota_users *q, GHashTable *users, uint32_t pid, uint64_t ticks)
@@ -114,7 +114,7 @@ static uint32_t permille_of(const struct quota_users *q, uint64_t ticks)
 	return seconds > 0 && hz > 0 ? (uint32_t)MIN((double)ticks / hz / seconds * 1000, UINT32_MAX / 2) : 0;
 }
 
-/* Who in the group used most, if that is more than what is recorded of it; NULL: nobody.  recorded: pids. */
+/* The largest user of the group's quota, if it used more than the recorded processes (pids). NULL: none. */
 static char *used_in(const struct quota_users *q, GHashTable *recorded, const char *group)
 {
 	g_autoptr(GArray) members = members_new(group);
@@ -164,7 +164,7 @@ void quota_users_end(struct quota_users *q, struct profile *p)
 
 		if (!group)
 			continue;
-		/* processes of one group share what is told */
+		/* one answer for all processes of a group */
 		if (!g_hash_table_contains(told, group))
 			g_hash_table_insert(told, g_strdup(group), used_in(q, recorded, group));
 		const char *text = g_hash_table_lookup(told, group);

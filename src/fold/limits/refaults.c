@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/proc/cpu.h"
 
-#define TICKS_MIN 6	/* that it ran, for a share of them */
+#define TICKS_MIN 6	/* of the process, minimum for a percentage */
 
 struct look {
 	uint32_t pid;
@@ -35,7 +35,7 @@ static GArray *looks_new(const struct profile *p, struct group_limits *groups, c
 	return looks;
 }
 
-/* Since the first look: pages a second, and the ticks that the process ran. */
+/* Since the first look: pages a second, and the process's ticks. */
 static uint64_t look_again(const struct look *l, const char *proc_dir, double seconds, struct proc_cpu *ret_ran)
 {
 	uint64_t pages = group_limits_refaults(l->group);
@@ -47,7 +47,7 @@ static uint64_t look_again(const struct look *l, const char *proc_dir, double se
 	return pages > l->pages && seconds > 0 ? (uint64_t)((double)(pages - l->pages) / seconds) : 0;
 }
 
-/* False: pages come back there, and the process has not run for long enough to tell where. */
+/* False: pages come back, but the process has not run for long enough yet. */
 static bool look_at(struct profile *p, const struct look *l, const char *proc_dir, double seconds, bool is_last)
 {
 	struct proc_cpu ran;

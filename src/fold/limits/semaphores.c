@@ -11,7 +11,7 @@
 
 #define PREFIX "/dev/shm/sem."
 
-/* It has waited for a named semaphore all along. */
+/* The semaphore, if it was waited for during the whole window. */
 static const char *semaphore_of(const struct profile *p, const struct wait *w)
 {
 	const struct object *o = profile_wait_object(p, w);
@@ -23,12 +23,12 @@ static const char *semaphore_of(const struct profile *p, const struct wait *w)
 struct search {
 	struct profile *p;
 	const char *proc_dir, *path;
-	GHashTable *waiters;	/* processes */
-	char *found;	/* "4711 printer"; NULL: nobody yet */
-	bool is_complete;	/* all that there are could be looked at */
+	GHashTable *waiters;	/* waiting processes */
+	char *found;	/* another user, "4711 printer"; NULL: none yet */
+	bool is_complete;	/* all processes could be checked */
 };
 
-/* The file has the same name as long as it is there. */
+/* The file keeps its name as long as it exists. */
 static bool has_mapped(const struct search *s, uint32_t pid, bool *ret_is_read)
 {
 	g_autofree char *name = g_strdup_printf("%s/%" PRIu32 "/maps", s->proc_dir, pid);
@@ -62,7 +62,7 @@ static bool look_at(const struct opener_entry *e, void *data)
 
 		s->found = g_strdup_printf("%" PRIu32 " %s", pid, comm ? g_strchomp(comm) : "?");
 	}
-	s->is_complete = s->is_complete && (is_read || pid == 1);	/* which may be out of reach, and shares nothing with others */
+	s->is_complete = s->is_complete && (is_read || pid == 1);	/* inaccessible, perhaps, and shares nothing */
 	return !s->found;
 }
 

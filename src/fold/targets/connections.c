@@ -6,8 +6,8 @@
 struct connections {
 	struct profile *profile;
 	struct net_homes *homes;
-	GHashTable *noted;	/* a set of texts: what was added to this window */
-	GHashTable *cnts;	/* text of process, side and served address -> how many were told */
+	GHashTable *noted;	/* a set of texts: those added to this window */
+	GHashTable *cnts;	/* text of process, side and served address -> number added */
 };
 
 struct connections *connections_new(struct profile *profile, struct net_homes *homes)
@@ -42,7 +42,7 @@ static void put(struct connections *c, uint32_t pid, uint8_t side, const char *l
 		profile_add_connection(c->profile, &row);
 }
 
-/* May one more of them be told? */
+/* Is there room for one more separate connection? */
 static bool is_told_apart(struct connections *c, uint32_t pid, uint8_t side, const char *local, const char *remote)
 {
 	g_autofree char *whole = row_key(pid, side, local, remote);

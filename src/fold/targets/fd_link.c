@@ -11,8 +11,8 @@
 #include "base/opener/opener.h"
 
 #define LINK_MAX_BYTES 4096
-#define WATCHED_MAX 1024	/* descriptors of an epoll set that are looked at */
-#define MAP_LINES_MAX 70000	/* a process has at most 65,530 mappings, unless root says otherwise */
+#define WATCHED_MAX 1024	/* limit of descriptors of an epoll set */
+#define MAP_LINES_MAX 70000	/* by default a process has at most 65,530 mappings */
 
 static char *read_link(const char *proc_dir, uint32_t pid, int fd)
 {
@@ -29,7 +29,7 @@ static char *read_info(const char *proc_dir, uint32_t pid, int fd)
 	return opener_text(path, FD_INFO_MAX, &len);
 }
 
-/* The number behind "name:" at the beginning of a line. */
+/* The number after "name:" at the begin of a line. */
 static bool field(const char *info, const char *name, uint64_t *ret)
 {
 	size_t len = strlen(name);
@@ -80,7 +80,7 @@ static void append_cnt(GString *s, const char *kind, unsigned cnt)
 				       cnt > 1 && strcmp(kind, "other") != 0 ? "s" : "");
 }
 
-/* What an epoll set watches, by kind; each line of it begins "tfd: NUMBER". */
+/* What an epoll set watches, by kind. Its lines begin with "tfd: NUMBER". */
 static char *watched(const char *proc_dir, uint32_t pid, const char *info)
 {
 	static const char *const kinds[] = {

@@ -22,9 +22,9 @@ struct owner {
 
 struct fd_owners {
 	char *proc_dir;
-	GArray *owners;		/* struct owner, by inode, pid */
+	GArray *owners;		/* struct owner, by inode, then pid */
 	int64_t next_read_us;
-	unsigned pause;		/* between two readings, in lengths of the last one */
+	unsigned pause;		/* between readings, as a multiple of the last one's duration */
 };
 
 struct fd_owners *fd_owners_new(const char *proc_dir)
@@ -39,7 +39,7 @@ struct fd_owners *fd_owners_new(const char *proc_dir)
 
 FREES(fd_owners_free, struct fd_owners, o, g_array_unref(o->owners); g_free(o->proc_dir))
 
-/* "socket:[123]", "pipe:[123]".  Nothing is opened or asked of a file system: that may hang. */
+/* "socket:[123]", "pipe:[123]". Opens no file and asks no file system, because these may hang. */
 static bool parse_link(const char *text, uint64_t *ret_ino)
 {
 	const char *number = g_str_has_prefix(text, "socket:[") ? text + 8
@@ -55,7 +55,7 @@ struct reading {
 	int64_t until_us;
 };
 
-/* The link's own permissions say how the file is open. */
+/* The link's permissions show how the file is open. */
 static bool take_fd(const struct opener_entry *e, void *data)
 {
 	const struct reading *r = data;
@@ -106,7 +106,7 @@ void fd_owners_was_of_use(struct fd_owners *o, bool was)
 	o->pause = was ? FD_OWNERS_PAUSE : MIN(2 * o->pause, FD_OWNERS_PAUSE_MAX);
 }
 
-/* The first of that inode, or where it would be. */
+/* The index of the first one with this inode, or where it would be. */
 static guint first_of(const struct fd_owners *o, uint64_t ino)
 {
 	guint from = 0, to = o->owners->len;

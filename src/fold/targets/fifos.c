@@ -8,7 +8,7 @@
 #include "base/opener/opener.h"
 #include "symbolize/runtime/memory.h"
 
-/* Which argument of the system call that the thread is in is the path of a file to be opened; -1: none. */
+/* The argument of the thread's system call that is the path of a file to open. -1: none. */
 static int path_argument(uint64_t nr)
 {
 #ifdef SYS_open
@@ -18,7 +18,7 @@ static int path_argument(uint64_t nr)
 	return nr == SYS_openat || nr == SYS_openat2 ? 1 : -1;
 }
 
-/* "257 0xffffff9c 0x55d0.. 0x241 ..": the path, as the thread gave it; NULL: it is in another call by now. */
+/* "257 0xffffff9c 0x55d0.. 0x241 ..": the path that the thread passed. NULL: it is in another call by now. */
 static char *path_of(const char *proc_dir, uint32_t pid, uint32_t tid)
 {
 	g_autofree char *name = g_strdup_printf("task/%" PRIu32 "/syscall", tid), *text = opener_process_text(proc_dir, pid, name);
@@ -35,7 +35,7 @@ static char *path_of(const char *proc_dir, uint32_t pid, uint32_t tid)
 	return cwd ? g_build_filename(cwd, path, NULL) : g_strdup(path);
 }
 
-/* A descriptor tells which pipe it is only when both ends are open. */
+/* A descriptor shows the pipe only once both ends are open. */
 void fifos_look(struct profile *p, const char *proc_dir)
 {
 	static const char *const functions[] = { "fifo_open", "wait_for_partner", NULL };

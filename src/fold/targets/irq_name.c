@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What functions of the kernel speak of.  Of timers those are that only an interrupt calls. */
+/* Kernel functions that identify an interrupt. Those of timers are called only from interrupts. */
 static const char *const of_timers[] = { "__hrtimer_run_queues", "call_timer_fn", "__run_timers", NULL };
 static const char *const of_timer_interrupts[] = { "sysvec_apic_timer_interrupt", NULL };
 static const char *const of_ipis[] = { "sysvec_call_function",
@@ -28,7 +28,7 @@ static char *softirq_name(const struct profile *p, int nr, uint32_t kernel)
 							    g_strdup("softirq");
 }
 
-/* Without the disk. */
+/* Without the disk's name. */
 static char *plain_irq_name(const struct profile *p, const struct offcpu_rec_waker *rec, uint32_t kernel)
 {
 	char device[OFFCPU_IRQ_NAME_LEN + 1] = { 0 };
@@ -41,7 +41,7 @@ static char *plain_irq_name(const struct profile *p, const struct offcpu_rec_wak
 	if (rec->kind == OFFCPU_WAKER_TASK && rec->tid)
 		return NULL;
 	/*
-	 * on arm64 these have numbers, as a device's (drivers/clocksource/arm_arch_timer.c, arch/arm64/kernel/smp.c)
+	 * on arm64 they are numbered like a device's (drivers/clocksource/arm_arch_timer.c, arch/arm64/kernel/smp.c)
 	 */
 	if (rec->nr >= 0 && !strcmp(device, "arch_timer"))
 		return g_strdup("timer");
@@ -55,17 +55,17 @@ static char *plain_irq_name(const struct profile *p, const struct offcpu_rec_wak
 		return g_strdup("irq_work");
 	if (rec->vector == OFFCPU_VECTOR_IPI)
 		return g_strdup("ipi");
-	/* behind its handler, as it wakes ksoftirqd */
+	/* after the handler, when ksoftirqd is woken */
 	if (profile_stack_names(p, kernel, of_timer_interrupts))
 		return g_strdup("timer");
 	if (profile_stack_names(p, kernel, of_ipis))
 		return g_strdup("ipi");
-	/* the idle thread, which is no thread, or an interrupt without a number */
+	/* the idle task, which is no thread, or an interrupt without a number */
 	return g_strdup(rec->kind == OFFCPU_WAKER_TASK ? "idle" : "irq");
 }
 
 /*
- * An interrupt may go on to wake for other reasons; what is done for the disk's request has the block layer on its
+ * An interrupt may wake threads for several reasons. If it is for the disk's request, the block layer is on its
  * stack.
  */
 char *irq_name(const struct profile *p, const struct offcpu_rec_waker *rec, uint32_t kernel)
@@ -78,7 +78,7 @@ char *irq_name(const struct profile *p, const struct offcpu_rec_waker *rec, uint
 	return g_strdup_printf("%s(%.*s)", name, OFFCPU_COMM_LEN, rec->comm);
 }
 
-/* Where the kernel takes an interrupt: on arm64 from itself (el1) or from a program. */
+/* The kernel's entry of interrupts; on arm64 from the kernel (el1) or from a program. */
 static bool is_entry(const char *name)
 {
 	return g_str_has_prefix(name, "asm_") || (g_str_has_prefix(name, "el") && (g_str_has_suffix(name, "_64_irq") ||

@@ -13,25 +13,25 @@
 #include "base/opener/opener.h"
 
 #define HOMES_MAX 256
-#define ADDRESSES_MAX 64	/* of a namespace */
-#define PAUSE 100	/* behind each look at other namespaces' tables, in lengths of it */
-#define AGAIN_US 10000000	/* addresses are read again then, if one is missed: a namespace may get them late */
-#define TABLE_BYTES (1U << 20)	/* of a table of addresses; what is beyond is not read */
+#define ADDRESSES_MAX 64	/* limit for a namespace */
+#define PAUSE 100	/* pause after reading other namespaces' tables, as a multiple of the duration */
+#define AGAIN_US 10000000	/* pause after a missed address: a namespace may get it late */
+#define TABLE_BYTES (1U << 20)	/* of an address table; the rest is ignored */
 
 struct home {
 	dev_t dev;
 	ino_t ino;
-	uint32_t pid;		/* one that was there */
+	uint32_t pid;		/* a process in it */
 	GArray *addresses;	/* struct net_end, without ports */
 };
 
 struct net_homes {
 	char *proc_dir;
 	struct net_tables *tables;
-	GHashTable *noted;	/* a set of pids */
+	GHashTable *noted;	/* the set of noted pids */
 	GArray *homes;		/* struct home */
-	int64_t next_us, end_us;	/* no look before the one, but up to the other */
-	int64_t addresses_us;	/* not read again before */
+	int64_t next_us, end_us;	/* no look before next_us; at the window's end any until end_us */
+	int64_t addresses_us;	/* do not read them again before this time */
 };
 
 static void clear_home(void *data)
@@ -73,7 +73,7 @@ static void read_ipv4(FILE *file, GArray *addresses)
 			continue;
 		if (strstr(line, "/32 host LOCAL") && inet_pton(AF_INET, text, bytes) == 1) {
 			add_address(addresses, bytes, sizeof(bytes));
-			*text = '\0';	/* a table's local part may be told twice */
+			*text = '\0';	/* the table may list a local address twice */
 		}
 	}
 }
@@ -128,7 +128,7 @@ void net_homes_note(struct net_homes *h, uint32_t pid)
 		return;
 	struct home *home = home_of(h, &st), fresh = { .dev = st.st_dev, .ino = st.st_ino, .pid = pid };
 	if (home) {
-		home->pid = pid;	/* the one before may have ended */
+		home->pid = pid;	/* the previous process may have ended */
 		return;
 	}
 	if (h->homes->len >= HOMES_MAX)
@@ -185,7 +185,7 @@ static void read_again(struct net_homes *h)
 	h->addresses_us = ended_us + MAX(AGAIN_US, (ended_us - begun_us) * PAUSE);
 }
 
-/* local NULL: who listens. */
+/* local NULL: look for a listener. */
 static uint64_t look(struct net_homes *h, bool is_tcp, const struct net_end *local, const struct net_end *remote)
 {
 	uint64_t inode = 0;

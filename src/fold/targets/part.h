@@ -11,8 +11,8 @@
 #include "profile/profile.h"
 
 /*
- * Which network namespace of this machine has which address: of a connection between two containers the other end is in
- * another namespace's tables.  Those are dear to read, so only where an address leads there.
+ * Which network namespace of this machine has which address. The other end of a connection between containers is in
+ * another namespace's tables. Reading these is expensive, so only the namespace that has the address is read.
  */
 struct net_homes;
 
@@ -20,11 +20,11 @@ struct net_homes;
 struct net_homes *net_homes_new(const char *proc_dir, struct net_tables *tables);
 void net_homes_free(struct net_homes *h);	/* NULL is fine */
 
-/* The namespace of that process is known from now on. */
+/* From now on the namespace of this process is known. */
 void net_homes_note(struct net_homes *h, uint32_t pid);
-/* struct net_end, without ports: the addresses of that process's namespace but loopback's.  NULL: it is not known. */
+/* struct net_end without ports: the addresses of the process's namespace except loopback. NULL: unknown. */
 const GArray *net_homes_addresses(struct net_homes *h, uint32_t pid);
-/* Processes may have moved, and namespaces got addresses: they are looked at again as they are noted. */
+/* Forgets which processes were noted: noting them again finds moved processes and new addresses. */
 void net_homes_forget(struct net_homes *h);
 
 /* The window ends: for NET_HOMES_END_US there are no pauses. */
@@ -32,16 +32,16 @@ void net_homes_forget(struct net_homes *h);
 void net_homes_end(struct net_homes *h);
 
 /*
- * Inodes, of the socket with the same two ends the other way round, and of that which listens there.  0: no namespace
- * that is known has it, or several do, as where addresses were given twice.
+ * The inode of the socket whose ends are the reverse of these, and that of the listener there. 0: no known namespace
+ * has it, or several do, as for duplicate addresses.
  */
 uint64_t net_homes_peer(struct net_homes *h, bool is_tcp, const struct net_end *local, const struct net_end *remote);
 uint64_t net_homes_listener(struct net_homes *h, const struct net_end *there);
 
 /*
- * TCP connections of processes as rows of a window.  A port that the kernel chose tells one connection from another, which
- * matters where several processes serve one address.  A process that connects anew for each request would have thousands.
- * So of each process and address that is served CONNECTIONS_APART are told, and one row for the others.
+ * TCP connections of processes as rows of a window. Connections are kept apart by their ephemeral port, which matters
+ * where several processes serve one address. A process that connects anew for each request would have thousands, so
+ * for each process and served address CONNECTIONS_APART get their own row, and the others share one.
  */
 #define CONNECTIONS_APART 8
 
@@ -51,46 +51,43 @@ struct connections;
 struct connections *connections_new(struct profile *profile, struct net_homes *homes);
 void connections_free(struct connections *c);	/* NULL is fine */
 
-/* side: enum connection_side, of that process. */
+/* side: enum connection_side of the process. */
 void connections_add(struct connections *c, uint32_t pid, uint8_t side, const struct net_end *local,
 		     const struct net_end *remote);
-/* It accepts connections there; of no address at all those of its network namespace. */
+/* The process accepts connections there. For the wildcard address: at all addresses of its network namespace. */
 void connections_add_listener(struct connections *c, uint32_t pid, const struct net_end *local);
 void connections_next_window(struct connections *c);
 
-/*
- * What /proc tells of a descriptor and of a mapping.  Nothing is opened but files of /proc itself: a file system may
- * hang.
- */
+/* What /proc shows of a descriptor or a mapping. Only files of /proc are opened, because a file system may hang. */
 
-#define FD_INFO_MAX 65536	/* bytes read of a /proc/PID/fdinfo/N */
+#define FD_INFO_MAX 65536	/* limit of bytes of a /proc/PID/fdinfo/N */
 
 /*
- * Its path, "socket:[123]", "anon_inode:[eventpoll]"; NULL: the process or the file is gone, or it is another file by
- * now.
+ * The path, "socket:[123]", or "anon_inode:[eventpoll]". NULL: the process or the file is gone, or the descriptor is
+ * another file by now.
  */
 char *fd_link_text(const char *proc_dir, uint32_t pid, int fd, uint64_t ino);
 
-/* Of a descriptor whose text is that; NULL: it says nothing.  "2 sockets, 1 eventfd", "every 20 ms", ... */
+/* Details of a descriptor with that text: "2 sockets, 1 eventfd", "every 20 ms", ... NULL: none. */
 char *fd_link_detail(const char *proc_dir, uint32_t pid, int fd, const char *text);
 
-/* The path of the mapping at this address, "[heap]" and so on; NULL: there is none.  ino 0: any. */
+/* The path of the mapping at the address, "[heap]" and so on. NULL: none. ino 0: any file. */
 char *fd_link_mapping(const char *proc_dir, uint32_t pid, uint64_t addr, uint64_t ino);
 
-/* How what was waited for is called.  Bytes as recorded: the renderer escapes.  Results are the caller's. */
+/* Names of what threads waited for. Bytes are as recorded, the renderer escapes them. The caller frees results. */
 
-/* enum object_kind of a descriptor; link: as /proc has it, or NULL. */
+/* enum object_kind of a descriptor; link: its link in /proc, or NULL. */
 uint8_t target_kind(const struct offcpu_rec_target *rec, const char *link);
 
-/* link, or what the kernel told where that is NULL. */
+/* The link, or the name from the kernel if it is NULL. */
 char *target_path(const struct offcpu_rec_target *rec, const char *link);
 
-/* What for, as rules have it: "connect", "send", "uring READ"; "". */
+/* The operation, as rules name it: "connect", "send", "uring READ"; or "". */
 const char *target_operation(const struct offcpu_rec_target *rec);
 
 /*
- * "10.0.0.5:5432" of who connects, ":5432 from 10.0.0.9" of the other one, "*:80 listening"; "/run/x.sock".
- * A port that the kernel chose is left out: it tells one connection from another, but says nothing.
+ * "10.0.0.5:5432" for the connecting side, ":5432 from 10.0.0.9" for the other one, "*:80 listening", "/run/x.sock".
+ * Ephemeral ports are omitted.
  */
 char *target_socket(const struct offcpu_rec_target *rec, bool is_server);
 
@@ -103,61 +100,60 @@ void target_append_peer(GString *s, const struct offcpu_rec_target *rec, uint8_t
 #define UPSTREAM_WATCHED_MAX 1024
 #define UPSTREAM_SOCKETS_MAX 64
 
-/* A TCP socket that an epoll set watches; remote.port 0: it listens. */
+/* A TCP socket watched by an epoll set; remote.port 0: it listens. */
 struct upstream_socket {
 	struct net_end local, remote;
-	bool is_server;	/* the other end connected to it */
+	bool is_server;	/* the other end made the connection */
 };
 
 struct upstream {
 	char *address;	/* "127.0.0.1:8081", "/run/app.sock"; free with g_free() */
-	unsigned cnt;	/* connections to there */
-	uint64_t inode;	/* of the socket there, or of the one that listens; 0: not on this machine */
-	uint64_t listener;	/* who accepts there, as connections are short; 0: not known, or not on this machine */
+	unsigned cnt;	/* connections to that address */
+	uint64_t inode;	/* of the socket there, or of the listener; 0: not on this machine */
+	uint64_t listener;	/* likewise of the listener there, as connections are short */
 };
 
 /*
- * Whom an event loop has asked: the far end of most of the TCP or Unix connections that an epoll set watches and that this
- * process made itself.  False: it watches no such connection.
- * sockets: of struct upstream_socket, to which at most UPSTREAM_SOCKETS_MAX of what it watches are added.
+ * The upstream that an event loop has asked: the peer of most of the TCP or Unix connections that the epoll set
+ * watches and this process made. False: none. sockets: struct upstream_socket; up to UPSTREAM_SOCKETS_MAX watched
+ * sockets are added.
  */
 bool upstream_find(struct net_tables *tables, struct net_homes *homes, const char *proc_dir, uint32_t pid, int epoll_fd,
 		   struct upstream *ret, GArray *sockets);
 
-/* The socket that listens at "127.0.0.1:8081"; 0: not on this machine, or it is no such address. */
+/* The listening socket at "127.0.0.1:8081". 0: not on this machine, or not an address. */
 uint64_t upstream_listener(struct net_tables *tables, struct net_homes *homes, uint32_t pid, const char *there);
 
 /*
- * Which processes have which socket or pipe open: what is at the other end of one is told by its inode only.  All of
- * /proc is read for that, so seldom that it takes a hundredth of a CPU at most, and never for longer than
- * FD_OWNERS_READ_MAX_US or for more than FD_OWNERS_MAX descriptors.
+ * Which processes have which socket or pipe open, since the other end is known only by its inode. This reads all of
+ * /proc. So it takes at most a hundredth of a CPU, FD_OWNERS_READ_MAX_US per reading, and FD_OWNERS_MAX descriptors.
  */
 
 #define FD_OWNERS_MAX 400000
 #define FD_OWNERS_READ_MAX_US 300000
-/* Between two readings, in lengths of the last one: longer where readings find none of those that are sought. */
+/* Pause between readings, in durations of the last one; longer if readings find nothing that is needed. */
 #define FD_OWNERS_PAUSE 100
 #define FD_OWNERS_PAUSE_MAX 1600
 
-enum fd_access { FD_READS = 1, FD_WRITES = 2 };	/* FMODE_READ, FMODE_WRITE */
+enum fd_access { FD_READS = 1, FD_WRITES = 2 };	/* as FMODE_READ, FMODE_WRITE */
 
 struct fd_owners *fd_owners_new(const char *proc_dir);
 void fd_owners_free(struct fd_owners *o);	/* NULL is fine */
 
-/* Reads /proc, unless the last reading is too short a while ago; `now`: even then.  True: it was read. */
+/* Reads /proc, unless the last reading was too recent; `now`: even then. True: it was read. */
 bool fd_owners_read(struct fd_owners *o, bool now);
-/* The last reading told of somebody who was sought: the next one is worth as much. */
+/* Reports whether the last reading found something needed, which sets the next pause. */
 void fd_owners_was_of_use(struct fd_owners *o, bool was);
 
 /*
- * A process with that inode open for one of `access` (enum fd_access), and how many others; 0: none that is known.  If
- * `waiter` itself is one, and has threads that may be who it waits for, it is that: it talks to itself, and the others
- * were forked with its descriptors.  A process of one thread waits for another: it has only not closed that end.
+ * A process that has the inode open for one of `access` (enum fd_access), and the number of others. 0: none known. If
+ * `waiter` itself has it and has several threads, it is chosen, as it talks to itself and the others inherited its
+ * descriptors. A process with one thread waits for another one: it has only not closed that end.
  */
 uint32_t fd_owners_find(const struct fd_owners *o, uint64_t ino, unsigned access, uint32_t waiter,
 			unsigned *ret_others);
 
-/* The name of a process, as last read from /proc; NULL: it is gone. */
+/* The name of a process at the last reading. NULL: it is gone. */
 char *fd_owners_name(const struct fd_owners *o, uint32_t pid);
 
 #endif

@@ -21,18 +21,18 @@
 #include "base/opener/opener.h"
 
 #define ANSWER_BYTES 4096
-#define STREAM_SEGMENTS 8	/* for each one back: logs and measurements, which are never answered */
+#define STREAM_SEGMENTS 8	/* sent per segment received: logs and metrics, which are never answered */
 
 struct sock_peers {
 	char *proc_dir;
 	struct net_tables *tables;
 	int fd;
 	uint32_t seq;
-	unsigned port_low, port_high;	/* of those that the kernel gives to who connects */
+	unsigned port_low, port_high;	/* range of ephemeral ports */
 	struct stat our_net;
 };
 
-/* As the kernel fills it in, include/uapi/linux/tcp.h: libc's ends earlier. */
+/* As in include/uapi/linux/tcp.h. libc's struct is older and shorter. */
 struct tcp_facts {
 	struct tcp_info info;
 	uint64_t pacing_rate, max_pacing_rate, bytes_acked, bytes_received;
@@ -89,13 +89,11 @@ static bool is_our_net(const struct sock_peers *s, uint32_t pid)
 	g_autofree char *net = g_strdup_printf("%s/%" PRIu32 "/ns/net", s->proc_dir, pid);
 	struct stat st;
 
-	/*
-	 * a process that is gone had ours as likely as another, and the kernel answers for sockets only that there are
-	 */
+	/* an ended process is assumed to have had our namespace; the kernel finds only existing sockets anyway */
 	return !opener_stat(net, &st) || (st.st_ino == s->our_net.st_ino && st.st_dev == s->our_net.st_dev);
 }
 
-/* What the kernel adds to an answer, where it was asked for; false: it did not. */
+/* Reads the TCP information that was requested with an answer. False: the answer has none. */
 static bool read_tcp_info(const char *attributes, size_t bytes, struct tcp_facts *ret)
 {
 	const struct rtattr *a = (const struct rtattr *)attributes;
@@ -110,7 +108,7 @@ static bool read_tcp_info(const char *attributes, size_t bytes, struct tcp_facts
 	return false;
 }
 
-/* info: NULL, or what the kernel knows of a TCP connection. */
+/* info: NULL, or receives what the kernel knows of a TCP connection. */
 static bool read_answer(struct sock_peers *s, struct inet_diag_msg *ret, struct tcp_facts *info)
 {
 	_Alignas(struct nlmsghdr) char answer[ANSWER_BYTES];
@@ -122,7 +120,7 @@ static bool read_answer(struct sock_peers *s, struct inet_diag_msg *ret, struct 
 		if (len < (ssize_t)sizeof(*head) || head->nlmsg_len > (size_t)len)
 			return false;
 		if (head->nlmsg_seq != s->seq)
-			continue;	/* late, of a question before */
+			continue;	/* a late answer to an earlier question */
 		if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY || head->nlmsg_len < NLMSG_LENGTH(sizeof(*ret)))
 			return false;
 		memcpy(ret, answer + NLMSG_HDRLEN, sizeof(*ret));
@@ -181,7 +179,7 @@ static uint64_t ask_inode(struct sock_peers *s, uint8_t family, const struct off
 		memcpy(id.idiag_dst, rec->local + skip, bytes);
 	}
 	if (!ask(s, family, protocol_of(rec), &id, &answer, NULL) || answer.id.idiag_dport != id.idiag_dport)
-		return 0;	/* or it is one that only listens there */
+		return 0;	/* or the answer is a listener */
 	return answer.idiag_inode;
 }
 
@@ -241,7 +239,7 @@ bool sock_peers_is_server(struct sock_peers *s, const struct offcpu_rec_target *
 	return rec->local_port < rec->remote_port;
 }
 
-/* info: NULL, or what is known of a connection.  False: that very socket is not found. */
+/* info: NULL, or receives what is known of a connection. False: this socket was not found. */
 static bool ask_about(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, struct inet_diag_msg *ret,
 		      struct tcp_facts *info)
 {
@@ -277,7 +275,7 @@ bool sock_peers_last_data(struct sock_peers *s, uint32_t pid, const struct net_s
 	return true;
 }
 
-/* Within one tick of the clock the order is not known, but for who has never sent anything. */
+/* Within one clock tick the order is unknown, unless nothing was ever sent. */
 bool sock_peers_owes(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_received_ns)
 {
 	struct inet_diag_msg answer;
@@ -292,7 +290,7 @@ bool sock_peers_owes(struct sock_peers *s, uint32_t pid, const struct net_socket
 	       (facts.data_segs_in && !facts.data_segs_out);
 }
 
-/* Neither the congestion window nor a full segment keeps it: what is unsent waits for what is unacknowledged. */
+/* Neither the congestion window nor a full segment explains it: the unsent data waits for the acknowledgement. */
 bool sock_peers_holds_back(struct sock_peers *s, uint32_t pid, const struct net_socket *socket)
 {
 	struct inet_diag_msg answer;

@@ -17,12 +17,12 @@
 #include "fold/targets/part.h"
 #include "fold/targets/sock_peers.h"
 
-/* What waits for TCP sockets went on: features/network/tcp.bpf.h is the kernel's half. */
+/* How waits for TCP sockets were spent: features/network/tcp.bpf.h is the kernel's half. */
 struct tcp_wait tcp_wait_of_sum(const struct tcp_sum *sum, uint32_t direction, uint32_t object, bool is_lossy)
 {
-	/* the peer's program may have waited before its kernel acknowledged, but not as it set up the connection */
+	/* the peer's program may delay the acknowledgement, but not during the connection's setup */
 	const bool is_path = direction != TCP_RECEIVE || sum->is_young;
-	/* where segments are lost, the peer's answer may have been, too, which it sends again as late */
+	/* with losses, the peer's answer may have been lost, too, and sent again as late */
 	const uint64_t doubtful_ns = is_lossy && direction == TCP_RECEIVE ? MIN(sum->peer_long_ns, sum->peer_ns) : 0;
 
 	return (struct tcp_wait){
@@ -48,7 +48,7 @@ static void note_ends(struct fold *f, const struct fold_tcp_sum *one)
 
 void fold_tcp_sums(struct fold *f, const GArray *sums)
 {
-	g_autoptr(GHashTable) lossy = g_hash_table_new(NULL, NULL);	/* objects + 1 */
+	g_autoptr(GHashTable) lossy = g_hash_table_new(NULL, NULL);	/* object index + 1 */
 
 	EACH_ROW(i, const struct fold_tcp_sum, one, sums)
 		if (one->sum.resent)
@@ -70,25 +70,25 @@ struct target {
 	struct crossed_row row;
 	struct offcpu_rec_target rec;
 	uint8_t kind;		/* enum object_kind */
-	bool is_sought;		/* the other end is not known yet, and may be */
-	bool is_server;		/* of a socket: the other end connected to it */
-	uint64_t peer_ino;	/* of what is at the other end; 0: not known */
-	uint32_t peer;		/* process there, 0: not known; or the child */
-	unsigned others;	/* processes there besides */
-	char *base;		/* name without the other end */
+	bool is_sought;		/* the other end is not known yet, but can be */
+	bool is_server;		/* socket: the other end made the connection */
+	uint64_t peer_ino;	/* inode of the other end; 0: unknown */
+	uint32_t peer;		/* process at the other end, or the child; 0: unknown */
+	unsigned others;	/* number of further processes at the other end */
+	char *base;		/* the name without the other end */
 	char *peer_name;
 	char *detail;
-	bool is_complete;	/* `base` is all that will be told */
-	GArray *watched;	/* struct upstream_socket, of an epoll set; NULL: not looked at */
-	bool is_told;		/* its connections are in this window */
-	uint32_t object;	/* index + 1, once it is in the profile */
+	bool is_complete;	/* `base` is final */
+	GArray *watched;	/* struct upstream_socket of an epoll set; NULL: not looked at */
+	bool is_told;		/* its connections were added to this window */
+	uint32_t object;	/* index + 1 once in the profile */
 };
 
 struct fold_targets {
 	struct profile *profile;
 	char *proc_dir;
 	struct crossed *targets;	/* struct target */
-	GPtrArray *sought;	/* struct target */
+	GPtrArray *sought;	/* struct target whose other end is sought */
 	struct fd_owners *owners;
 	struct sock_peers *peers;
 	struct net_tables *nets;
@@ -127,8 +127,8 @@ FREES(fold_targets_free, struct fold_targets, t, crossed_free(t->targets); g_ptr
       net_tables_free(t->nets); g_free(t->proc_dir))
 
 /*
- * " -> 127.0.0.1:8081 (python3)": whom the loop has asked.  A connection may be there only while an answer is due, so
- * this is looked for twice.
+ * " -> 127.0.0.1:8081 (python3)": the upstream of the loop. A connection may exist only while an answer is due, so
+ * this is tried twice.
  */
 static void find_upstream(struct fold_targets *all, struct target *t)
 {
@@ -143,7 +143,7 @@ static void find_upstream(struct fold_targets *all, struct target *t)
 	if (!upstream_find(all->nets, all->homes, all->proc_dir, t->rec.pid, t->rec.fd, &up, t->watched)) {
 		if (!cut)
 			return;
-		/* the connection is closed again: who listens there may be told all the same */
+		/* the connection is closed again, but the listener may still be found */
 		up.address = g_strdup(cut + strlen(OBJECT_UPSTREAM));
 		up.listener = upstream_listener(all->nets, all->homes, t->rec.pid, up.address);
 	}
@@ -157,7 +157,7 @@ static void find_upstream(struct fold_targets *all, struct target *t)
 				  before, address, name ? " (" : "", name ? name : "", name ? ")" : "");
 }
 
-/* The directory that its name "/" says is the root of a file system, as the process has that mounted. */
+/* The mount point of the file system whose root the name "/" stands for, as the process has it mounted. */
 static char *root_path(const struct fold_targets *all, const struct offcpu_rec_target *rec)
 {
 	g_autofree char *mounts = g_strdup_printf("%s/%" PRIu32 "/mountinfo", all->proc_dir, rec->pid);
@@ -172,7 +172,7 @@ static char *root_path(const struct fold_targets *all, const struct offcpu_rec_t
 	return g_string_free(g_steal_pointer(&path), FALSE);
 }
 
-/* The name from the inode's own process, which is where the descriptor is. */
+/* The name from the inode's own process, which has the descriptor. */
 static void name_descriptor(struct fold_targets *all, struct target *t, const char *link)
 {
 	const struct offcpu_rec_target *rec = &t->rec;
@@ -183,7 +183,7 @@ static void name_descriptor(struct fold_targets *all, struct target *t, const ch
 	if (t->kind >= OBJECT_EVENTFD && t->kind <= OBJECT_EPOLL) {
 		g_autofree char *comm = fd_owners_name(all->owners, rec->pid);
 
-		/* what it watches, or how often it expires, says more than its number */
+		/* what it watches, or its interval, says more than the descriptor's number */
 		t->base = t->detail ? g_strdup_printf("%s (fd %d of %s)", t->detail, rec->fd, comm ? comm : "?") :
 				      g_strdup_printf("fd %d of %s", rec->fd, comm ? comm : "?");
 		if (t->kind == OBJECT_EPOLL)
@@ -213,12 +213,12 @@ static void seek_peer(struct fold_targets *all, struct target *t)
 	if (!t->peer_ino)
 		return;
 	t->is_sought = true;
-	find_peer(all, t);	/* it may have been there at the last reading */
+	find_peer(all, t);	/* the last reading may have it */
 	if (t->is_sought)
 		g_ptr_array_add(all->sought, t);
 }
 
-/* In this process's network namespace, or in another one. */
+/* In the process's network namespace, or in another one. */
 static uint64_t inet_peer(struct fold_targets *all, const struct offcpu_rec_target *rec)
 {
 	size_t bytes = rec->family == AF_INET ? 4 : 16;
@@ -259,7 +259,7 @@ static void name_file(struct fold_targets *all, struct target *t)
 	}
 	name_descriptor(all, t, link);
 	if (t->kind == OBJECT_PIPE) {
-		/* with a path it is not found by what /proc says of descriptors */
+		/* a socket with a path is not found through /proc's descriptors */
 		t->peer_ino = link && link[0] == '/' ? 0 : t->rec.ino;
 		seek_peer(all, t);
 	}
@@ -287,7 +287,7 @@ static void name_child(struct fold_targets *all, struct target *t)
 	t->base = name ? g_steal_pointer(&name) : g_strdup(rec->child ? "?" : "any");
 }
 
-/* Several descriptors of one call: the first says what for, and how many others there are. */
+/* Several descriptors of one call: shows the operation of the first and the number of others. */
 static void name_set(struct target *t)
 {
 	g_autofree char *first = t->base;
@@ -371,7 +371,7 @@ void fold_targets_forget(struct fold_targets *all, bool is_profile_empty)
 		crossed_for_each(all->targets, leave_profile, NULL);
 }
 
-/* As it is told from now on. */
+/* Sets the final name. */
 static void complete_name(struct target *t)
 {
 	g_autoptr(GString) name = g_string_new(t->base);
@@ -398,7 +398,7 @@ static uint32_t intern(struct fold_targets *all, struct target *t)
 
 struct upstream_search {
 	struct fold_targets *all;
-	bool is_unknown;	/* one has asked somebody whose process is not known */
+	bool is_unknown;	/* an upstream's process is unknown */
 };
 
 static void find_upstream_of(void *row, void *data)
@@ -420,14 +420,14 @@ static bool find_upstreams_once(struct fold_targets *all)
 	return search.is_unknown;
 }
 
-/* As the window ends.  What find_peers() has read of /proc will do if it read anything. */
+/* At the end of the window. is_read: find_peers() has just read /proc. */
 static void find_upstreams(struct fold_targets *all, bool is_read)
 {
 	if (find_upstreams_once(all) && !is_read && fd_owners_read(all->owners, true))
 		find_upstreams_once(all);
 }
 
-/* By the window's end more namespaces are known. */
+/* At the window's end more namespaces are known. */
 static void find_inode(void *row, void *data)
 {
 	struct fold_targets *all = data;
@@ -455,7 +455,7 @@ static void tell_socket(struct fold_targets *all, const struct offcpu_rec_target
 		connections_add_listener(all->connections, rec->pid, &local);
 }
 
-/* Of a socket, or of all that an epoll set watched as it was looked at last. */
+/* Adds the connections of a socket, or of all sockets that an epoll set watched at the last look. */
 static void tell_connections(struct fold_targets *all, struct target *t)
 {
 	if (t->rec.what == OFFCPU_TARGET_FD && (t->rec.mode & S_IFMT) == S_IFSOCK && !t->is_told)
@@ -503,7 +503,7 @@ uint32_t fold_targets_object(struct fold_targets *all, uint64_t id)
 	return t->object;
 }
 
-/* Of whom nobody knows yet whom it asks: the connection is closed each time somebody looks. */
+/* For a loop whose upstream is unknown, because the connection is closed whenever it is looked at. */
 void fold_targets_was_ready(struct fold_targets *all, uint64_t id, const struct net_end *local,
 			    const struct net_end *remote)
 {

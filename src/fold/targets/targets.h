@@ -8,8 +8,8 @@
 #include "profile/profile.h"
 
 /*
- * What threads waited for but locks: files, sockets, pipes, children, ...  Named as they arrive, while the processes
- * live; who is at the other end is looked for as seldom as targets_part.h says, and once more at the end.
+ * What threads waited for except locks: files, sockets, pipes, children, ... Named as they arrive, while the
+ * processes live. The other end is sought as seldom as part.h says, and once more at the end.
  */
 struct fold_targets;
 
@@ -19,21 +19,21 @@ void fold_targets_free(struct fold_targets *t);	/* NULL is fine */
 /* A record of impossible size is dropped and counted. */
 void fold_targets_add(struct fold_targets *all, const struct offcpu_rec_target *rec, size_t size);
 
-/* The object with this id, index + 1; 0: there is none. */
+/* The object with this id, index + 1. 0: none. */
 uint32_t fold_targets_object(struct fold_targets *all, uint64_t id);
 
-/* Of an epoll set with this id, which has its object: such a connection of its process was ready there. */
+/* Such a connection of the process was ready in the epoll set with this id. */
 void fold_targets_was_ready(struct fold_targets *all, uint64_t id, const struct net_end *local,
 			    const struct net_end *remote);
 
-/* Which connections are a window's is told as its waits are: another one begins. */
+/* Another window begins. Connections are added to each window together with its waits. */
 void fold_targets_next_window(struct fold_targets *all);
 
-/* See fold_forget().  is_profile_empty: the profile has no objects any more. */
+/* See fold_forget(). is_profile_empty: the profile's objects were removed. */
 void fold_targets_forget(struct fold_targets *all, bool is_profile_empty);
 unsigned fold_targets_cnt(const struct fold_targets *all);
 
-/* What a sum of the kernel says of waits for that object.  is_lossy: segments to it were sent again in the window. */
+/* How waits for the object were spent, by a sum of the kernel. is_lossy: segments to its peer were retransmitted. */
 struct tcp_wait tcp_wait_of_sum(const struct tcp_sum *sum, uint32_t direction, uint32_t object, bool is_lossy);
 
 #endif

@@ -29,7 +29,7 @@ static bool is_terminal(const char *path)
 	       strcmp(path, "/dev/console") == 0 || strcmp(path, "/dev/ptmx") == 0;
 }
 
-/* As pidfs has them, the only files without a name that one waits for. */
+/* pidfs files are the only unnamed files that one waits for. */
 static bool is_pidfd(const struct offcpu_rec_target *rec)
 {
 	return (rec->mode & S_IFMT) == S_IFREG && rec->text_len == 1 && rec->text[0] == '/';
@@ -37,7 +37,7 @@ static bool is_pidfd(const struct offcpu_rec_target *rec)
 
 uint8_t target_kind(const struct offcpu_rec_target *rec, const char *link)
 {
-	/* closed meanwhile: its inode is every such file's, but the file was made under that name */
+	/* closed meanwhile: the inode is shared by all such files, but the file's own name is left */
 	g_autofree char *name = !link && rec->is_anon ? g_strdup_printf("anon_inode:%.*s", rec->text_len, (const char *)rec->text)
 						      : NULL;
 
@@ -74,7 +74,7 @@ char *target_path(const struct offcpu_rec_target *rec, const char *link)
 		return g_strdup("pipe");
 	if (rec->is_anon || !text[0])
 		return g_strdup_printf("fd %d", rec->fd);
-	/* the last part of the path is all that is known */
+	/* only the last part of the path is known */
 	return g_strdup_printf(".../%s", text);
 }
 
@@ -121,7 +121,7 @@ static char *inet_text(const struct offcpu_rec_target *rec, bool is_server)
 	return g_string_free(s, FALSE);
 }
 
-/* An abstract address is shown as ss(8) does. */
+/* An abstract address is shown like in ss(8). */
 static char *unix_text(const struct offcpu_rec_target *rec, bool is_server)
 {
 	g_autofree char *text = g_strndup((const char *)rec->text, rec->text_len);

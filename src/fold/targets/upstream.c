@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/opener/opener.h"
 
-/* Inodes of the sockets that the set watches, as a set of numbers. */
+/* Inodes of the sockets that the set watches, as a set. */
 static GHashTable *watched_new(const char *proc_dir, uint32_t pid, int epoll_fd)
 {
 	GHashTable *inodes = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
@@ -24,7 +24,7 @@ static GHashTable *watched_new(const char *proc_dir, uint32_t pid, int epoll_fd)
 
 		if (sscanf(line, "tfd: %d", &fd) != 1)
 			continue;
-		left--;	/* of whatever kind: each is asked for */
+		left--;	/* of any kind: each costs a lookup */
 		g_autofree char *link = g_strdup_printf("%s/%" PRIu32 "/fd/%d", proc_dir, pid, fd);
 		g_autofree char *text = opener_link(link);
 		uint64_t inode;
@@ -37,14 +37,14 @@ static GHashTable *watched_new(const char *proc_dir, uint32_t pid, int epoll_fd)
 	return inodes;
 }
 
-/* It was made by who connected to us: some socket listens there. */
+/* Was it made by a client? Something listens at its port. */
 static bool is_of_server(const GArray *sockets, uint16_t port)
 {
 	return ANY_ROW(const struct net_socket, s, sockets,
 		       s->is_tcp && s->state == TCP_LISTEN && s->local.port == port);
 }
 
-/* Who listens there, in the namespace of these sockets or in another one. */
+/* The listener there, in the namespace of these sockets or another one. */
 static uint64_t listener_at(const GArray *sockets, struct net_homes *homes, const struct net_end *there)
 {
 	const struct net_socket *found = sockets ? net_table_listener(sockets, there) : NULL;
@@ -52,11 +52,11 @@ static uint64_t listener_at(const GArray *sockets, struct net_homes *homes, cons
 	return found ? found->inode : net_homes_listener(homes, there);
 }
 
-/* The other end of that connection, or else who listens there. */
+/* Sets the inode of the connection's other end, or of the listener there. */
 static void find_inodes(const GArray *sockets, struct net_homes *homes, const struct net_socket *of,
 			struct upstream *ret)
 {
-	const struct net_socket copy = *of;	/* other namespaces' tables may take the place of these */
+	const struct net_socket copy = *of;	/* reading other namespaces' tables may free `of` */
 	const struct net_socket *found = net_table_peer(sockets, true, &copy.local, &copy.remote);
 
 	ret->inode = found ? found->inode : 0;
@@ -73,8 +73,8 @@ static uint64_t listener_of(const GArray *sockets, const char *name)
 }
 
 /*
- * By Unix sockets: who connects has no name, who accepted has that of the listener. Such a connection often is one to a
- * bus or a display, which sends events. So only a loop that serves others, too, is taken to have asked.
+ * Unix sockets: the connecting side has no name, the accepting side has the listener's. Such connections often lead
+ * to a bus or a display, which sends events. So only a loop that also serves others is assumed to have asked.
  */
 static void find_by_unix(const GArray *sockets, GHashTable *watched, bool serves, struct upstream *ret)
 {
