@@ -12,27 +12,27 @@ struct sums {
 	uint64_t ns[3];	/* blocked, runnable, preempted */
 };
 
-/* Before the range, up to its end, and in all of the window. */
+/* Times before the range, up to its end, and in the whole window. */
 enum until { UNTIL_FROM, UNTIL_TO, UNTIL_END, UNTIL_CNT };
 
 struct member {
-	uint32_t index;			/* in the range; GONE */
+	uint32_t index;			/* among the threads of the range, or GONE */
 	uint64_t listed_ns[UNTIL_CNT];
 	uint64_t begun_q8[UNTIL_CNT];	/* waits that began in the window */
 	uint64_t free_ns[UNTIL_CNT];
-	struct sums listed[STATE_CNT], all_listed[STATE_CNT];	/* in the range, in the window */
-	struct sums states[STATE_CNT];	/* what becomes of them in the range */
+	struct sums listed[STATE_CNT], all_listed[STATE_CNT];	/* of listed waits: in the range, in the window */
+	struct sums states[STATE_CNT];	/* the thread's states in the range */
 	bool has_state[STATE_CNT];
-	uint64_t rest_ns[3];		/* of the thread's, in no state: filtered */
+	uint64_t rest_ns[3];		/* off-CPU time in no state, because it was filtered */
 };
 
 struct cut_accounts {
 	struct profile *p;
 	uint64_t from_ns, to_ns;	/* CLOCK_MONOTONIC */
 	uint64_t start_ns;
-	struct member *members;		/* of all threads of the window */
-	GArray *threads;		/* struct thread, of the range, as they were */
-	GArray *old_index;		/* uint32_t of each of these */
+	struct member *members;		/* of every thread of the window */
+	GArray *threads;		/* struct thread: the threads of the range, before the cut */
+	GArray *old_index;		/* uint32_t: the old index of each of these */
 	bool is_estimated;
 };
 
@@ -50,7 +50,7 @@ struct cut_accounts *cut_accounts_new(struct profile *p, uint64_t from_ns, uint6
 	EACH_ROW(i, const struct thread, t, p->threads) {
 		bool lives = t->from_ns < a->to_ns && (t->to_ns > a->from_ns || t->from_ns == t->to_ns);
 
-		/* waits of threads whose account was lost share a row that has no life of its own */
+		/* waits of threads whose account was lost share a row without a lifetime */
 		a->members[i].index = lives || !t->tid ? a->threads->len : GONE;
 		if (a->members[i].index == GONE)
 			continue;
@@ -117,7 +117,7 @@ static void add_wait(struct sums *sums, const struct wait *w)
 	sums->ns[2] += w->preempted_ns;
 }
 
-/* How much of its life lay before those edges, and no listed wait in it. */
+/* For each edge: how much of the thread's life before it is covered by no listed wait. */
 static void find_free(const struct cut_accounts *a, struct member *m, const struct thread *t)
 {
 	const uint64_t edges_ns[UNTIL_CNT] = { a->from_ns, a->to_ns, UINT64_MAX };
@@ -126,13 +126,13 @@ static void find_free(const struct cut_accounts *a, struct member *m, const stru
 	for (int i = 0; i < UNTIL_CNT; i++) {
 		uint64_t lived_ns = CLAMP(edges_ns[i], t->from_ns, t->to_ns) - t->from_ns;
 
-		/* sampled waits may say more than there is */
+		/* estimates of sampled waits may exceed the lifetime */
 		least_ns = MAX(least_ns, lived_ns > m->listed_ns[i] ? lived_ns - m->listed_ns[i] : 0);
 		m->free_ns[i] = least_ns;
 	}
 }
 
-/* What of `all` lies in the free time of the range; where there is no free time at all, at the thread's end. */
+/* The part of `all` in the range's share of the free time. Without any free time, all of it is at the thread's end. */
 static int64_t share(const struct member *m, int64_t all)
 {
 	const uint64_t free_ns = m->free_ns[UNTIL_END];
@@ -155,7 +155,7 @@ static uint64_t share_of(struct cut_accounts *a, const struct member *m, uint64_
 	return plus(known, share(m, (int64_t)(all - known_of_all)));
 }
 
-/* The totals of the thread's states, which say more than the listed waits where some were sampled or lost. */
+/* Shares out the totals of the thread's states, which exceed the listed waits where waits were sampled or lost. */
 static void share_states(struct cut_accounts *a, const struct profile *p)
 {
 	EACH_ROW(i, const struct state_total, total, p->states) {
@@ -177,7 +177,7 @@ static void share_states(struct cut_accounts *a, const struct profile *p)
 	}
 }
 
-/* Estimates may be more than the thread lived: then they are less, each in proportion. */
+/* Estimates may exceed the thread's lifetime. Then all are reduced in proportion. */
 static void fit_to_life(struct member *m, uint64_t lived_ns)
 {
 	uint64_t sum_ns = 0;
@@ -208,7 +208,7 @@ static void sum_up(const struct member *m, struct thread *t)
 	t->preempted_ns = ns[2];
 }
 
-/* m->rest_ns: what no state of the window has; becomes the range's. */
+/* m->rest_ns starts as the window's time in no state, and becomes the range's. */
 static void cut_account(struct cut_accounts *a, struct member *m, struct thread *t)
 {
 	const int64_t residual_ns = thread_residual_ns(t);

@@ -8,12 +8,12 @@
 
 #include "base/each.h"
 
-#define SLOTS_FIRST 256	/* a power of two, as every later size */
+#define SLOTS_FIRST 256	/* a power of two, like all later sizes */
 
-/* Half of the hash is enough to tell nearly all others apart, and there are fewer ids than that could place. */
+/* The upper half of the hash separates nearly all keys, and ids are too few to need more. */
 struct slot {
 	uint32_t hash;
-	uint32_t number;	/* id + 1; 0: it is free */
+	uint32_t number;	/* id + 1; 0: free slot */
 };
 
 struct id_index {
@@ -23,8 +23,8 @@ struct id_index {
 };
 
 /*
- * Zeroed.  A long index is met at random, and nearly each look at it would miss the TLB: so huge pages are asked for,
- * where the kernel gives them to whoever asks.
+ * Returns zeroed memory. Lookups in a long index are random and would mostly miss the TLB, so huge pages are
+ * requested.
  */
 #define HUGE_PAGE_BYTES (2u << 20)
 
@@ -55,7 +55,7 @@ static void slots_free(struct slot *slots, size_t slot_cnt)
 		g_free(slots);
 }
 
-/* One for all tables: a profile has a dozen of them, and top makes a profile a second. */
+/* One secret for all tables: a profile has a dozen tables, and top makes a profile a second. */
 static const uint64_t *secret_of_process(void)
 {
 	static uint64_t secret[2];
@@ -63,7 +63,7 @@ static const uint64_t *secret_of_process(void)
 
 	if (!g_once_init_enter(&is_set))
 		return secret;
-	/* Without entropy the tables work as well; they are only predictable. */
+	/* without entropy the tables work, but their hashes are predictable */
 	if (getentropy(secret, sizeof(secret)) != 0)
 		secret[0] = (uint64_t)g_get_monotonic_time();
 	g_once_init_leave(&is_set, 1);
@@ -111,7 +111,7 @@ uint64_t id_index_hash(const struct id_index *ix, const void *key, size_t len_by
 	uint64_t word;
 	size_t at = 0;
 
-	/* The last word carries the length in its top byte, as SipHash has it. */
+	/* As in SipHash, the last word carries the length in its top byte. */
 	for (; at + sizeof(word) <= len_bytes; at += sizeof(word)) {
 		memcpy(&word, bytes + at, sizeof(word));
 		v[3] ^= word;
@@ -165,7 +165,7 @@ static void grow_to(struct id_index *ix, size_t slot_cnt)
 	ix->slot_cnt = slot_cnt;
 }
 
-/* At most two thirds full: probes stay short. */
+/* At most two thirds full, which keeps probes short. */
 static bool has_room(size_t slot_cnt, size_t used_cnt)
 {
 	return used_cnt * 3 <= slot_cnt * 2;

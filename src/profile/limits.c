@@ -7,7 +7,7 @@
 #include "base/proc/net_table.h"
 
 #define LIMIT_BACKLOG_SCAN "%" SCNu32 " connections wait at %n"
-#define TEXT_MAX_BYTES 16000	/* of all: readers take no longer text */
+#define TEXT_MAX_BYTES 16000	/* of all limits together: readers accept no longer text */
 
 static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_STOPPED] = "stopped", [LIMIT_CPUS] = "cpus",	[LIMIT_QUOTA] = "quota",
@@ -277,7 +277,7 @@ const char *profile_upstream(const struct profile *p, const struct wait *w)
 	if (!o || o->kind != OBJECT_EPOLL)
 		return there;
 	limit_owed_read(profile_find_limit(p, LIMIT_OWED, profile_thread(p, w->thread)->pid, 0), &made, &owed);
-	/* whose that is may have become known only later */
+	/* the process at that end may have become known only later */
 	return !there || (owed && !strchr(there, ' ') && net_text_is_same(there, owed)) ? owed : there;
 }
 

@@ -7,91 +7,91 @@
 #include "profile/profile.h"
 
 /*
- * What held a process or thread up from outside, as it was when the recording ended: no wait tells it.  At most
- * PROFILE_LIMITS_MAX.
+ * An outside constraint on a process or thread at the end of the recording, which its waits do not show. There are at
+ * most PROFILE_LIMITS_MAX.
  */
 #define PROFILE_LIMITS_MAX 256
 
 enum profile_limit_kind {
-	LIMIT_STOPPED,	/* a process at the other end of somebody's wait is stopped; its text is its name */
+	LIMIT_STOPPED,	/* a process that others wait for is stopped; the text is its name */
 	LIMIT_CPUS,	/* the thread may run on fewer CPUs than there are; the text lists them: "0-1" */
-	LIMIT_QUOTA,	/* of its control group: "cpu.max is 0.20 CPUs" */
+	LIMIT_QUOTA,	/* CPU quota of the control group: "cpu.max is 0.20 CPUs" */
 	LIMIT_DISK,	/* "io.max limits reads of vda to 1.00 MiB/s" */
-	LIMIT_MEMORY,	/* it is reached: "memory.high is 40.0 MiB, of which 39.9 MiB are in use" */
-	LIMIT_FROZEN,	/* the control group that froze its process, if it still is frozen, else that of the process: "/shop/pay" */
-	LIMIT_POLICY,	/* the thread was throttled by it: "SCHED_DEADLINE: 3.00 ms of each 30.0 ms" */
-	LIMIT_POOL,	/* a process has fewer connections of its own than clients: LIMIT_POOL_FORMAT */
-	LIMIT_CONNECT,	/* connections that the thread tried failed: LIMIT_CONNECT_FORMAT */
-	LIMIT_LOSS,	/* of nobody: TCP sent segments to there again: LIMIT_LOSS_FORMAT */
-	LIMIT_UNANSWERED,	/* requests that a process has not answered, on its connections: LIMIT_UNANSWERED_FORMAT */
-	LIMIT_BACKLOG,	/* connections that wait to be accepted by a process: LIMIT_BACKLOG_FORMAT */
-	LIMIT_FILE_LOCK,	/* another process, or itself, has the lock of a file that the process waits for: its number */
-	LIMIT_FULL,	/* a process of this machine whose accept queue is full: LIMIT_FULL_FORMAT */
-	LIMIT_OWED,	/* a process's clients that wait for answers, and its own connections: LIMIT_OWED_FORMAT */
-	LIMIT_NAGLE,	/* a process holds back a small write to there, until an earlier one is acknowledged: "10.0.0.5:502" */
-	LIMIT_CYCLE,	/* a process waits for another one, of which it does not accept a connection: LIMIT_CYCLE_FORMAT */
-	LIMIT_SLACK,	/* the thread lets its timers be late by so many nanoseconds: "40000000" */
-	LIMIT_GONE,	/* who holds the lock that threads of the process wait for has ended: its number is tid, the text "mutex", "file" or "file 4712 cat": who has that open */
-	LIMIT_MONITOR,	/* who has the monitor of Java that the thread waits for: its thread number */
-	LIMIT_REALTIME,	/* the thread ran much, by a real-time policy: "SCHED_FIFO 50" */
-	LIMIT_CHILD,	/* what the child does that the process waits for, which is not recorded: limit_child_text() */
-	LIMIT_REFAULTS,	/* the memory limit throws out what the process's group still uses: LIMIT_REFAULTS_FORMAT */
-	LIMIT_USED,	/* who used up the CPU quota that the process shares: LIMIT_USED_FORMAT */
-	LIMIT_FILES,	/* as many descriptors as the process may have, or nearly: LIMIT_FILES_FORMAT */
-	LIMIT_TASKS,	/* the same of processes and threads in its control group: "4 processes and threads, of which 4 are there" */
-	LIMIT_SEMAPHORE,	/* who else has the named semaphore that the process waits for: "nobody", or "4711 printer" */
+	LIMIT_MEMORY,	/* the limit is reached: "memory.high is 40.0 MiB, of which 39.9 MiB are in use" */
+	LIMIT_FROZEN,	/* the control group that froze it, or its own if thawed since: "/shop/pay" */
+	LIMIT_POLICY,	/* the thread's policy throttled it: "SCHED_DEADLINE: 3.00 ms of each 30.0 ms" */
+	LIMIT_POOL,	/* a process has fewer outgoing connections than clients: LIMIT_POOL_FORMAT */
+	LIMIT_CONNECT,	/* failed connection attempts of the thread: LIMIT_CONNECT_FORMAT */
+	LIMIT_LOSS,	/* machine-wide: TCP retransmitted segments to a peer: LIMIT_LOSS_FORMAT */
+	LIMIT_UNANSWERED,	/* unanswered requests on a process's connections: LIMIT_UNANSWERED_FORMAT */
+	LIMIT_BACKLOG,	/* connections in a process's accept queue: LIMIT_BACKLOG_FORMAT */
+	LIMIT_FILE_LOCK,	/* id of the process with the file lock that this one waits for; may be itself */
+	LIMIT_FULL,	/* a process on this machine whose accept queue is full: LIMIT_FULL_FORMAT */
+	LIMIT_OWED,	/* clients that wait for a process's answer, and its own connections: LIMIT_OWED_FORMAT */
+	LIMIT_NAGLE,	/* Nagle's algorithm delays a small write of the process to this address: "10.0.0.5:502" */
+	LIMIT_CYCLE,	/* a process waits for another one whose connection it does not accept: LIMIT_CYCLE_FORMAT */
+	LIMIT_SLACK,	/* timer slack of the thread in nanoseconds: "40000000" */
+	LIMIT_GONE,	/* the holder of a lock, tid, has ended: "mutex", "file", or "file 4712 cat" if that has it open */
+	LIMIT_MONITOR,	/* thread number of the holder of the Java monitor that the thread waits for */
+	LIMIT_REALTIME,	/* the thread ran a lot under a real-time policy: "SCHED_FIFO 50" */
+	LIMIT_CHILD,	/* state of the unrecorded child that the process waits for: limit_child_text() */
+	LIMIT_REFAULTS,	/* the memory limit evicts pages that the process's group still uses: LIMIT_REFAULTS_FORMAT */
+	LIMIT_USED,	/* who used up the CPU quota that the process shares with others: LIMIT_USED_FORMAT */
+	LIMIT_FILES,	/* the process has (nearly) as many descriptors as it may: LIMIT_FILES_FORMAT */
+	LIMIT_TASKS,	/* likewise for processes: "4 processes and threads, of which 4 are there" */
+	LIMIT_SEMAPHORE,	/* other users of the awaited named semaphore: "nobody", or "4711 printer" */
 	LIMIT_KIND_COUNT
 };
 
-/* that go to one address, of all that it made itself; from clients */
+/* connections to this address, all connections that the process made, its clients */
 #define LIMIT_POOL_FORMAT "%u of %u connections to %s, for %u from clients"
-#define LIMIT_POOL_WAITING ", of which %u wait"	/* behind it, where it is known and not 0 */
+#define LIMIT_POOL_WAITING ", of which %u wait"	/* appended if known and not 0 */
 
 #define LIMIT_CONNECT_FORMAT "%" PRIu64 " connections to %s: %s"
 
-/* Behind it whom the segments were for, as the name of a socket begins. */
+/* Followed by the peer, in the form of a socket's name. */
 #define LIMIT_LOSS_FORMAT "%" PRIu64 " segments sent again: "
 
 #define LIMIT_UNANSWERED_FORMAT "%" PRIu32 " connections, the longest for %" PRIu64 " ns"
 
-/* Behind it where: ":8080", "/run/app.sock". */
+/* Followed by the address: ":8080", "/run/app.sock". */
 #define LIMIT_BACKLOG_FORMAT "%" PRIu32 " connections wait at "
 
-/* Behind it where, and whose that is: "127.0.0.1:8080 (nginx)". */
+/* Followed by the address and its process: "127.0.0.1:8080 (nginx)". */
 #define LIMIT_FULL_FORMAT "%" PRIu32 " connections in a queue for %" PRIu32 " at "
 
-/* Behind it where they go: "127.0.0.1:8081 (python3)"; "nobody" of no connections. */
+/* Followed by their peer, "127.0.0.1:8081 (python3)", or "nobody" if there are no connections. */
 #define LIMIT_OWED_FORMAT "%" PRIu32 " clients wait, %" PRIu32 " connections to "
 
-/* Behind it where: ":8080". */
+/* Followed by the address: ":8080". */
 #define LIMIT_CYCLE_FORMAT "process %" PRIu32 " waits at "
 
-/* Pages that were read or swapped in again, and of what the process ran meanwhile that in the kernel. */
+/* Pages read or swapped in again, and the kernel's part of the process's CPU time meanwhile. */
 #define LIMIT_REFAULTS_FORMAT "%" PRIu64 " pages a second, %" PRIu32 " percent in the kernel"
 
-/* Thousandths of a CPU: the process itself, and the one of its control group that took most; behind it that one's name. */
+/* Thousandths of a CPU: of the process, and of the largest user of its control group, whose name follows. */
 #define LIMIT_USED_FORMAT "%" PRIu32 " of itself, %" PRIu32 " of process %" PRIu32 " "
 
 #define LIMIT_FILES_FORMAT "%" PRIu64 " of %" PRIu64 " descriptors"
 
-/* TCP's delayed acknowledgement takes 40 ms and more (TCP_DELACK_MIN; a slow clock makes it 50). */
+/* TCP's delayed acknowledgement takes at least 40 ms (TCP_DELACK_MIN; 50 ms with a slow clock). */
 #define DELAYED_ACK_NS 40000000ULL
-#define DELAYED_ACK_SLOT 25	/* of a histogram, log2: 34 to 67 ms */
+#define DELAYED_ACK_SLOT 25	/* histogram slot, log2: 34 to 67 ms */
 #define DELAYED_ACKS_MIN 10	/* waits */
 
 struct profile_limit {
 	uint8_t kind;	/* enum profile_limit_kind */
-	uint32_t pid, tid;	/* tid 0: of the process */
-	const char *text;	/* the profile's; not escaped */
+	uint32_t pid, tid;	/* tid 0: the whole process */
+	const char *text;	/* owned by the profile; not escaped */
 };
 
-/* Does nothing where there are too many already, or the kind is none. */
+/* Does nothing for an unknown kind, or if there are too many already. */
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text);
-/* Of the process, or, tid not 0, of that thread; NULL: none is known. */
+/* The limit of the process, or of the thread if tid is not 0. NULL: none. */
 const struct profile_limit *profile_find_limit(const struct profile *p, enum profile_limit_kind kind, uint32_t pid,
 					       uint32_t tid);
 
-/* Some of it come and go, so that not all are there at each instant. */
+/* A few of the limit may be free: usage fluctuates. */
 static inline bool limit_is_used_up(uint64_t used, uint64_t limit)
 {
 	return used + limit / 50 >= limit;
@@ -99,23 +99,23 @@ static inline bool limit_is_used_up(uint64_t used, uint64_t limit)
 
 struct limit_pool {
 	uint32_t cnt, made, from_clients;
-	uint32_t waiting;	/* of these: sent something since they were sent something; 0: not known */
+	uint32_t waiting;	/* clients of these that wait for an answer; 0: unknown */
 	char there[64];		/* "10.0.0.5:5432", "[::1]:80", "/run/app.sock"; not escaped */
 };
-/* Of LIMIT_GONE: a lock of a file, and whoever has that open as the recording ends; 0: not known.  ret_name NULL is fine. */
+/* LIMIT_GONE of a file lock: who has the file open at the end of the recording; 0: unknown. ret_name may be NULL. */
 bool limit_gone_is_file(const struct profile_limit *l);
 uint32_t limit_gone_keeper(const struct profile_limit *l, const char **ret_name);
-/* Who has the lock of a file that a thread of the process waits for as the recording ends; 0: not known. */
+/* Holder of the file lock that a thread of the process waits for at the end of the recording. 0: unknown. */
 uint32_t profile_file_lock_holder(const struct profile *p, uint32_t pid);
-/* Does it wait for one as the recording ends? */
+/* Does it wait for a file lock at the end of the recording? */
 bool wait_is_for_file_lock(const struct profile *p, const struct wait *w);
 
-/* Who has the monitor that the thread waits for as the recording ends; 0: not known. */
+/* Holder of the monitor that the thread waits for at the end of the recording. 0: unknown. */
 uint32_t profile_monitor_holder(const struct profile *p, uint32_t pid, uint32_t tid);
-/* Does it wait for a monitor of Java's? */
+/* Does it wait for a Java monitor? */
 bool wait_is_for_monitor(const struct profile *p, const struct wait *w);
 
-/* False: the limit is none of LIMIT_POOL, or makes no sense. */
+/* False: not a valid LIMIT_POOL. */
 bool limit_pool_read(const struct profile_limit *l, struct limit_pool *ret);
 
 enum connect_failure {
@@ -123,7 +123,7 @@ enum connect_failure {
 	CONNECT_RESET,
 	CONNECT_UNANSWERED,
 	CONNECT_UNREACHABLE,
-	CONNECT_NO_PORT,	/* of ours was free */
+	CONNECT_NO_PORT,	/* no local port was free */
 	CONNECT_FAILED,
 	CONNECT_FAILURE_COUNT
 };
@@ -135,24 +135,24 @@ struct limit_connect {
 	enum connect_failure failure;
 };
 bool limit_connect_read(const struct profile_limit *l, struct limit_connect *ret);
-uint64_t profile_failed_connects(const struct profile *p, uint32_t pid, uint32_t tid);	/* tid 0: of all threads */
+uint64_t profile_failed_connects(const struct profile *p, uint32_t pid, uint32_t tid);	/* tid 0: all threads */
 
-/* How many connections wait, and *ret_where; 0: it is none of LIMIT_BACKLOG. */
+/* The number of waiting connections, and the address in *ret_where. 0: not a LIMIT_BACKLOG. */
 uint32_t limit_backlog_read(const struct profile_limit *l, const char **ret_where);
 
-/* How many connections wait, and *ret_there; 0: it is none of LIMIT_FULL. */
+/* The number of waiting connections, and the address in *ret_there. 0: not a LIMIT_FULL. */
 uint32_t limit_full_read(const struct profile_limit *l, uint32_t *ret_room, const char **ret_there);
 
-/* How many clients, *ret_made connections and *ret_there (NULL: none are made); 0: it is none of LIMIT_OWED. */
+/* The number of clients, *ret_made connections and their peer (NULL: none are made). 0: not a LIMIT_OWED. */
 uint32_t limit_owed_read(const struct profile_limit *l, uint32_t *ret_made, const char **ret_there);
 
 /*
- * Whom an event loop has asked: its set of descriptors tells, or else, where clients wait for answers, the connections of
- * its process.  "127.0.0.1:8081 (python3)"; NULL: not known, or it is no wait of one.
+ * The upstream that an event loop has asked: from its epoll set, or, if clients wait for answers, from the process's
+ * connections. "127.0.0.1:8081 (python3)"; NULL: unknown, or not such a wait.
  */
 const char *profile_upstream(const struct profile *p, const struct wait *w);
 
-/* Where that process waits, and *ret_pid; NULL: it is none of LIMIT_CYCLE. */
+/* The address where process *ret_pid waits. NULL: not a LIMIT_CYCLE. */
 const char *limit_cycle_read(const struct profile_limit *l, uint32_t *ret_pid);
 
 enum child_does {
@@ -160,48 +160,48 @@ enum child_does {
 	CHILD_RUNS,
 	CHILD_DISK,	/* uninterruptible sleep */
 	CHILD_STOPPED,
-	CHILD_WAITS,	/* for its own children, of which none or several are there */
+	CHILD_WAITS,	/* for its own children: none or several are known */
 	CHILD_SLEEPS,
 	CHILD_LOCK,	/* in a futex */
 	CHILD_PIPE,
 	CHILD_PIPE_FULL,
 	CHILD_FILE_LOCK,
 	CHILD_TERMINAL,
-	CHILD_NETWORK,	/* on the only connection that it made */
-	CHILD_EVENTS,	/* sockets, of several or of clients */
+	CHILD_NETWORK,	/* on its only outgoing connection */
+	CHILD_EVENTS,	/* on several sockets, or on clients */
 	CHILD_OTHER,
-	CHILD_SEVERAL,	/* it is one of those that the process waits for any of */
+	CHILD_SEVERAL,	/* one of several children that the process waits for */
 	CHILD_DOES_COUNT
 };
 
 struct limit_child {
 	uint32_t pid;
 	enum child_does does;
-	uint64_t silent_ns;	/* since anything came from there; 0: not known */
-	const char *there;	/* "127.0.0.1:80"; NULL: not known */
+	uint64_t silent_ns;	/* since the last data from the peer; 0: unknown */
+	const char *there;	/* the peer, "127.0.0.1:80"; NULL: unknown */
 	const char *name;	/* not escaped */
 };
 char *limit_child_text(const struct limit_child *c);
-/* False: it is none of LIMIT_CHILD.  there: at most `size` bytes go there, and ret->there points to it or is NULL. */
+/* False: not a LIMIT_CHILD. there: a buffer of `size` bytes; ret->there points into it or is NULL. */
 bool limit_child_read(const struct profile_limit *l, struct limit_child *ret, char *there, size_t size);
 
 struct limit_used {
-	uint32_t own_permille, other_permille, other_pid;	/* of a CPU */
-	const char *name;	/* of the other; not escaped */
+	uint32_t own_permille, other_permille, other_pid;	/* thousandths of a CPU; id of the other process */
+	const char *name;	/* of the other process; not escaped */
 };
 bool limit_used_read(const struct profile_limit *l, struct limit_used *ret);
-/* Pages a second, and *ret_kernel_pct; 0: it is none of LIMIT_REFAULTS. */
+/* Pages a second, and *ret_kernel_pct. 0: not a LIMIT_REFAULTS. */
 uint64_t limit_refaults_read(const struct profile_limit *l, uint32_t *ret_kernel_pct);
 
-/* How many segments were sent again, and *ret_there; 0: it is none of LIMIT_LOSS. */
+/* The number of retransmitted segments, and *ret_there. 0: not a LIMIT_LOSS. */
 uint64_t limit_loss_read(const struct profile_limit *l, const char **ret_there);
 
-/* How many connections, and *ret_ns since the longest received its request; 0: it is none of LIMIT_UNANSWERED. */
+/* The number of connections, and the age of the oldest request in *ret_ns. 0: not a LIMIT_UNANSWERED. */
 uint32_t limit_unanswered_read(const struct profile_limit *l, uint64_t *ret_ns);
 
-/* As a recording keeps them, "KIND PID TID TEXT" a line; the caller's.  One with a newline is left out. */
+/* As in recordings: a line "KIND PID TID TEXT" each, without limits whose text has a newline. For g_free(). */
 char *profile_limits_text(const struct profile *p);
-/* Lines that are no limits are passed over. */
+/* Ignores lines that are no limits. */
 void profile_read_limits(struct profile *p, const char *text);
 
 #endif

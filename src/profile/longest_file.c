@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* When the longest wait of each row began, and who ended it, in a recording. */
+/* Reads and writes the begin and the waker of each row's longest wait. */
 #include "profile/profile_reader.h"
 #include "profile/profile_rows.h"
 

@@ -12,7 +12,7 @@
 #include "profile/limits.h"
 #include "profile/profile_schema.h"
 
-/* The modules are few: strings of the profile, compared by pointer. */
+/* Modules are few. They are strings of the profile, compared by pointer. */
 void profile_set_build_id(struct profile *p, const char *module, const char *hex)
 {
 	struct module_id id = { .module = profile_string(p, module) };
@@ -77,14 +77,14 @@ bool object_kind_parse(const char *text, uint8_t *ret_kind)
 	return false;
 }
 
-/* Those that are no table of rows. */
+/* Arrays without a table in profile_tables. */
 #define OTHER_ARRAYS(p) { (p)->span_waits, (p)->build_ids, (p)->limits }
 
 #define OF(member) offsetof(struct profile, member)
 
 static bool has_array(int table)
 {
-	return profile_tables[table].array && table != TABLE_REQUEST_CALLS;	/* which are columns of the requests */
+	return profile_tables[table].array && table != TABLE_REQUEST_CALLS;	/* stored with requests */
 }
 
 struct profile *profile_new(void)
@@ -126,7 +126,7 @@ gsize profile_bytes(const struct profile *p)
 
 		sum += sizeof(*t) + (gsize)t->rows->len * g_array_get_element_size(t->rows);
 	}
-	/* the names, and the tables by which equal ones are found */
+	/* names, and the indexes for finding equal rows */
 	return sum + (gsize)p->frames->len * 96 + (gsize)p->waits->len * 16;
 }
 
@@ -164,7 +164,7 @@ static const char *intern(struct profile *p, const char *s, size_t len_bytes)
 
 	if (id >= 0)
 		return g_ptr_array_index(p->string_list, (guint)id);
-	/* Not _insert_const(): its own hash table has a hash that a hostile file can collide. */
+	/* not _insert_const(): the hash of its table is predictable, so a hostile file can make collisions */
 	char *own = g_string_chunk_insert_len(p->strings, s, (gssize)len_bytes);
 
 	id_index_add(p->index[INDEX_STRING], hash, p->string_list->len);
@@ -185,7 +185,7 @@ const char *profile_string(struct profile *p, const char *s)
 
 	g_autofree char *valid = g_utf8_make_valid(s, (gssize)MIN(len_bytes, PROFILE_STRING_MAX_BYTES));
 
-	/* U+FFFD is longer than the byte it stands for, so cut again, between characters. */
+	/* U+FFFD is longer than an invalid byte, so cut again, between characters */
 	len_bytes = MIN(strlen(valid), PROFILE_STRING_MAX_BYTES);
 	valid[len_bytes] = '\0';
 	if (!g_utf8_validate(valid, (gssize)len_bytes, &bad))
@@ -195,12 +195,12 @@ const char *profile_string(struct profile *p, const char *s)
 
 #define PART(type, member) { offsetof(struct type, member), sizeof(((struct type *)NULL)->member) }
 
-/* What tells a row from the others of its table.  Texts are interned, so they are compared by pointer. */
+/* The columns that identify a row in its table. Strings are interned and compared by pointer. */
 static const struct key {
 	size_t rows;
 	struct {
 		uint16_t at, bytes;
-	} parts[9];	/* one of no bytes ends them */
+	} parts[9];	/* terminated by 0 bytes */
 } keys[INDEX_CNT] = {
 	[INDEX_FRAME] = { OF(frames), { PART(frame, name), PART(frame, module), PART(frame, file), PART(frame, offset),
 					PART(frame, line), PART(frame, kind), PART(frame, why),
@@ -244,7 +244,7 @@ static bool same_row(const void *ctx, const void *row, uint32_t id)
 	return true;
 }
 
-/* The row of that key; where there is none, this one, which is the last one then. */
+/* The id of the row with this key. If there is none, appends this row. */
 static uint32_t put(struct profile *p, enum profile_index index, const void *row)
 {
 	const struct sought s = { &keys[index], rows_of(p, index) };
@@ -624,7 +624,7 @@ void profile_empty_objects(struct profile *p)
 	begin_index(&p->index[INDEX_WAKER]);
 }
 
-/* A profile with everything in common but its slices and indices. */
+/* A profile that shares everything with p except slices and indexes. */
 static struct profile *sharing(struct profile *p)
 {
 	struct profile *own = g_memdup2(p, sizeof(*p));
@@ -635,7 +635,7 @@ static struct profile *sharing(struct profile *p)
 	return own;
 }
 
-/* In the place of tables that are another profile's. */
+/* Gives p empty tables where another profile took its own. */
 static void put_empty_tables(struct profile *p)
 {
 	GArray **const rows[ROW_TABLE_CNT] = ROW_TABLES(p);

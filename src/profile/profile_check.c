@@ -9,7 +9,7 @@
 
 G_DEFINE_QUARK(profile-file-error, profile_file_error)
 
-/* Adds to a total that must fit in 63 bits, so that SQL can sum it too. */
+/* Adds to a total that must fit in 63 bits, so that SQL can sum it, too. */
 static bool total(uint64_t *into, uint64_t value)
 {
 	if (value > (uint64_t)INT64_MAX - *into)
@@ -18,7 +18,7 @@ static bool total(uint64_t *into, uint64_t value)
 	return true;
 }
 
-/* The first number that is too large for the column. */
+/* The exclusive upper limit of the column's numbers. */
 static uint64_t limit_of(const struct profile *p, const struct column *c)
 {
 	return c->kind == COLUMN_ID ? (uint64_t)profile_table_rows(&profile_tables[c->of], p)->len + c->plus_1 :
@@ -31,7 +31,7 @@ static bool has_limit(const struct column *c)
 	       (c->kind == COLUMN_ODD && c->max);
 }
 
-/* One column of all rows.  *sum: of the columns before it that it adds on to. */
+/* Checks one column of all rows. *sum: total so far of the columns that are summed together. */
 static bool check_column(const struct profile *p, const struct profile_table *t, const struct column *c, uint64_t *sum,
 			 GError **error)
 {
@@ -124,7 +124,7 @@ static bool check_longest(const struct profile *p, GError **error)
 	return true;
 }
 
-/* Takes those parts from what is left of a row; false: they are more. */
+/* Subtracts the parts from what is left of a row. False: they exceed it. */
 static bool take(uint64_t *left, const uint64_t *parts, unsigned cnt)
 {
 	for (unsigned i = 0; i < cnt; i++) {
@@ -135,7 +135,7 @@ static bool take(uint64_t *left, const uint64_t *parts, unsigned cnt)
 	return true;
 }
 
-/* Of each row of a table the three numbers that rows of another one share: what is left of them.  For g_free(). */
+/* For each row of a table, three numbers of which rows of another table take parts. For g_free(). */
 #define LEFT_OF(table, type, a, b, c)                                                                  \
 	({                                                                                             \
 		uint64_t(*left_)[3] = g_malloc0_n((gsize)(table)->len + 1, sizeof(*left_));            \
@@ -145,7 +145,7 @@ static bool take(uint64_t *left, const uint64_t *parts, unsigned cnt)
 		left_;                                                                                 \
 	})
 
-/* What wakers ended is part of what the wait lists, never more. */
+/* The sleeps that wakers ended must not exceed the wait's times. */
 static bool check_wakes(const struct profile *p, GError **error)
 {
 	g_autofree uint64_t(*left)[3] = LEFT_OF(p->waits, wait, row->count, row->blocked_ns, row->runnable_ns);
@@ -156,7 +156,7 @@ static bool check_wakes(const struct profile *p, GError **error)
 	return true;
 }
 
-/* The hops of a story and its rest are its time, and the stories of a wake part of the wake's. */
+/* A story's steps and rest must equal its time, and the stories of a wake must not exceed the wake. */
 static bool check_stories(const struct profile *p, GError **error)
 {
 	g_autofree uint64_t(*left)[3] = LEFT_OF(p->wakes, wake, row->count, row->blocked_ns, row->runnable_ns);
@@ -175,7 +175,7 @@ static bool check_stories(const struct profile *p, GError **error)
 	return true;
 }
 
-/* Who held the CPU meanwhile shares what the thread waited for it, and no more. */
+/* Blame must not exceed the thread's time on run queues. */
 static bool check_blames(const struct profile *p, GError **error)
 {
 	g_autofree uint64_t(*left)[3] = LEFT_OF(p->threads, thread, row->runnable_ns, row->preempted_ns, 0);

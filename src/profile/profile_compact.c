@@ -38,7 +38,7 @@ uint32_t profile_compact_node(struct profile_compact *c, uint32_t node)
 	return profile_map_node(&c->map, node);
 }
 
-/* Of modules that frames still name. */
+/* Keeps the build ids of modules that frames refer to. */
 static void keep_build_ids(struct profile_compact *c)
 {
 	g_autoptr(GHashTable) named = g_hash_table_new(g_str_hash, g_str_equal);

@@ -11,17 +11,17 @@
 #include "profile/profile.h"
 
 /*
- * A profile is reduced to a range by telling its waits again, each as far as it lies there, as if only the range had
- * been recorded: a wait that goes on beyond an edge is open there.
+ * Cuts a profile to a range by adding each wait again, with the part of it that lies in the range, as if only the
+ * range had been recorded. A wait that crosses an edge is open there.
  */
 struct cutting {
 	struct profile *p;
-	struct profile old;		/* as it was: its waits, wakes and slices */
+	struct profile old;		/* the profile before: its waits, wakes and slices */
 	uint64_t from_ns, to_ns;	/* since the window's start */
 	uint64_t length_ns;
 	struct cut_accounts *accounts;
 	struct slice_builder *builder;
-	GArray *codes;			/* of the builder's rows */
+	GArray *codes;			/* the new rows of the slice builder's cells */
 };
 
 static const struct wait *old_wait(const struct cutting *c, uint32_t code)
@@ -55,7 +55,7 @@ static uint64_t hist_count(const uint32_t *hist)
 	return count;
 }
 
-/* The waker that ended them, in the new profile; its row + 1. */
+/* The row of the waker in the new profile + 1. */
 static uint32_t add_wake(const struct cutting *c, const struct slice_cell *cell, uint32_t wait, const struct wait *w)
 {
 	struct wake wake = *profile_wake(&c->old, cell->row / 2);
@@ -69,13 +69,13 @@ static uint32_t add_wake(const struct cutting *c, const struct slice_cell *cell,
 	return profile_add_wake(c->p, &wake) + 1;
 }
 
-/* Of an error: variances are shared out. */
+/* The share of a standard error: variances are proportional. */
 static uint64_t share_of_error(uint64_t error, uint64_t part, uint64_t all)
 {
 	return all ? (uint64_t)llround((double)error * sqrt((double)part / (double)all)) : 0;
 }
 
-/* *cell is what lies in the range; at_ns: where in the old window it ends. */
+/* *cell is the part in the range; at_ns: its end in the old window. */
 static void add_cell(struct cutting *c, struct slice_cell *cell, uint8_t flags, bool has_waker, uint64_t at_ns)
 {
 	const struct wait *old = old_wait(c, cell->row);
@@ -104,7 +104,7 @@ static void add_cell(struct cutting *c, struct slice_cell *cell, uint8_t flags, 
 		slice_builder_add(c->builder, at_ns - c->from_ns, cell);
 }
 
-/* One wait of [start_ns, end_ns), of which something lies within the range, be it its end alone. */
+/* Adds a wait of [start_ns, end_ns) that has some time, or its end, in the range. */
 static void cut_wait(struct cutting *c, struct slice_cell *cell, uint64_t start_ns, uint64_t end_ns, bool ends_within)
 {
 	uint64_t from_ns = MAX(start_ns, c->from_ns), to_ns = ends_within ? end_ns : MIN(end_ns, c->to_ns);
@@ -122,11 +122,11 @@ static void cut_wait(struct cutting *c, struct slice_cell *cell, uint64_t start_
 		cell->delays.cnt = 0;
 		slice_hist_add(&cell->delays, profile_hist_slot(cell->runnable_ns), cell->count_q8);
 	}
-	/* who would end it is not known before it does */
+	/* before the end of a wait its waker is unknown */
 	add_cell(c, cell, flags, cell->has_delays && (ends_within || cell->runnable_ns), to_ns);
 }
 
-/* Of what is spread over a thread's life, its part. */
+/* Adds the range's part of a cell that is spread over its thread's life. */
 static void cut_even(struct cutting *c, struct slice_cell *cell)
 {
 	const struct thread *t = profile_thread(&c->old, old_wait(c, cell->row)->thread);
@@ -155,13 +155,13 @@ static bool cut_cell(uint32_t slice, struct slice_cell *cell, void *data)
 	return true;
 }
 
-/* The tables that are told again, empty. */
+/* Empties the tables that the cut fills again. */
 static void empty_tables(struct profile *p)
 {
 	p->waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
 	p->wakes = g_array_new(FALSE, FALSE, sizeof(struct wake));
 	profile_empty_indexes(p);
-	/* known of the whole window only */
+	/* known only for the whole window */
 	g_array_set_size(p->chains, 0);
 	g_array_set_size(p->stories, 0);
 	g_array_set_size(p->blames, 0);
@@ -170,7 +170,7 @@ static void empty_tables(struct profile *p)
 	g_array_set_size(p->tcp_waits, 0);
 }
 
-/* Of each thread, what its waits that were mostly a quota's took in queues. */
+/* For each thread: run-queue time of its waits that were mostly throttled. */
 static uint64_t *quota_waits(const GArray *waits, guint threads)
 {
 	uint64_t *ns = g_new0(uint64_t, (gsize)threads + 1);
@@ -181,7 +181,7 @@ static uint64_t *quota_waits(const GArray *waits, guint threads)
 	return ns;
 }
 
-/* How long a quota held up a thread goes with those waits of it that were mostly that. */
+/* Shares out a thread's throttled time by its waits that were mostly throttled. */
 static void keep_throttled(struct cutting *c, const GArray *blames)
 {
 	g_autofree uint64_t *all_ns = quota_waits(c->old.waits, c->old.threads->len);
@@ -204,7 +204,7 @@ static void keep_throttled(struct cutting *c, const GArray *blames)
 	}
 }
 
-/* Of each object, how long it was waited for, and how often; for g_free(). */
+/* For each object: total time and count of its waits; for g_free(). */
 static struct wait *object_waits(const struct profile *p, const GArray *waits)
 {
 	struct wait *sums = g_new0(struct wait, (gsize)p->objects->len + 1);
@@ -226,8 +226,8 @@ static uint64_t less(uint64_t ns, uint64_t by_ns)
 }
 
 /*
- * When waits for TCP sockets went on what is not kept.  So much of each share must lie in the range as is more than all that
- * was waited for the object outside of it; the rest is not known.
+ * The shares of waits for TCP sockets are not kept per slice. Of each share the range keeps what exceeds all waits
+ * for the object outside of the range. The rest is unknown.
  */
 static void keep_tcp_waits(struct cutting *c, const GArray *tcp_waits)
 {
@@ -248,7 +248,7 @@ static void keep_tcp_waits(struct cutting *c, const GArray *tcp_waits)
 	}
 }
 
-/* Samples of the range; what they stand for the threads' accounts of the range say. */
+/* Keeps the samples of the range; the time they stand for follows from the threads' accounts. */
 static void cut_on_cpu(struct cutting *c)
 {
 	const uint32_t first = (uint32_t)(c->from_ns / c->length_ns),
@@ -266,7 +266,7 @@ static void cut_on_cpu(struct cutting *c)
 	g_array_set_size(c->p->on_cpu, kept);
 }
 
-/* Requests that end in the range; their sums are estimates where some of them were sampled. */
+/* Keeps requests that end in the range. Their sums are estimates if some requests were sampled. */
 static void cut_spans(struct cutting *c)
 {
 	g_autofree double *weights = request_span_weights(c->p);
@@ -289,7 +289,7 @@ static void cut_spans(struct cutting *c)
 
 #define bad_range(error, ...) refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, __VA_ARGS__)
 
-/* Whole slices, of those there are. */
+/* Widens the range to whole slices. */
 static bool widen(const struct profile *p, uint64_t *from_ns, uint64_t *to_ns, GError **error)
 {
 	const uint64_t window_ns = p->info.duration_ns;
@@ -311,7 +311,7 @@ static bool widen(const struct profile *p, uint64_t *from_ns, uint64_t *to_ns, G
 	return true;
 }
 
-/* At an edge of the window, what looks stand for beyond it. */
+/* At the edges of the whole window, the range includes the time that looks represent beyond these. */
 static void cut_tasks(struct cutting *c)
 {
 	struct profile *p = c->p;
@@ -335,7 +335,7 @@ static void tell_range(struct profile *p, uint64_t from_ns, uint64_t to_ns, bool
 	info->start_ns += from_ns;
 	info->start_unix_ns += from_ns;
 	info->duration_ns = to_ns - from_ns;
-	info->switches = 0;	/* when others switched is not kept */
+	info->switches = 0;	/* switches are not kept per slice */
 }
 
 bool profile_cut(struct profile *p, uint64_t from_ns, uint64_t to_ns, GError **error)

@@ -13,58 +13,54 @@
 #define PROFILE_FILE_SCHEMA 1
 #define PROFILE_FILE_APPLICATION_ID 0x6f666370	/* "ofcp" */
 
-/* What is wrong with the contents; trouble with the file itself is a G_FILE_ERROR. */
+/* Errors of the contents. Errors of the file itself are G_FILE_ERROR. */
 #define PROFILE_FILE_ERROR profile_file_error_quark()
 GQuark profile_file_error_quark(void);
 enum profile_file_error {
 	PROFILE_FILE_ERROR_NOT_RECORDING,	/* another kind of file */
-	PROFILE_FILE_ERROR_OTHER_VERSION,	/* of another schema than this program's */
-	PROFILE_FILE_ERROR_DAMAGED,		/* cut off, corrupted, forged, or a model that breaks its own rules */
+	PROFILE_FILE_ERROR_OTHER_VERSION,	/* its schema is of another version */
+	PROFILE_FILE_ERROR_DAMAGED,		/* truncated, corrupt, forged, or inconsistent */
 };
 
 /*
- * Writes p to `path`.  The file appears complete or not at all: it is written beside
- * `path` under another name, synced and renamed; a recording that was there is first
- * renamed to PATH.old.  On failure every existing file is as it was.
+ * Writes p to `path`. The file appears complete or not at all: it is written under a temporary name beside it, synced
+ * and renamed. An existing recording is renamed to PATH.old. On failure existing files stay as they are.
  */
 bool profile_file_write(const struct profile *p, const char *path, GError **error);
-/* Says already now that it could not put a recording there, for what stands there or in the place of PATH.old. */
+/* Checks in advance that a recording could be placed there, also with regard to PATH.old. */
 bool profile_file_may_write(const char *path, GError **error);
 /*
- * The same of a profile that is still being made: a thread writes meanwhile.  It begins with the threads of p and
- * their states, which must stay as they are from now on; what else there is of p may change until
- * profile_file_complete().  That and profile_file_end() are called in any case; p and `path` must stay until then.
+ * Writes a profile that is still growing, in a thread. The thread writes p's threads and their states, which must not
+ * change any more. Everything else in p may change until profile_file_complete(). Always call profile_file_complete()
+ * and profile_file_end(); p and `path` must stay until then.
  */
 struct profile_file;
 struct profile_file *profile_file_begin(const struct profile *p, const char *path);
 /*
- * By a signal handler, or another thread: the half-done file goes, and none comes any more; profile_file_end() will
- * fail.  False, and all is as it was, when the file is already being put in its place.
+ * For a signal handler or another thread: removes the partial file and prevents a later one. profile_file_end() will
+ * fail then. False: the file is already being renamed; nothing was done.
  */
 bool profile_file_abandon(struct profile_file *f);
 void profile_file_complete(struct profile_file *f);
 /*
- * Waits for the thread, and puts the file in its place.  at_last, unless it is NULL, is called when all that takes
- * long is done, and f is about to be freed: from then on nobody may abandon it.
+ * Waits for the thread and renames the file into place. at_last (may be NULL) is called just before f is freed: f
+ * must not be abandoned from then on.
  */
 bool profile_file_end(struct profile_file *f, void (*at_last)(void), GError **error);
 
-/*
- * A recording as bytes, with more tables that `more` makes, unless it is NULL: readers ignore them.  `more` gives
- * SQLite's result code.
- */
+/* A recording as bytes. `more` (may be NULL) adds tables, which readers ignore, and returns SQLite's result code. */
 typedef int (*profile_file_more)(sqlite3 *db, void *data);
 GBytes *profile_file_bytes(const struct profile *p, profile_file_more more, void *data, GError **error);
 
 /*
- * Reads a recording.  The bytes are untrusted: whatever they hold, the result is a valid profile (all indices in range, tree acyclic) or NULL with one
- * sentence that names the file and the reason.
+ * Reads a recording. Its bytes are not trusted: the result is a valid profile (all indexes in range, tree acyclic),
+ * or NULL with an error that names the file.
  */
 struct profile *profile_file_read(const char *path, GError **error);
 
 /*
- * The same for a recording already in memory; `name` stands for it in messages.  The bytes
- * are only read, but SQLite wants them writable by type.
+ * Reads a recording in memory; `name` stands for it in messages. The bytes are not changed, but SQLite's type is not
+ * const.
  */
 struct profile *profile_file_read_bytes(unsigned char *bytes, size_t len_bytes, const char *name, GError **error);
 

@@ -12,9 +12,8 @@
 #include "profile/profile_schema.h"
 
 /*
- * The whole file is read into memory and handed to SQLite as a read-only database there.  So
- * nothing can appear beside the file (journal, WAL, shared memory), nothing that lies there is
- * believed, and nobody can change or cut the file under our feet.
+ * The whole file is read into memory and opened by SQLite as a read-only database there. So no file appears beside it
+ * (journal, WAL, shared memory), no such file is used, and nobody can change or truncate it meanwhile.
  */
 #define FILE_MAX_BYTES (UINT64_C(1) << 30)
 
@@ -35,7 +34,7 @@ static uint32_t header_u32(const unsigned char *bytes, size_t at)
 	return (uint32_t)bytes[at] << 24 | (uint32_t)bytes[at + 1] << 16 | (uint32_t)bytes[at + 2] << 8 | bytes[at + 3];
 }
 
-/* False, and a sentence that says what the file is instead, before SQLite sees a byte of it. */
+/* Checks before SQLite sees the file. False with an error that says what the file is instead. */
 static bool check_header(const unsigned char *bytes, size_t len_bytes, const char *name, GError **error)
 {
 	static const char magic[16] = "SQLite format 3";
@@ -77,7 +76,7 @@ static bool check_layout(const unsigned char *bytes, size_t len_bytes, const cha
 	return true;
 }
 
-/* Instructions of SQLite's machine that a reading may take. */
+/* Limit of SQLite's virtual machine instructions for one reading. */
 struct budget {
 	uint64_t left;
 };
@@ -114,7 +113,7 @@ int profile_file_confine(sqlite3 *db, int max_bytes)
 	return sqlite3_exec(db, "PRAGMA cell_size_check=ON; PRAGMA query_only=ON", NULL, NULL, NULL);
 }
 
-/* Notes the table that a row of sqlite_master describes; false when it may not be there. */
+/* Marks the table of a row of sqlite_master as found. False: the row is not allowed. */
 static bool check_schema_row(sqlite3_stmt *stmt, bool *is_found, GError **error)
 {
 	const char *type = (const char *)sqlite3_column_text(stmt, 0);
@@ -145,7 +144,7 @@ static bool has_all_tables(const bool *is_found)
 	return true;
 }
 
-/* Every table we read must be exactly the published one: a real table, without expressions. */
+/* Every table that is read must have exactly the published schema: no views, no expressions. */
 static bool check_schema(sqlite3 *db, GError **error)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -182,7 +181,7 @@ static bool read_database(sqlite3 *db, unsigned char *bytes, size_t len_bytes, s
 		return fail(error, PROFILE_FILE_ERROR_DAMAGED, "%s", sqlite3_errmsg(db));
 	if (!check_schema(db, error))
 		return false;
-	/* A row costs about one instruction per column and three more, and a byte per column. */
+	/* A row costs about one instruction per column plus three, and has at least a byte per column. */
 	budget.left = BUDGET_SCHEMA + 4 * (uint64_t)len_bytes;
 	bool ok = profile_read_rows(db, p, len_bytes, error) && profile_check(p, error);
 
@@ -260,7 +259,7 @@ struct profile *profile_file_read(const char *path, GError **error)
 	g_autofree unsigned char *bytes = NULL;
 	struct profile *p = NULL;
 	size_t len_bytes = 0;
-	/* O_NONBLOCK: a FIFO must not hold us up. */
+	/* O_NONBLOCK: opening a FIFO must not block */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0) {

@@ -22,7 +22,7 @@ static int fill(sqlite3 *db, const struct profile *p, profile_file_more more, vo
 	GArray waits = *p->waits;
 	int rc = profile_create_tables(db);
 
-	/* samples have a table of their own, whatever analyses made of them (profile_on_cpu_as_waits()) */
+	/* samples have their own table, even after profile_on_cpu_as_waits() */
 	while (waits.len && profile_wait(p, waits.len - 1)->state == ON_CPU_STATE)
 		waits.len--;
 	plain.waits = &waits;
@@ -53,31 +53,31 @@ GBytes *profile_file_bytes(const struct profile *p, profile_file_more more, void
 	return bytes ? g_bytes_new_with_free_func(bytes, (gsize)len_bytes, sqlite3_free, bytes) : NULL;
 }
 
-/* Where a recording goes: everything happens in one directory, so that renames are atomic. */
+/* The paths of a recording. They are in one directory, so that renames are atomic. */
 struct target {
 	const char *path;
 	char *dir, *tmp, *old;
-	bool tmp_is_ours;	/* to be removed on failure */
+	bool tmp_is_ours;	/* remove it on failure */
 	int fd;			/* of tmp */
 };
 
-/* What is neither a thread nor a state of one. */
+/* Is everything but threads and states known? REST_REFUSED: do not write it. */
 enum rest { REST_UNKNOWN, REST_KNOWN, REST_REFUSED };
 
 /*
- * Of the name that the file is written by.  Who abandons waits while it is being made, and no one makes or moves what
- * was abandoned.
+ * State of the temporary file. Abandoning waits while it is being created, and nothing is created or renamed
+ * afterwards.
  */
 enum stage { STAGE_NO_FILE, STAGE_BEING_MADE, STAGE_MADE, STAGE_ABANDONED, STAGE_BEING_PLACED };
 #define BEING_MADE_STEP_NS 200000
 
 struct profile_file {
 	const struct profile *profile;
-	struct target to;	/* the thread's, until it has ended */
+	struct target to;	/* used by the thread until it ends */
 	GThread *thread;
-	GError *unsound;	/* what profile_check() said */
+	GError *unsound;	/* the error of profile_check() */
 	gint stage;		/* enum stage; atomic */
-	GMutex lock;		/* of what follows */
+	GMutex lock;		/* protects the following */
 	GCond told;
 	enum rest rest;
 };
@@ -99,7 +99,7 @@ static void target_init(struct target *to, const char *path)
 {
 	g_autofree char *dir = g_path_get_dirname(path), *base = g_path_get_basename(path);
 
-	/* Never a name that SQLite could take for a URI. */
+	/* never a name that SQLite could take for a URI */
 	to->dir = g_path_is_absolute(dir) ? g_steal_pointer(&dir) : g_strdup_printf("./%s", dir);
 	to->path = path;
 	to->tmp = g_strdup_printf("%s/.%s.tmp-%ld", to->dir, base, (long)getpid());
@@ -119,7 +119,7 @@ static void target_clear(struct target *to)
 	g_free(to->old);
 }
 
-/* What is there already must be something that a rename may put aside. */
+/* An existing file must be one that may be renamed. */
 static bool check_target(const struct target *to, GError **error)
 {
 	struct stat st;
@@ -132,9 +132,9 @@ static bool check_target(const struct target *to, GError **error)
 }
 
 #define LEFT_AFTER_S 60
-#define LEAST_BYTES (152 * 1024)	/* of a recording of nothing */
+#define LEAST_BYTES (152 * 1024)	/* size of an empty recording */
 
-/* Some file systems do not tell how large they are, and root may use what they reserve. */
+/* Some file systems do not report their size, and root may use their reserve. */
 static bool is_full(const char *dir)
 {
 	struct statvfs fs;
@@ -144,8 +144,8 @@ static bool is_full(const char *dir)
 }
 
 /*
- * A process that was killed leaves the file that it wrote.  Whoever writes one holds its lock, wherever that process is;
- * a young one may not have it yet.
+ * Removes the temporary file of a killed process. A live writer holds the file's lock, whatever its pid namespace; a
+ * new file may not be locked yet.
  */
 static void left_tmp_remove(const char *path)
 {
@@ -160,7 +160,7 @@ static void left_tmp_remove(const char *path)
 	close(fd);
 }
 
-/* Those of this very recording. */
+/* Removes leftover temporary files of this recording's path. */
 static void left_tmps_remove(const struct target *to)
 {
 	GDir *dir = g_dir_open(to->dir, 0, NULL);
@@ -184,7 +184,7 @@ bool profile_file_may_write(const char *path, GError **error)
 
 	target_init(&to, path);
 	may = check_target(&to, error);
-	/* better told now than at the end of a long window */
+	/* better to fail now than after a long window */
 	if (may && faccessat(AT_FDCWD, to.dir, W_OK | X_OK, AT_EACCESS) != 0)
 		may = fail(&to, error, errno, "no file can be made in '%s': %s", to.dir, g_strerror(errno));
 	if (may && is_full(to.dir))
@@ -198,14 +198,14 @@ bool profile_file_may_write(const char *path, GError **error)
 static bool create_tmp(struct target *to, GError **error)
 {
 	for (int i = 0; i < 2 && to->fd < 0; i++) {
-		/* as perf.data: it tells about other users' processes */
+		/* private like perf.data: it describes other users' processes */
 		to->fd = open(to->tmp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		/* A process with our id was killed here once. */
+		/* Left by a killed process with our pid. */
 		if (to->fd < 0 && (errno != EEXIST || unlink(to->tmp) != 0))
 			break;
 	}
 	if (to->fd >= 0)
-		flock(to->fd, LOCK_EX | LOCK_NB);	/* while it lives: left_tmp_remove() */
+		flock(to->fd, LOCK_EX | LOCK_NB);	/* held while this process lives: left_tmp_remove() */
 	if (to->fd < 0)
 		return fail(to, error, errno, "no file can be made in '%s': %s", to->dir, g_strerror(errno));
 	to->tmp_is_ours = true;
@@ -214,7 +214,7 @@ static bool create_tmp(struct target *to, GError **error)
 
 int profile_create_tables(sqlite3 *db)
 {
-	/* The file is nobody's until it is renamed: no journal, no waiting for the disk, no locks. */
+	/* Nobody uses the file until it is renamed: no journal, no sync, no locks. */
 	g_autofree char *pragmas = g_strdup_printf("PRAGMA page_size=4096; PRAGMA journal_mode=OFF;"
 						   "PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
 						   "PRAGMA encoding='UTF-8'; PRAGMA cache_size=-8192; BEGIN;"
@@ -232,12 +232,12 @@ int profile_create_tables(sqlite3 *db)
 	return rc;
 }
 
-/* errno's words where the system said no, SQLite's otherwise. */
+/* The error is errno's if the system failed, else SQLite's. */
 static bool fail_db(const struct target *to, sqlite3 *db, int rc, GError **error)
 {
 	int errnum = 0;
 
-	/* Not sqlite3_system_errno(): that is errno as later calls have left it. */
+	/* not sqlite3_system_errno(): later calls overwrite it */
 	if (db)
 		sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &errnum);
 	if ((rc & 0xff) == SQLITE_FULL)
@@ -247,7 +247,7 @@ static bool fail_db(const struct target *to, sqlite3 *db, int rc, GError **error
 	return fail(to, error, EIO, "%s", db ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
 }
 
-/* False when it shall not be written. */
+/* False: the file must not be written. */
 static bool await_rest(struct profile_file *f)
 {
 	g_mutex_lock(&f->lock);
@@ -260,8 +260,8 @@ static bool await_rest(struct profile_file *f)
 }
 
 /*
- * SQLite opens the file by its name.  In a folder of another user's that name may be another file's by then, even a
- * link to one of ours; then the one that we made is open but once.  Nothing is written before this is known.
+ * SQLite opens the file by its name. In a folder of another user that name may now be another file, or a link to one
+ * of ours. Then our own file is open only once. This is checked before anything is written.
  */
 static bool is_opened_twice(const struct target *to)
 {
@@ -292,7 +292,7 @@ static bool number_of(const char *name, unsigned *ret)
 	return true;
 }
 
-/* Who called sudo can read what that recorded into a folder of his own.  Last: nobody writes to it before it is whole. */
+/* In a folder of the user who called sudo the recording is theirs. Done last: nobody changes a partial one. */
 static void give_to_caller(const struct target *to)
 {
 	struct stat dir;
@@ -365,7 +365,7 @@ static gpointer write_file(gpointer data)
 	return error;
 }
 
-/* Where names cannot be exchanged (NFS and the like), PATH is absent for a moment. */
+/* Without atomic exchange (NFS and others), PATH is missing for a moment. */
 static bool replace_by_two_renames(struct target *to, GError **error)
 {
 	if (rename(to->path, to->old) != 0)
@@ -382,9 +382,8 @@ static bool replace_by_two_renames(struct target *to, GError **error)
 }
 
 /*
- * Puts tmp in the place of an existing PATH and that one in the place of PATH.old.  The
- * exchange comes first, since it can be undone: PATH is a complete recording at every instant,
- * and if the second step fails, all is as it was.
+ * Renames tmp to PATH and an existing PATH to PATH.old. The exchange comes first, because it can be undone: PATH is
+ * always a complete recording, and if the second step fails, everything is as before.
  */
 static bool replace(struct target *to, GError **error)
 {
@@ -393,7 +392,7 @@ static bool replace(struct target *to, GError **error)
 			return replace_by_two_renames(to, error);
 		return fail(to, error, errno, "%s", g_strerror(errno));
 	}
-	/* Now tmp is the older recording: not ours to remove. */
+	/* now tmp is the older recording: do not remove it */
 	to->tmp_is_ours = false;
 	if (rename(to->tmp, to->old) == 0)
 		return true;
@@ -417,7 +416,7 @@ static bool put_in_place(struct target *to, GError **error)
 	} else {
 		return fail(to, error, errno, "%s", g_strerror(errno));
 	}
-	/* The names are right already; a file system that cannot sync a directory is no failure. */
+	/* The names are in place. A file system that cannot sync directories is no error. */
 	int fd = open(to->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd >= 0) {
@@ -457,7 +456,7 @@ bool profile_file_abandon(struct profile_file *f)
 
 void profile_file_complete(struct profile_file *f)
 {
-	/* What we write, we can read. */
+	/* never write what the reader would refuse */
 	bool is_sound = profile_check(f->profile, &f->unsound);
 
 	g_mutex_lock(&f->lock);

@@ -11,7 +11,7 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql, int *ret_rc)
 	return stmt;
 }
 
-/* The statement that rows go into from now on. */
+/* Sets the statement for the next rows. */
 static void use(struct insert *in, sqlite3_stmt *stmt)
 {
 	sqlite3_finalize(in->stmt);
@@ -54,8 +54,7 @@ void insert_note(struct insert *in, int rc)
 }
 
 /*
- * Goes on to the next parameter: is this bound to it already?  Where there is none SQLite says so when it is to be
- * bound.
+ * Advances to the next parameter. True: it already has this value. A missing parameter is reported by SQLite's bind.
  */
 static bool is_bound(struct insert *in, enum insert_kind kind, uint64_t number)
 {
@@ -83,7 +82,7 @@ void insert_null(struct insert *in)
 		insert_note(in, sqlite3_bind_null(in->stmt, in->at - 1));
 }
 
-/* Bound in any case: where the text lies there may be another one now. */
+/* Always bound: the memory may hold another text now. */
 static void put_text(struct insert *in, const char *text)
 {
 	is_bound(in, INSERT_TEXT, 0);
@@ -140,7 +139,7 @@ bool insert_row_done(struct insert *in)
 int insert_end(struct insert *in)
 {
 	if (in->rows)
-		insert_note(in, SQLITE_MISUSE);	/* fewer rows than were promised: these would be lost */
+		insert_note(in, SQLITE_MISUSE);	/* fewer rows than announced: they would be lost */
 	sqlite3_finalize(in->stmt);
 	sqlite3_finalize(in->then);
 	g_free(in->bound);

@@ -7,53 +7,53 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Rows on their way into a table. */
+/* Inserts rows into a table. */
 
-/* To step and reset a statement takes half the time of a row: these many go in one. */
+/* Stepping and resetting a statement is half the cost of a row, so this many rows go into one. */
 #define INSERT_ROWS_AT_ONCE 32
 
 enum insert_kind { INSERT_NULL, INSERT_NUMBER, INSERT_TEXT };
 
-/* To bind a number takes as long as SQLite needs for the rest of it: many are the same row after row. */
+/* Binding a number costs as much as the rest, and many are equal from row to row. */
 struct insert_bound {
 	uint64_t number;
 	enum insert_kind kind;
 };
 
 /*
- * Rows put into a table; `at` is the parameter that comes next, `rc` the first failure.  What is left over
- * of a division by INSERT_ROWS_AT_ONCE goes first, row by row.
+ * Rows being inserted. `at` is the next parameter, `rc` the first error. The remainder of cnt / INSERT_ROWS_AT_ONCE
+ * is inserted first, row by row.
  */
 struct insert {
-	sqlite3_stmt *stmt, *then;	/* then: of many rows; NULL: there is none, or it is stmt */
-	/* of each parameter of stmt, counted from 1: what it keeps from the row before */
+	sqlite3_stmt *stmt, *then;	/* then: the statement for many rows, or NULL; stmt: the one in use */
+	/* per parameter of stmt, counted from 1: the value bound for the previous row */
 	struct insert_bound *bound;
 	int parameter_cnt;
-	bool has_row;		/* there was one */
-	guint single_cnt;	/* rows to go one by one */
-	guint rows;		/* bound, but not put */
+	bool has_row;		/* a value is bound */
+	guint single_cnt;	/* remaining rows to insert one by one */
+	guint rows;		/* rows bound but not inserted yet */
 	int at, rc;
 };
 
-/* Any number of rows. */
+/* For any number of rows. */
 struct insert insert_into(sqlite3 *db, const char *sql);
-/* That number of rows, and what is bound as text must stay until the end, or that of the next INSERT_ROWS_AT_ONCE. */
+/* For exactly cnt rows. Bound text must stay valid until insert_end(), or until INSERT_ROWS_AT_ONCE more rows. */
 struct insert insert_rows(sqlite3 *db, const char *sql, guint cnt);
 
-/* The row's next column. */
-/* one more than the last row's: SQLite is told the first one only, and seeks none */
+/* Set the next column. */
+/* must count up by one: SQLite gets only the first and does not search */
 void insert_id(struct insert *in, uint64_t id);
 void insert_number(struct insert *in, uint64_t value);
 void insert_null(struct insert *in);
-void insert_text(struct insert *in, const char *text);	/* not copied; NULL is null */
-/* It must stay until the row is done. */
+void insert_text(struct insert *in, const char *text);	/* not copied; NULL becomes NULL */
+/* bytes must stay valid until the row is done */
 void insert_blob(struct insert *in, const void *bytes, int cnt);
 
-/* Ends a row; false after a failure. */
+/* Ends the row. False after an error. */
 bool insert_row_done(struct insert *in);
-/* A failure from elsewhere is this one's, too. */
+/* Records an error from elsewhere. */
 void insert_note(struct insert *in, int rc);
-/* In any case; the first failure, or SQLITE_OK. */
+/* Must be called. Returns the first error, or SQLITE_OK. */
 int insert_end(struct insert *in);
 
 #endif

@@ -29,7 +29,7 @@ uint32_t profile_map_frame(struct profile_map *map, uint32_t frame)
 	return map->frames[frame] - 1;
 }
 
-/* A path is as deep as PROFILE_DEPTH_MAX: from the leaf up to what is known, and back. */
+/* A path may have PROFILE_DEPTH_MAX nodes, so this is no recursion: up from the leaf to a mapped node, then down. */
 uint32_t profile_map_node(struct profile_map *map, uint32_t node)
 {
 	uint32_t path[PROFILE_DEPTH_MAX + 1];

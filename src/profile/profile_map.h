@@ -4,10 +4,10 @@
 
 #include "profile/profile.h"
 
-/* From ids of one profile to those of another one; what is asked for is made there. */
+/* Maps ids of one profile to ids of another one, where missing entries are created. */
 struct profile_map {
-	bool is_same;		/* they are */
-	uint32_t *frames, *nodes, *objects, *wakers;	/* id + 1; 0: not asked for yet */
+	bool is_same;		/* both profiles share the ids */
+	uint32_t *frames, *nodes, *objects, *wakers;	/* id + 1; 0: not mapped yet */
 	const struct profile *from;
 	struct profile *to;
 };
@@ -16,17 +16,16 @@ void profile_map_begin(struct profile_map *map, const struct profile *from, stru
 void profile_map_end(struct profile_map *map);
 uint32_t profile_map_frame(struct profile_map *map, uint32_t frame);
 uint32_t profile_map_node(struct profile_map *map, uint32_t node);
-uint32_t profile_map_object(struct profile_map *map, uint32_t object);	/* index + 1, as waits have it */
+uint32_t profile_map_object(struct profile_map *map, uint32_t object);	/* index + 1, as in waits */
 uint32_t profile_map_waker(struct profile_map *map, uint32_t waker);
 
 /*
- * Takes out of a profile whatever nobody keeps: frames, nodes of stacks, strings, build ids.  Windows that are cut for
- * months name ever new ones.  Between begin and end its owner asks for all it keeps, and gets the new ids and strings;
- * at the end the old ones are gone.
+ * Removes frames, stack nodes, strings and build ids that are no longer used: after months, cut windows have added
+ * many. Between begin and end the owner maps every id and string it keeps to the new one. The end frees the old ones.
  */
 struct profile_compact;
 
-/* It has no rows, objects or wakers just then, and shares nothing with another one. */
+/* p must have no rows, objects or wakers, and share nothing with another profile. */
 struct profile_compact *profile_compact_begin(struct profile *p);
 uint32_t profile_compact_frame(struct profile_compact *c, uint32_t frame);
 uint32_t profile_compact_node(struct profile_compact *c, uint32_t node);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What is made of rows that were read: the description of their tables says what may stand in a column. */
+/* Turns rows that were read into the profile. The description of the tables checks the columns. */
 #include "profile/profile_rows.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static void build_ids_row(struct reader *r)
 	}
 }
 
-/* Keys may be added to a schema: one that we do not know is no error. */
+/* Unknown keys are ignored, so keys may be added to the schema. */
 void read_meta(struct reader *r)
 {
 	const struct profile_table *t = &profile_tables[TABLE_META];
@@ -47,7 +47,7 @@ void read_string(struct reader *r)
 	g_ptr_array_add(r->strings, (gpointer)row_own_text(r, 1));
 }
 
-/* Rows that the profile takes as they were read; nobody refers to those that get no id. */
+/* Rows that need no id, because no other row refers to them. */
 #define ADDS(name, add) uint32_t name(struct reader *r, const void *row) { return add(r->p, row); }
 #define ADDS_LEAF(name, add) uint32_t name(struct reader *r, const void *row) { return add(r->p, row), 0; }
 ADDS(add_object, profile_object)
@@ -76,7 +76,7 @@ uint32_t add_frame(struct reader *r, const void *row)
 	return profile_frame(r->p, f);
 }
 
-/* Only rows before this one have ids yet, so there is no cycle. */
+/* Only earlier rows have ids, so there can be no cycle. */
 uint32_t add_stack(struct reader *r, const void *row)
 {
 	const struct stack_node *n = row;
@@ -106,7 +106,7 @@ void get_object_kind(struct reader *r, int column, void *row)
 		row_wrong(r, column);
 }
 
-/* Only of one wait do its times say all. */
+/* NULL is possible only for a single wait, whose times give it. */
 void get_wait_max(struct reader *r, int column, void *row)
 {
 	struct wait *w = row;
@@ -127,7 +127,7 @@ void get_wait_hist(struct reader *r, int column, void *row)
 		row_hist(r, column, w->hist);
 }
 
-/* Only rows before this one have ids yet, so there is no cycle. */
+/* Only earlier rows have ids, so there can be no cycle. */
 uint32_t add_chain(struct reader *r, const void *row)
 {
 	const struct chain_node *c = row;
@@ -179,7 +179,7 @@ static bool is_hex(const char *text, size_t digits)
 	return strlen(text) == digits && strspn(text, "0123456789abcdef") == digits;
 }
 
-/* In the order of waits, one of each: they are looked up by that. */
+/* At most one per wait, in order of waits, because lookups bisect. */
 uint32_t add_trace(struct reader *r, const void *row)
 {
 	const struct wait_trace *t = row;

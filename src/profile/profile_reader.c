@@ -43,7 +43,7 @@ uint32_t row_u32(struct reader *r, int column)
 
 const char *row_text(struct reader *r, int column)
 {
-	/* The type first: asking for text converts the value. */
+	/* the type first: reading text converts the value */
 	int type = sqlite3_column_type(r->stmt, column);
 	const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_column_text(r->stmt, column) : NULL;
 	uint64_t len_bytes = text ? (uint64_t)sqlite3_column_bytes(r->stmt, column) : 0;
@@ -78,7 +78,7 @@ const char *row_own_text(struct reader *r, int column)
 	return profile_string(r->p, row_text(r, column));
 }
 
-/* The string that the file calls by this id; NULL for NULL. */
+/* The string with this id in the file. NULL for NULL. */
 static const char *row_string(struct reader *r, int column)
 {
 	if (row_is_null(r, column))
@@ -98,7 +98,7 @@ static bool row_failed(struct reader *r, int rc, GError **error)
 	return profile_damaged(error, "table \"%s\": %s", r->table, sqlite3_errmsg(r->db));
 }
 
-/* What the file calls by this id. */
+/* The profile's index of the row with this id in the file. */
 static uint32_t index_at(struct reader *r, const struct column *c, int column)
 {
 	const GArray *ids = r->ids[c->of];
@@ -140,7 +140,7 @@ void reader_column(struct reader *r, const struct column *c, int column, void *r
 		if (sqlite3_column_type(r->stmt, column) != SQLITE_INTEGER)
 			row_wrong(r, column);
 		break;
-	case COLUMN_WINDOW:	/* files that go on and on are a matter for a later schema */
+	case COLUMN_WINDOW:	/* a recording has one window */
 		if (row_number(r, column, PROFILE_WINDOW_ID) != PROFILE_WINDOW_ID)
 			row_wrong(r, column);
 		break;
@@ -174,7 +174,7 @@ static void take_row(struct reader *r, enum table_id id, void *room)
 	g_array_append_val(r->ids[id], at);
 }
 
-/* One row, the i-th of its table. */
+/* Reads row i of its table. */
 static bool read_row(struct reader *r, enum table_id id, int64_t i, void *room, GError **error)
 {
 	const struct profile_table *t = &profile_tables[id];
@@ -216,7 +216,7 @@ bool reader_table(struct reader *r, enum table_id id, GError **error)
 	return ok;
 }
 
-/* Decimal digits at *s, up to max; *s is behind them then. */
+/* Parses decimal digits at *s, up to max, and advances *s. */
 static bool parse_number(const char **s, uint64_t max, uint64_t *ret)
 {
 	const char *start = *s;
@@ -227,7 +227,7 @@ static bool parse_number(const char **s, uint64_t max, uint64_t *ret)
 	return *s > start && *ret <= max;
 }
 
-/* [exponent,count,...]: the counts of that slot and those that follow. */
+/* Parses [exponent,count,...]: the counts of this slot and the following ones. */
 static bool parse_hist(const char *s, uint32_t *hist)
 {
 	uint64_t slot = 0;

@@ -6,20 +6,20 @@
 
 #include "profile/profile_schema.h"
 
-/* Inside the profile layer: a recording's tables and their rows, none of which is trusted. */
+/* Inside the profile layer: reads the tables of a recording, which is not trusted. */
 
-/* Reads table after table.  A bad value is noted and answered with 0; the row's end looks. */
+/* State of reading. A bad value is recorded here and returned as 0; it is reported at the end of the row. */
 struct reader {
 	sqlite3 *db;
 	sqlite3_stmt *stmt;
 	struct profile *p;
 	const char *table;
 	uint64_t text_budget_bytes;
-	const char *wrong;	/* the first bad column of this row */
+	const char *wrong;	/* first bad column of the row */
 	GPtrArray *strings;	/* string id -> the profile's own string */
-	GArray *ids[TABLE_CNT];	/* id in the file -> id in the profile: a forged file may repeat itself */
-	GArray *task_looks;	/* struct reader_look: where each one is */
-	uint32_t task_look;	/* whose cells were the last */
+	GArray *ids[TABLE_CNT];	/* id in the file -> id in the profile; a forged file may repeat ids */
+	GArray *task_looks;	/* struct reader_look: the position of each */
+	uint32_t task_look;	/* index of the look that the last cells belong to */
 };
 
 struct reader_look {
@@ -27,27 +27,27 @@ struct reader_look {
 };
 
 /*
- * Reads every row; false with a sentence.  Column 0 is the id, which counts up by one: pages that a forged file
- * shares between branches would repeat ids, so nothing grows beyond the file's own size.
+ * Reads every row. False with an error. Column 0 is the id and must count up by one. A forged file whose branches
+ * share pages would repeat ids, so memory is bounded by the file's size.
  */
 bool reader_table(struct reader *r, enum table_id id, GError **error);
-/* The column of a row in which 0 is what is not there. */
+/* Reads a column into a row that is zeroed. */
 void reader_column(struct reader *r, const struct column *c, int column, void *row);
 void reader_wrong(struct reader *r, const char *name);
 
-/* Columns of the row; row_wrong() says that one cannot be. */
+/* row_wrong() marks a column as invalid. */
 void row_wrong(struct reader *r, int column);
 bool row_is_null(struct reader *r, int column);
 uint64_t row_number(struct reader *r, int column, uint64_t max);
 uint64_t row_ns(struct reader *r, int column);
 uint32_t row_u32(struct reader *r, int column);
-/* Up to the first NUL, valid until another one is asked for; "" for NULL. */
+/* Up to the first NUL, valid until the next call; "" for NULL. */
 const char *row_text(struct reader *r, int column);
-/* The same as a string of the profile. */
+/* Like row_text(), as a string of the profile. */
 const char *row_own_text(struct reader *r, int column);
 /* The bytes of a blob, valid until the next row. */
 const void *row_blob(struct reader *r, int column, uint32_t *ret_bytes);
-/* A histogram of PROFILE_HIST_SLOTS: [exponent,count,...], the counts of that slot and those that follow. */
+/* A histogram of PROFILE_HIST_SLOTS: [exponent,count,...], the counts of that slot and the following ones. */
 void row_hist(struct reader *r, int column, uint32_t *hist);
 
 /* slices_file.c */

@@ -8,23 +8,23 @@
 #include "profile/profile_file.h"
 #include "profile/profile_schema.h"
 
-/* Inside the profile layer: what the writer's and the reader's two halves share. */
+/* Inside the profile layer: shared by the writer and the reader. */
 
-/* Sets *error with that sentence; false. */
+/* Sets *error to the sentence and returns false. */
 #define profile_damaged(error, ...) refuse(error, PROFILE_FILE_ERROR, PROFILE_FILE_ERROR_DAMAGED, __VA_ARGS__)
 
 /*
- * Insert every row of p into the empty tables: those of its threads and their states, and all others.  They return
- * SQLite's result code.
+ * Insert every row of p into empty tables: first threads and their states, then the rest. They return SQLite's result
+ * code.
  */
 int profile_write_threads(sqlite3 *db, const struct profile *p);
-/* The empty tables and the views; a transaction is open then. */
+/* Creates empty tables and views, and leaves a transaction open. */
 int profile_create_tables(sqlite3 *db);
-/* Nothing that a file can hold is trusted to run.  max_bytes: of a value. */
+/* Disables whatever a hostile file could make SQLite run. max_bytes: limit of a value. */
 int profile_file_confine(sqlite3 *db, int max_bytes);
 int profile_write_rest(sqlite3 *db, const struct profile *p);
 
-/* Of tables that go their own way, for the description of tables. */
+/* For tables with code of their own, used in profile_schema.c. */
 int write_meta(sqlite3 *db, const struct profile *p);
 void read_meta(struct reader *r);
 int write_no_strings(sqlite3 *db, const struct profile *p);
@@ -36,7 +36,7 @@ void row_of_slice_cells(struct reader *r);
 int task_look_cells_write(sqlite3 *db, const struct profile *p);
 void row_of_task_look_cells(struct reader *r);
 
-/* Odd columns. */
+/* Columns of COLUMN_ODD. */
 void put_object_kind(struct table_writer *w, const void *row);
 void get_object_kind(struct reader *r, int column, void *row);
 void put_wait_max(struct table_writer *w, const void *row);
@@ -46,7 +46,7 @@ void get_wait_hist(struct reader *r, int column, void *row);
 void put_latencies(struct table_writer *w, const void *row);
 void get_latencies(struct reader *r, int column, void *row);
 
-/* Rows that are no array of the profile, as they are written. */
+/* Iterate rows that are no array of the profile, for writing. */
 bool next_hop(const struct profile *p, struct table_at *at, void *ret_row);
 bool next_request_calls(const struct profile *p, struct table_at *at, void *ret_row);
 bool next_span_wait(const struct profile *p, struct table_at *at, void *ret_row);
@@ -55,7 +55,7 @@ bool next_task(const struct profile *p, struct table_at *at, void *ret_row);
 bool next_longest(const struct profile *p, struct table_at *at, void *ret_row);
 bool next_look(const struct profile *p, struct table_at *at, void *ret_row);
 
-/* What becomes of a row that was read: its id in the profile, where others may refer to it. */
+/* Add a row that was read and return its id in the profile, where other rows may refer to it. */
 uint32_t add_loss(struct reader *r, const void *row);
 uint32_t add_frame(struct reader *r, const void *row);
 uint32_t add_stack(struct reader *r, const void *row);
@@ -81,9 +81,8 @@ uint32_t add_longest(struct reader *r, const void *row);
 uint32_t add_look(struct reader *r, const void *row);
 
 /*
- * Reads the tables into the empty p.  `text_budget_bytes` is the size of the
- * database: more text than that means that rows share their bytes.  On failure *error says
- * what is wrong, without the file's name.
+ * Reads the tables into the empty p. text_budget_bytes is the size of the database: more text means that rows share
+ * bytes, as in a forged file. On failure *error does not name the file.
  */
 bool profile_read_rows(sqlite3 *db, struct profile *p, uint64_t text_budget_bytes, GError **error);
 

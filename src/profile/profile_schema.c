@@ -11,7 +11,7 @@
 #define RATE_MAX_MILLI_HZ 1000000
 #define WEIGHT_MAX_MILLI (UINT64_C(1) << 48)
 
-/* Of a table that goes its own way, or of no member. */
+/* For tables with code of their own, and columns without a member. */
 #define PLAIN(kind_, name_, note_, ...) { .name = name_, .note = note_, .kind = COLUMN_##kind_, __VA_ARGS__ }
 
 #define COLUMN(kind_, type, member, name_, note_, ...)                                                                \
@@ -19,7 +19,7 @@
 	  .bytes = (uint8_t)(sizeof(((struct type *)NULL)->member) > 8 ? 8 : sizeof(((struct type *)NULL)->member)),   \
 	  __VA_ARGS__ }
 
-/* Keys and values: what is nullable is left out where it is 0. */
+/* Keys and values; a nullable one is omitted if it is 0. */
 static const struct column meta_columns[] = {
 	COLUMN(TEXT, profile_info, version, "version", NULL, .merge = MERGE_LAST),
 	COLUMN(TEXT, profile_info, host, "host", NULL, .merge = MERGE_LAST),

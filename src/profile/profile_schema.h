@@ -8,13 +8,12 @@
 #include "features/tasks/rows.h"
 
 /*
- * One description of the tables of a recording, which docs/file-format.md explains.  Out of it come the SQL of each
- * table, its writing and its reading, what profile_check() asks of its rows, and how two rows become one.  The reader
- * compares the SQL with the file's own, byte by byte, so that no forged column, constraint or expression is ever
- * evaluated.
+ * The one description of a recording's tables (see docs/file-format.md). It gives the SQL of each table, writing,
+ * reading, the checks of profile_check(), and how two rows merge. The reader compares the SQL with the file's, byte
+ * by byte, so no forged column, constraint or expression is evaluated.
  */
 
-/* In the order in which rows refer to each other, and in which they are read. */
+/* In reading order: rows refer only to earlier tables. */
 enum table_id {
 	TABLE_META,
 	TABLE_WINDOW,
@@ -54,27 +53,27 @@ enum table_id {
 };
 
 enum column_kind {
-	COLUMN_NUMBER,	/* an unsigned member of any width */
-	COLUMN_NS,	/* the same, up to PROFILE_NS_MAX */
+	COLUMN_NUMBER,	/* an unsigned member of any size */
+	COLUMN_NS,	/* likewise, up to PROFILE_NS_MAX */
 	COLUMN_FLAG,	/* a bool */
 	COLUMN_BITS,	/* any 64 bits */
 	COLUMN_TEXT,	/* a string of the profile */
-	COLUMN_STRING,	/* the same by its id in the table of strings; NULL for NULL */
+	COLUMN_STRING,	/* likewise, stored as its id in the table of strings; NULL for NULL */
 	COLUMN_STATE,	/* a letter */
 	COLUMN_HIST,	/* PROFILE_HIST_SLOTS counts */
 	COLUMN_ID,	/* the index of a row of the table `of` */
-	COLUMN_WINDOW,	/* no member: that of the one window */
+	COLUMN_WINDOW,	/* no member: the id of the only window */
 	COLUMN_BLOB,
-	COLUMN_ODD,	/* put() and get() know */
+	COLUMN_ODD,	/* handled by its put() and get() */
 };
 
-/* Of two rows that become one: what stands in the column then. */
+/* How the column of two merged rows is computed. */
 enum column_merge {
-	MERGE_KEEP,	/* what stood there, or who merges them knows */
-	MERGE_LAST,	/* what the row that is added has */
-	MERGE_SUM,	/* and over a whole table it fits in 63 bits */
+	MERGE_KEEP,	/* keep the first, or the caller merges it */
+	MERGE_LAST,	/* take the added row's */
+	MERGE_SUM,	/* the table's total must fit in 63 bits */
 	MERGE_MAX,
-	MERGE_ERROR,	/* of sums that are independent of one another: variances add */
+	MERGE_ERROR,	/* standard errors of independent sums: variances add */
 	MERGE_HIST,	/* PROFILE_HIST_SLOTS sums */
 };
 
@@ -85,21 +84,21 @@ struct column {
 	const char *name, *note;
 	enum column_kind kind;
 	enum column_merge merge;
-	bool adds_on;		/* its sum over the table and that of the column before are one */
-	uint8_t bytes;		/* of the member */
+	bool adds_on;		/* its total over the table includes that of the column before */
+	uint8_t bytes;		/* size of the member */
 	uint16_t at;
-	uint16_t known;		/* a bool of the row that says whether there is a value, else NULL; 0: there always is */
+	uint16_t known;		/* offset of a bool in the row: false stores NULL; 0: always stored */
 	enum table_id of;
-	bool is_nullable;	/* NULL stands for 0, for NULL of a text */
-	bool plus_1;		/* the member is the index + 1; 0: NULL */
-	bool may_be_many;	/* of a state: '?' is one */
-	bool is_text;		/* of an odd one */
-	uint64_t max;		/* 0: what the kind or the width allows */
+	bool is_nullable;	/* 0 (for text: NULL) is stored as NULL */
+	bool plus_1;		/* the member is index + 1; 0 is stored as NULL */
+	bool may_be_many;	/* of a state: '?' is allowed */
+	bool is_text;		/* a COLUMN_ODD stored as text */
+	uint64_t max;		/* 0: the limit of the kind or size */
 	void (*put)(struct table_writer *w, const void *row);
 	void (*get)(struct reader *r, int column, void *row);
 };
 
-/* Where an iteration is; all 0: at the beginning. */
+/* Position of an iteration. All 0: the begin. */
 struct table_at {
 	guint i, k;
 };
@@ -107,19 +106,19 @@ struct table_at {
 struct profile_table {
 	const char *name, *note;
 	const char *id_note;
-	const struct column *columns;	/* but the id */
+	const struct column *columns;	/* without the id */
 	unsigned column_cnt;
 	int64_t first_id;		/* -1: rows have no id */
 	int64_t min_rows, max_rows;	/* max_rows 0: PROFILE_ROWS_MAX */
 	size_t row_bytes;
-	/* where rows are: a GArray of the profile, or the one of the info, or what next() makes */
+	/* where the rows are: the offset of a GArray in the profile, or of one in its info, or next() makes them */
 	size_t array;
 	bool is_of_info;
 	size_t info_at;
 	bool (*next)(const struct profile *p, struct table_at *at, void *ret_row);
-	/* Takes what was read; its id.  NULL: appended to the array.  It may call row_wrong_at(). */
+	/* Adds the row and returns its id. NULL: it is appended to the array. It may call row_wrong_at(). */
 	uint32_t (*add)(struct reader *r, const void *row);
-	/* of a table that goes its own way */
+	/* for tables with code of their own */
 	const char *sql;
 	int (*write)(sqlite3 *db, const struct profile *p);
 	void (*read)(struct reader *r);
@@ -127,7 +126,7 @@ struct profile_table {
 
 extern const struct profile_table profile_tables[TABLE_CNT];
 
-/* The number in a row's column, and the largest that may be there. */
+/* The number in the row's column, and the limit of such numbers. */
 static inline uint64_t column_value(const struct column *c, const void *row)
 {
 	const void *at = (const char *)row + c->at;
@@ -142,29 +141,29 @@ static inline uint64_t column_value(const struct column *c, const void *row)
 
 void column_set(const struct column *c, void *row, uint64_t value);
 uint64_t column_max(const struct column *c);
-/* May it stand in the column?  '?', a state that is not known, is for recordings of such. */
+/* Is the state allowed in the column? '?' is for recordings with unknown states. */
 bool column_has_state(const struct column *c, const struct profile *p, char state);
 
-/* The array of its rows; NULL: they are no array of the profile. */
+/* The array of its rows. NULL: they are not in an array. */
 static inline GArray *profile_table_rows(const struct profile_table *t, const struct profile *p)
 {
 	return t->array ? *(GArray *const *)((const char *)p + t->array) : NULL;
 }
 
-/* Takes `row` into `into`, a row of the same table.  Sums stop at the highest value. */
+/* Merges `row` into `into`, a row of the same table. Sums saturate. */
 void profile_merge_row(enum table_id id, void *into, const void *row);
-/* Its texts become strings of p, whose info or row it is. */
+/* Makes the row's texts strings of p. `row` is the info or a row of p. */
 void profile_own_texts(struct profile *p, enum table_id id, void *row);
 
-/* Exactly as SQLite keeps it: no blank lines around, no semicolon.  Free with g_free(). */
+/* Exactly as SQLite stores it: without surrounding blank lines and semicolon. Free with g_free(). */
 char *profile_table_sql(const struct profile_table *t);
 
-/* For people at the sqlite3 shell; the reader never looks at them, so they may change. */
+/* For use in the sqlite3 shell. The reader ignores them, so they may change. */
 extern const char profile_views[];
 
-#define PROFILE_WINDOW_ID 1	/* of the one window of a recording */
+#define PROFILE_WINDOW_ID 1	/* id of the only window of a recording */
 
-/* Rows of tables that are no array of the profile. */
+/* Rows of tables that are not arrays of the profile. */
 struct hop_row {
 	uint32_t story, step;
 	struct hop hop;

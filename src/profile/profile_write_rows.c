@@ -8,9 +8,9 @@
 #include "profile/limits.h"
 #include "profile/profile_insert.h"
 
-#define BUILD_IDS_MAX_BYTES 16000	/* readers take no longer text; some 160 files */
+#define BUILD_IDS_MAX_BYTES 16000	/* readers accept no longer text; about 160 files */
 
-/* "HEX PATH" a line, in the order of frames; a path with a newline is left out. */
+/* "HEX PATH" lines in order of frames. Paths with a newline are omitted. */
 static GString *build_ids(const struct profile *p)
 {
 	GString *s = g_string_new(NULL);
@@ -35,10 +35,10 @@ static char *put_decimal(char *to, uint32_t value)
 	return to;
 }
 
-/* By hand, for it is most of the file's text. */
+/* Formatted by hand, because histograms are most of the file's text. */
 #define HIST_TEXT_BYTES (PROFILE_HIST_SLOTS * 11 + 8)
 
-/* [exponent,count,...] from the first slot in use to the last. */
+/* [exponent,count,...] from the first to the last used slot. */
 static void hist_text(const uint32_t *hist, char *to)
 {
 	uint32_t first = 0, behind = PROFILE_HIST_SLOTS;
@@ -59,12 +59,12 @@ static void hist_text(const uint32_t *hist, char *to)
 
 struct table_writer {
 	struct insert in;
-	struct insert string;	/* the table of strings: a row at its first use; ids count from 0 */
+	struct insert string;	/* the table of strings: rows are written at first use, ids count from 0 */
 	GHashTable *string_ids;
-	GStringChunk *texts;	/* what is bound and not put yet */
+	GStringChunk *texts;	/* texts that are bound but not inserted yet */
 };
 
-/* One wait whose longest and whose histogram follow from its duration: most are. */
+/* A single wait, whose maximum and histogram follow from its duration, as for most rows. */
 static bool is_plain(const struct wait *w)
 {
 	uint64_t off_cpu_ns = wait_off_cpu_ns(w), sum = 0;
@@ -118,7 +118,7 @@ void put_latencies(struct table_writer *w, const void *row)
 	insert_text(&w->in, g_string_chunk_insert(w->texts, s->str));
 }
 
-/* Equal strings of a profile are one pointer. */
+/* Equal strings of a profile have the same pointer. */
 static void put_string(struct table_writer *w, const char *text)
 {
 	gpointer id_plus_1 = text ? g_hash_table_lookup(w->string_ids, text) : NULL;
@@ -212,7 +212,7 @@ int write_meta(sqlite3 *db, const struct profile *p)
 	return insert_end(&w.in);
 }
 
-/* They go with the frames. */
+/* Strings are written while the frames are. */
 int write_no_strings(sqlite3 *db, const struct profile *p)
 {
 	(void)db;
@@ -220,7 +220,7 @@ int write_no_strings(sqlite3 *db, const struct profile *p)
 	return SQLITE_OK;
 }
 
-/* The next row; NULL: there are no more.  room: of a row. */
+/* The next row, or NULL at the end. room: a buffer for one row. */
 static const void *next_row(const struct profile *p, const struct profile_table *t, struct table_at *at, void *room)
 {
 	if (t->next)
@@ -274,7 +274,7 @@ static int write_table(sqlite3 *db, const struct profile *p, const struct profil
 	insert_note(&w.in, w.string.rc);
 	int rc = write_rows(&w, p, t);
 
-	insert_end(&w.string);	/* its first failure is w.in's already */
+	insert_end(&w.string);	/* w.in already has its first error */
 	g_hash_table_unref(w.string_ids);
 	g_string_chunk_free(w.texts);
 	return rc;
