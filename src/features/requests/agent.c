@@ -13,12 +13,12 @@
 #include "features/requests/probe.h"
 
 #define LOOK_NS UINT64_C(30000000000)
-#define FILES_MAX 8	/* of processes of one name */
+#define FILES_MAX 8	/* limit for processes of one name */
 
 struct agent_requests {
 	GPtrArray *rules;	/* struct request_rule */
 	struct request_plan *plan;
-	GHashTable *files;	/* "DEV:INO": what programs of functions run from */
+	GHashTable *files;	/* "DEV:INO": the executables of programs with function rules */
 	uint64_t looked_ns;
 };
 
@@ -31,7 +31,7 @@ static GArray *processes_of(const struct request_rule *rule)
 	return pids;
 }
 
-/* Adds what its processes run from; true: some of it was not there. */
+/* Adds the executables of its processes. True: some were new. */
 static bool note_files(struct agent_requests *r, const struct request_rule *rule)
 {
 	g_autoptr(GArray) pids = processes_of(rule);

@@ -5,15 +5,15 @@
 #include "agent/config.h"
 #include "agent/log.h"
 
-/* The requests that the configuration names, as a session takes them: functions are found in programs that run. */
+/* The requests of the configuration as a session takes them. Functions are looked up in running programs. */
 struct request_plan;
 struct agent_requests;
 
-/* NULL: none are asked for.  Those that cannot be had yet are left out; the journal is told. */
+/* NULL: none are configured. Requests that cannot be traced yet are left out and logged. */
 struct agent_requests *agent_requests_new(const struct agent_config *config, log_fn log);
 void agent_requests_free(struct agent_requests *r);	/* NULL is fine; after the session */
-const struct request_plan *agent_requests_plan(const struct agent_requests *r);	/* NULL: none of them can be had */
-/* A program of a function runs that did not when it was looked for, or from another file.  Looks now and then. */
+const struct request_plan *agent_requests_plan(const struct agent_requests *r);	/* NULL: none can be traced */
+/* Does a program with a function rule run now that did not, or from another file? Checks periodically. */
 bool agent_requests_have_changed(struct agent_requests *r, uint64_t now_ns);
 
 #endif

@@ -28,7 +28,7 @@ static bool take_socket(struct request_rule *r, const char *value, GError **erro
 	return true;
 }
 
-/* A name of C++ may have " of " in it, the name of a program has not. */
+/* C++ names may contain " of ", program names do not. */
 static bool take_both(const char *value, char **ret_what, char **ret_whose)
 {
 	const char *of = g_strrstr(value, OF);

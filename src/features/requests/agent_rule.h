@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What is called a request, [request NAME] of offcpu-agent.conf(5): one of three. */
+/* What counts as a request: a section [request NAME] of offcpu-agent.conf(5), of one of three forms. */
 struct request_rule {
 	char *name;
-	uint16_t port;		/* "socket = PORT"; 0: it is another one */
-	char *pattern, *program;	/* "function = PATTERN of PROGRAM"; NULL: it is another one */
-	char *route, *service;		/* "route = GLOB of SERVICE"; NULL: it is another one */
+	uint16_t port;		/* "socket = PORT"; 0: another form */
+	char *pattern, *program;	/* "function = PATTERN of PROGRAM"; NULL: another form */
+	char *route, *service;		/* "route = GLOB of SERVICE"; NULL: another form */
 };
 
 #define REQUEST_RULES_MAX 32
@@ -19,9 +19,9 @@ struct request_rule {
 
 struct request_rule *request_rule_new(const char *name);
 void request_rule_free(struct request_rule *r);	/* NULL is fine */
-/* A key of its and the value.  False with a sentence. */
+/* Takes a key and its value. False with an error. */
 bool request_rule_take(struct request_rule *r, const char *key, const char *value, GError **error);
-/* What several rules (struct request_rule) cannot be together, or one alone; false with a sentence.  has_objects: of waits. */
+/* Checks a rule, and which rules can be combined; false with an error. has_objects: objects of waits are recorded. */
 bool request_rules_check(const GPtrArray *rules, bool has_objects, GError **error);
 const struct request_rule *request_rules_find(const GPtrArray *rules, const char *name);
 bool request_rules_same(const GPtrArray *a, const GPtrArray *b);

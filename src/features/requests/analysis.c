@@ -48,7 +48,7 @@ GArray *requests_open_waits(const struct profile *p)
 {
 	GArray *waits = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 
-	/* a recording of requests lists no other waits */
+	/* a recording of requests contains only their waits */
 	for (uint32_t i = 0; p->info.has_requests && i < p->waits->len; i++)
 		if (profile_wait(p, i)->flags & WAIT_OPEN_AT_END)
 			g_array_append_val(waits, i);

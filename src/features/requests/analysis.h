@@ -11,13 +11,13 @@
 
 #define REQUEST_OCTAVES OFFCPU_HIST_SLOTS
 
-/* The latency that `share` of the requests stay at or below, to a sixteenth; 0 of none. */
+/* The latency that `share` of the requests do not exceed, accurate to a sixteenth. 0 without requests. */
 uint64_t request_percentile(const struct offcpu_request_sum *sum, double share);
 
-/* The same counts by powers of two: slot i holds [2^i, 2^(i + 1)) ns. */
+/* The same counts as powers of two: slot i holds [2^i, 2^(i + 1)) ns. */
 void request_octaves(const struct offcpu_request_sum *sum, uint64_t ret_counts[REQUEST_OCTAVES]);
 
-/* Waits of requests that go on as the window ends, the longest first: indices, uint32_t; free with g_array_unref(). */
+/* Waits of requests open at the window's end, longest first: indexes, uint32_t; free with g_array_unref(). */
 GArray *requests_open_waits(const struct profile *p);
 
 #endif

@@ -13,7 +13,7 @@ const struct request_cause request_cause_rest = { .reason = REASON_OTHER, .frame
 struct request_causes {
 	const struct profile *p;
 	const GArray *waits;
-	struct profile view;	/* with waits in the place of its own */
+	struct profile view;	/* a copy whose waits are those of the spans */
 	struct reasons *reasons;
 };
 
@@ -40,8 +40,9 @@ FREES(request_causes_free, struct request_causes, c, reasons_free(c->reasons); g
       g_array_unref(c->view.waits))
 
 /*
- * A thread's own stack has another address in each thread, and is the same thing in all; so is a lock without a name,
- * and what a thread sleeps on until its time is up.  Of a lock that is awaited by a set of descriptors the set says nothing.
+ * A thread's own stack has another address in each thread but is the same thing in all. So are a lock without a name
+ * and what a thread sleeps on until a timeout. The set of descriptors through which a lock is awaited says nothing
+ * about the lock.
  */
 static uint32_t telling_object(const struct profile *p, uint32_t object, enum reason reason)
 {
@@ -103,7 +104,7 @@ static struct wait as_wait(const struct request_span *s, const struct span_wait 
 	};
 }
 
-/* Waits with the same cause are one; the run queue and the CPU are causes, too. */
+/* Sums waits with the same cause. The run queue and the CPU are causes, too. */
 static void find_top(const struct request_span *s, const struct request_causes *causes, guint first,
 		     struct span_top *top)
 {
@@ -127,7 +128,7 @@ static void find_top(const struct request_span *s, const struct request_causes *
 			top->cause = cause;
 		}
 	}
-	/* goroutines are parked on no thread, so their waits may be more than what threads were blocked */
+	/* parked goroutines are on no thread, so their waits may exceed the time that threads were blocked */
 	known = profile_sum(known, MAX(s->blocked_ns, waited_ns));
 	if (s->wall_ns > known && s->wall_ns - known > top->ns) {
 		top->ns = s->wall_ns - known;

@@ -5,12 +5,12 @@
 #include "analyse/reason/reasons.h"
 #include "features/requests/rows.h"
 
-/* What requests spent their time on: the reason, in which function of the program, for what. */
+/* What requests spent time on: the reason, the function of the program, the object. */
 struct request_cause {
 	enum reason reason;
-	int64_t frame;		/* of the program; -1: not known, -2: it is request_cause_rest */
-	uint32_t object;	/* + 1; 0: none, or one that tells nothing */
-	bool is_outer;		/* it is in functions without a name that the frame's calls */
+	int64_t frame;		/* of the program; -1: unknown, -2: request_cause_rest */
+	uint32_t object;	/* + 1; 0: none, or one that says nothing */
+	bool is_outer;		/* in unnamed functions that the frame calls */
 };
 
 static inline bool request_cause_equal(const struct request_cause *a, const struct request_cause *b)
@@ -19,34 +19,34 @@ static inline bool request_cause_equal(const struct request_cause *a, const stru
 	       a->is_outer == b->is_outer;
 }
 
-/* The rest is in no class: what a goroutine does on CPU, or while Go has it parked; or a switch was not seen. */
+/* The rest is in no class: a goroutine on CPU or parked by Go, or a switch that was not seen. */
 extern const struct request_cause request_cause_queue, request_cause_on_cpu, request_cause_rest;
 
-/* Causes of the blocked time of waits that are none of the profile's rows. */
+/* Causes of blocked time of waits that are not rows of the profile. */
 struct request_causes;
 
-/* waits: struct wait, those of state 0 and '?' being none; borrows both. */
+/* waits: struct wait; those with state 0 or '?' are no waits. Borrows both. */
 struct request_causes *request_causes_new(const struct profile *p, const GArray *waits);
 void request_causes_free(struct request_causes *c);
-/* A thread of Go without a goroutine to run: it waits for no request, whose own goroutine is parked. */
+/* Is it a Go thread without a goroutine to run? It waits for no request, whose own goroutine is parked. */
 bool request_is_without_goroutine(const struct reasons *reasons, uint32_t wait);
 struct request_cause request_causes_of(const struct request_causes *c, guint wait);
 
-/* What one span spent most time on. */
+/* What a span spent most time on. */
 struct span_top {
 	uint32_t span;
 	struct request_cause cause;
 	uint64_t ns;
 };
 
-/* The slowest spans, at most so many (0: all) and of that function (-1: any), the slowest first: struct span_top. */
+/* The slowest spans of a function (-1: any), at most `most` (0: all), slowest first: struct span_top. */
 GArray *request_slowest(const struct profile *p, int64_t func, guint most);
 
-/* The same of these spans, uint32_t, in their order. */
+/* The same for these spans, uint32_t, in their order. */
 GArray *request_tops(const struct profile *p, const GArray *spans);
 
 /*
- * By reasons, most first: what the requests of a function spent beside on-CPU time, by its parts.  struct
+ * What a function's requests spent time on other than on CPU, by its parts: by reason, most first. struct
  * request_share.
  */
 struct request_share {

@@ -120,7 +120,7 @@ static bool is_wait(const struct request_cause_cell *cause)
 	return cause->reason != REASON_ON_CPU && (cause->reason != REASON_CPU_QUEUE || *cause->where);
 }
 
-/* "stock in take_stock", as behind the reason's text. */
+/* "stock in take_stock", to append to the reason's text. */
 static char *where_of(const struct profile *p, const struct request_cause *c)
 {
 	const struct object *o = c->object ? profile_get_object(p, c->object - 1) : NULL;
@@ -137,7 +137,7 @@ static char *where_of(const struct profile *p, const struct request_cause *c)
 	char *text = g_utf8_make_valid(s->str, (gssize)s->len);
 
 	g_string_free(s, TRUE);
-	if (strlen(text) > REQUEST_WHERE_MAX_BYTES)	/* a byte that is none became three */
+	if (strlen(text) > REQUEST_WHERE_MAX_BYTES)	/* replacing invalid bytes may have made it longer */
 		*text = '\0';
 	return text;
 }
@@ -154,8 +154,8 @@ static void add_part(struct request_cell *cell, const struct request_part *part)
 }
 
 /*
- * How long requests were blocked is exact.  While waits are sampled those that are told stand for the others of such
- * latencies, too, so they make up all of it; and in no case more.
+ * The blocked time of requests is exact. While waits are sampled, the recorded ones stand for all waits of requests
+ * with such latencies, so their times are scaled to that total, which they must never exceed.
  */
 static void calibrate(struct request_cell *cell, const uint64_t *blocked_ns, bool is_sampled)
 {
@@ -174,7 +174,7 @@ static void calibrate(struct request_cell *cell, const uint64_t *blocked_ns, boo
 	}
 }
 
-/* What requests of that name were blocked, as their threads' accounts tell it. */
+/* The blocked time of requests with that name, from their threads' accounts. */
 static void calibrate_cells(struct request_cells *c, const struct profile *p)
 {
 	EACH_POINTER(n, struct request_cell, cell, c->list) {
@@ -205,7 +205,7 @@ static uint64_t count_of(const struct profile *p, const char *loss_name)
 	return loss ? loss->count : 0;
 }
 
-/* Each of these losses is a request, unlike those of its parts. */
+/* Each of these losses is one request; losses of a request's parts are not counted. */
 static struct request_uncounted uncounted_of(const struct profile *p)
 {
 	static const char *const others[] = { "request_left", "request_no_site", "request_no_room", "request_new_route" };
@@ -319,7 +319,7 @@ static gint most_first(gconstpointer a, gconstpointer b)
 	return x->reason != y->reason ? (x->reason > y->reason) - (x->reason < y->reason) : strcmp(x->where, y->where);
 }
 
-/* The largest ones as they are, and of the others what is alike by reason. */
+/* Keeps the largest ones, and sums the others by reason. */
 GPtrArray *request_causes_bounded(const GPtrArray *causes)
 {
 	g_autoptr(GPtrArray) order = g_ptr_array_new();
@@ -396,7 +396,7 @@ static void add_cell(struct request_line *l, uint32_t step, uint64_t duration_ns
 	s->all->observed_ns = profile_sum(s->all->observed_ns, duration_ns);
 }
 
-/* Rows beyond the edges are there where finer ones are gone: they are of the first step, or the last. */
+/* Where finer rows are gone, a row may extend beyond the edges: it counts in the first or the last step. */
 static uint32_t step_of(const struct request_line *l, uint64_t start_unix_ns, uint64_t duration_ns)
 {
 	uint64_t middle = start_unix_ns + duration_ns / 2;

@@ -16,7 +16,7 @@ uint64_t diff_request_cnt(const struct profile *p)
 	return sum;
 }
 
-/* Latencies lie in the middle of their slots, which are a sixteenth wide: that is little beside how they differ. */
+/* Latencies are taken as the middle of their slots. A slot's width, a sixteenth, is small beside their spread. */
 static double variance(const struct offcpu_request_sum *sum, double mean_ns)
 {
 	double squares = 0, cnt = 0;

@@ -3,7 +3,7 @@
 
 FREES_DATA(row_free, struct request_route, row, g_array_unref(row->slowest))
 
-/* A wait of its may lie before the program said whose request it is, so the time of each route decides. */
+/* Waits of the request may precede the moment the program knew its route, so the route with the most time wins. */
 const char *request_route(struct routes *routes, const struct profile *p, const struct request_span *s)
 {
 	const char *best = s->context ? routes_of(routes, s->context) : NULL;
@@ -49,7 +49,7 @@ static void add_span(struct request_route *row, const struct request_span *s, do
 	struct offcpu_request_times *all = &row->sum.all;
 	uint64_t times;
 
-	/* counts of whole requests, which add up to the estimate */
+	/* whole requests, which add up to the estimate */
 	row->estimate += weight;
 	times = (uint64_t)row->estimate - all->count;
 	row->is_exact &= weight == 1;
@@ -72,7 +72,7 @@ static struct request_route *row_of(struct request_routes *r, GHashTable *by_nam
 	row = g_new0(struct request_route, 1);
 	row->name = name;
 	row->is_exact = true;
-	row->estimate = 0.5;	/* whole ones are rounded */
+	row->estimate = 0.5;	/* for rounding to whole requests */
 	row->slowest = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	g_hash_table_insert(by_name, (gpointer)name, row);
 	g_ptr_array_add(r->rows, row);

@@ -5,11 +5,11 @@
 #include "render/json/parts.h"
 
 #define FUNCTIONS_MAX 20
-#define SPANS_SHORT 3	/* of the slowest requests in a summary, of all functions */
-#define SPANS_MAX 20	/* and of one function in full */
+#define SPANS_SHORT 3	/* slowest requests in a summary, for all functions */
+#define SPANS_MAX 20	/* for one function in detail */
 #define SHARES_MAX 8
 
-/* What the requests of a function spent beside on-CPU time, most first. */
+/* What a function's requests spent time on other than on CPU, most first. */
 static void write_shares(struct json *j, const struct things *t, guint at)
 {
 	g_autoptr(GArray) shares = request_shares(t->p, at);
@@ -22,7 +22,7 @@ static void write_shares(struct json *j, const struct things *t, guint at)
 		}
 }
 
-/* What is different in the slowest 1%, as lines for people. */
+/* What differs in the slowest 1%, as lines of text. */
 static void write_tail(struct json *j, const struct things *t, guint at)
 {
 	const struct text_options plain = { .width = 0 };

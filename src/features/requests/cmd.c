@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* offcpu request: what happens inside of calls of a function. */
+/* offcpu request: what happens inside calls of a function. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 
 #define INTERVAL_NS 1000000000ULL
 #define TOP_DEFAULT 3
-#define LINES_MAX 10	/* a second, of functions that nobody called */
+#define LINES_MAX 10	/* lines about functions without calls, per second */
 
 static const char description[] =
 	"Examples:\n"
@@ -40,7 +40,7 @@ struct request_options {
 	uint64_t slower_ns;
 };
 
-/* Is standard output for programs? */
+/* Is standard output machine-readable? */
 static bool is_json(const struct request_options *o)
 {
 	return o->json || answer_is_asked(&o->answer);
@@ -49,7 +49,7 @@ static bool is_json(const struct request_options *o)
 struct requesting {
 	const struct request_options *options;
 	const struct request_plan *plan;
-	struct request_row *now, *then;	/* a row for each function */
+	struct request_row *now, *then;	/* a row per function */
 	uint64_t shown_ns;
 };
 
@@ -83,7 +83,7 @@ static void print_interval(struct requesting *q)
 	fflush(stdout);
 }
 
-/* False: each of the processes that were asked for has ended. */
+/* False: all processes that were asked for have ended. */
 static bool someone_lives(const GArray *pids)
 {
 	for (guint i = 0; pids && i < pids->len; i++) {
@@ -114,7 +114,7 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 	return cmd_refuse("request", "the process has ended");
 }
 
-/* A number mistyped would show as a server without requests. */
+/* A mistyped port would look like a server without requests. */
 static void warn_of_unused(const struct request_port *port, const GArray *pids)
 {
 	struct net_tables *tables = net_tables_new("/proc");
@@ -127,7 +127,7 @@ static void warn_of_unused(const struct request_port *port, const GArray *pids)
 	net_tables_free(tables);
 }
 
-/* Go's goroutines move between threads, and what a socket receives is followed by thread. */
+/* Go moves goroutines between threads, but what a socket receives is followed by thread. */
 static void warn_of_go(const GArray *pids)
 {
 	uint32_t pid = pids && pids->len ? g_array_index(pids, uint32_t, 0) : 0;
@@ -163,7 +163,7 @@ static int parse_own(struct request_options *o, struct run *run, const struct ta
 	return EXIT_OK;
 }
 
-/* "in requests of f, g, from 100ms on": for the recording. */
+/* "in requests of f, g, from 100ms on", for the recording. */
 static char *describe(const struct target *target, const struct requesting *q)
 {
 	g_autofree char *threads = target_describe(target);
@@ -177,7 +177,7 @@ static char *describe(const struct target *target, const struct requesting *q)
 	return g_string_free(text, FALSE);
 }
 
-/* Ids are asked for in the recording: what was traced is gone. */
+/* An answer to an id comes from a recording; a live trace is gone. */
 static void append_answer(GString *out, const struct profile *p, const struct request_options *o)
 {
 	static const char *const record[] = { "-o FILE", "all that has an id, by offcpu report FILE --id ID", NULL };
@@ -232,7 +232,7 @@ static int finish(struct run *run, struct requesting *q, const char *command_lin
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
 	p->info.request_slower_ns = o->slower_ns;
-	requests_add_losses(p, counts);	/* what the sums lack is told by the recording, too */
+	requests_add_losses(p, counts);	/* the recording has the losses of the sums, too */
 	summary.p = p;
 	if (o->json) {
 		request_summary_json(out, &summary);
@@ -290,7 +290,7 @@ static int trace(struct run *run, struct requesting *q, const char *command_line
 	return status;
 }
 
-/* Finds what is called a request; NULL, with an exit status: said why. */
+/* Finds what counts as a request. NULL with an exit status: the error was printed. */
 static struct request_plan *make_plan(char **specs, struct target *target, const struct request_options *o,
 				      int *ret_status)
 {
@@ -311,7 +311,7 @@ static struct request_plan *make_plan(char **specs, struct target *target, const
 	return plan;
 }
 
-/* The command line is parsed. */
+/* Runs after the command line is parsed. */
 static int request(struct run *run, struct requesting *q, struct request_options *o, struct target *target, int argc,
 		   char **argv, const char *command_line)
 {
@@ -324,7 +324,7 @@ static int request(struct run *run, struct requesting *q, struct request_options
 	if ((status = target_resolve(target, "request")) != EXIT_OK ||
 	    (status = parse_own(o, run, target)) != EXIT_OK)
 		return status;
-	opener_begin();	/* functions are looked for in the files of the processes */
+	opener_begin();	/* functions are looked up in the files of the processes */
 	plan = make_plan(&argv[1], target, o, &status);
 	if (!plan) {
 		run_end_opener(run->name);

@@ -12,7 +12,7 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define STEPS 20
 
-/* The shortest of those that people count time by that is no shorter. */
+/* The shortest usual unit of time that is not shorter. */
 static uint64_t step_of(uint64_t least_ns)
 {
 	static const unsigned seconds[] = { 1,    2,    5,    10,   20,    30,    60,    120,   300,   600,
@@ -29,7 +29,7 @@ static struct request_line *read_by(uint64_t from_ns, uint64_t to_ns, uint64_t s
 	return request_line_read(history_dir(), from_ns - from_ns % step_ns, to_ns, step_ns, error);
 }
 
-/* Steps are no shorter than windows: those between would be empty. */
+/* A step is at least as long as a window, because steps without a window's middle would be empty. */
 static struct request_line *read_line(const struct range_args *range, GError **error)
 {
 	uint64_t from_ns, to_ns, step_ns, row_ns;
@@ -46,7 +46,7 @@ static struct request_line *read_line(const struct range_args *range, GError **e
 	step_ns = step_of((to_ns - from_ns) / STEPS);
 	l = read_by(from_ns, to_ns, step_ns, error);
 	row_ns = l ? l->longest_row_ns : 0;
-	if (row_ns <= step_ns + SECOND_NS / 2)	/* windows end by the clock, give or take */
+	if (row_ns <= step_ns + SECOND_NS / 2)	/* windows end by the clock, to within a second */
 		return l;
 	request_line_free(l);
 	return read_by(from_ns, to_ns, step_of(row_ns - SECOND_NS / 2), error);

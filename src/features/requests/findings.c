@@ -6,11 +6,11 @@
 #include "base/hash.h"
 #include "explain/text.h"
 
-#define ONE_PERCENT_OF_ROW 90	/* from here on a finding is of one route */
-#define TOLD_PERCENT_OF_ROW 10	/* below, routes explain nothing of it */
+#define ONE_PERCENT_OF_ROW 90	/* percent of a finding for it to count as that of one route */
+#define TOLD_PERCENT_OF_ROW 10	/* percent of a finding below which routes explain nothing */
 #define ROUTE_COLUMNS 60
 
-/* Time of a finding for one route. */
+/* Part of a finding's time for one route. */
 struct part {
 	uint64_t key;	/* the finding's id and the route's number */
 	uint32_t id;
@@ -20,7 +20,7 @@ struct part {
 
 struct parts {
 	GHashTable *sums;	/* struct part */
-	GHashTable *numbers;	/* of routes, by their names */
+	GHashTable *numbers;	/* route numbers by name */
 };
 
 static void add(struct parts *parts, uint32_t id, const char *route, uint64_t ns)

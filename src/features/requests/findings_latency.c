@@ -9,16 +9,16 @@
 #include "features/requests/analysis.h"
 
 /*
- * A change is a run of steps whose p99 (as logarithms) parts most from that of all others.  Any line has such a run, so
- * it counts only where it stands out of how much steps differ by themselves, and where a person would call it another
- * latency.
+ * A change is a run of steps whose p99 (logarithm) differs most from that of all others. Any line has such a run, so
+ * it counts only if the difference exceeds the usual variation between steps, and is large enough for a person to
+ * care.
  */
-#define STEP_MIN_REQUESTS 100	/* of fewer the 99th percentile is the longest one */
+#define STEP_MIN_REQUESTS 100	/* with fewer requests, p99 is just the longest one */
 #define STEPS_MIN 6
 #define TIMES_MIN 1.5
-#define STANDS_OUT 5.0		/* errors of the difference: the run was looked for among many */
-#define STEP_ERROR 0.03		/* of a logarithm, at least: slots are a sixteenth of an octave wide */
-#define GROWN_SHARE 0.3		/* of what the slowest take more */
+#define STANDS_OUT 5.0		/* errors of the difference; high, because it is the best of many runs */
+#define STEP_ERROR 0.03		/* minimum error of a logarithm: slots are a sixteenth of an octave wide */
+#define GROWN_SHARE 0.3		/* of the slowest requests' additional time */
 #define NAME_COLUMNS 64
 #define UNCOUNTED_SHARE 0.01
 
@@ -43,7 +43,7 @@ static GArray *points_of(const struct request_line *l, const struct request_seri
 	return points;
 }
 
-/* What of the squares a run [i, k) of n points takes away, and by how much its mean parts. */
+/* How much the run [i, k) of n points reduces the sum of squares, and how much its mean differs. */
 struct run {
 	guint from, to;
 	double taken, apart;
@@ -128,7 +128,7 @@ void latency_append_cause(GString *s, const struct request_cause_cell *cause, un
 
 /* ---- the sentence ---- */
 
-/* Steps of the run, or all others. */
+/* The sum of the run's steps, or of all others. */
 static struct request_cell *sum_of(const struct request_series *series, uint32_t steps, uint32_t from, uint32_t to,
 				   bool is_inside)
 {
@@ -150,7 +150,7 @@ static double mean_of(const struct request_cell *cell, const struct request_caus
 	return 0;
 }
 
-/* What the slowest 1% of `more` have more of than those of `less`, the most of it; NULL: no one thing. */
+/* The cause that grew most in the slowest 1% of `more` against those of `less`. NULL: no single cause. */
 static const struct request_cause_cell *grown(const struct request_cell *less, const struct request_cell *more,
 					      double *ret_less_ns, double *ret_more_ns)
 {
@@ -189,7 +189,7 @@ static void append_p99(GString *s, const struct request_cell *cell)
 	text_duration(s, request_percentile(&cell->sum, 0.99));
 }
 
-/* No request ended in these steps. */
+/* Did no request end in these steps? */
 static bool is_quiet(const struct request_series *series, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = from; i < to; i++)
@@ -238,7 +238,7 @@ static void append_change(GString *s, const struct request_line *l, const struct
 	request_cell_free(out);
 }
 
-/* What the slowest do most, where it is much of it. */
+/* Appends the largest cause of the slowest ones, if it is a large part. */
 static void append_most(GString *s, const struct request_cell *cell)
 {
 	uint32_t from = request_cell_slowest(cell, LATENCY_SLOWEST);

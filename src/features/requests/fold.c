@@ -9,12 +9,12 @@
 #include "features/traces/fold.h"
 
 struct spans {
-	GPtrArray *slowest;	/* struct offcpu_rec_request_span *, a heap with the fastest of them on top */
-	GHashTable *of_routes;	/* uint64_t -> the same, of those that are not among them */
+	GPtrArray *slowest;	/* struct offcpu_rec_request_span *, a heap with the fastest on top */
+	GHashTable *of_routes;	/* uint64_t route -> likewise, for requests not in `slowest` */
 	GPtrArray *sampled;
 	guint slowest_max, sampled_max;
 	uint64_t from_ns;
-	unsigned shift;		/* each of the others is kept with a chance of 1 in 2^shift */
+	unsigned shift;		/* each other request is kept with a probability of 2^-shift */
 	uint64_t random;
 };
 
@@ -62,7 +62,7 @@ static void heap_push(GPtrArray *heap, gpointer span)
 		swap(heap, i, (i - 1) / 2);
 }
 
-/* The fastest; the caller owns it. */
+/* Takes out the fastest one, which the caller then owns. */
 static struct offcpu_rec_request_span *heap_pop(GPtrArray *heap)
 {
 	guint i = 0;
@@ -83,14 +83,14 @@ static struct offcpu_rec_request_span *heap_pop(GPtrArray *heap)
 	return span;
 }
 
-/* True once in 2^bits. */
+/* True with a probability of 2^-bits. */
 static bool draw(struct spans *s, unsigned bits)
 {
 	s->random += HASH_MIX;
 	return (hash_end(hash_more(s->random, 0)) & ((UINT64_C(1) << bits) - 1)) == 0;
 }
 
-/* One in two, of those there are. */
+/* Drops each with a probability of one half. */
 static void thin_out(struct spans *s)
 {
 	guint kept = 0;
@@ -102,7 +102,7 @@ static void thin_out(struct spans *s)
 	s->shift++;
 }
 
-/* It came with a chance of 1 in 2^span->shift. */
+/* It was sent with a probability of 2^-span->shift. */
 static void add_other(struct spans *s, struct offcpu_rec_request_span *span)
 {
 	if (span->shift < s->shift && !draw(s, s->shift - span->shift)) {
@@ -124,7 +124,7 @@ uint64_t spans_route_from_ns(const struct spans *s, uint64_t route)
 	return heap && heap->len >= SPANS_OF_ROUTE ? wall_ns(heap, 0) + 1 : 0;
 }
 
-/* It is none of the slowest of all, and was told for certain. */
+/* It is not among the slowest of all, and such spans are always sent. */
 static void add_of_route(struct spans *s, struct offcpu_rec_request_span *span)
 {
 	uint64_t route = span->route;
@@ -217,7 +217,7 @@ void spans_finish(struct spans *s, struct fold *fold, struct profile *p)
 		put_trace(&span, from, fold, p);
 		for (guint k = 0; k < from->note_cnt; k++) {
 			if (!from->note[k].count)
-				continue;	/* its thread's, of before */
+				continue;	/* belongs to the thread, from before */
 			struct span_wait w = fold_span_wait(fold, &from->note[k]);
 
 			g_array_append_val(p->span_waits, w);

@@ -13,10 +13,10 @@
 #include "profile/limits.h"
 
 struct process {
-	unsigned waits_cnt;	/* that may be of a request */
+	unsigned waits_cnt;	/* waits that may belong to a request */
 	unsigned unanswered_cnt;
 	uint64_t longest_ns;
-	bool listens;	/* at one of the ports */
+	bool listens;	/* listens at one of the ports */
 };
 
 struct open_requests {
@@ -39,7 +39,7 @@ struct open_requests *open_requests_new(const char *proc_dir, const GPtrArray *f
 
 FREES(open_requests_free, struct open_requests, o, g_hash_table_destroy(o->processes); g_free(o->proc_dir))
 
-/* "handle(int)" and "handle.part.0" are the function "handle". */
+/* "handle(int)" and "handle.part.0" match the function "handle". */
 static bool is_function(const char *name, const char *function)
 {
 	size_t len = strlen(function);
@@ -66,7 +66,7 @@ static bool is_for_events(const struct profile *p, const struct wait *w)
 	return object && object->kind == OBJECT_EPOLL;
 }
 
-/* A thread that waits for what clients send has answered. */
+/* A thread that waits for input from clients has answered. */
 static bool is_for_client(const struct profile *p, const struct wait *w)
 {
 	const struct object *object = profile_wait_object(p, w);
@@ -118,8 +118,8 @@ static bool has_one_thread(const struct profile *p, uint32_t pid)
 }
 
 /*
- * What is received in the window is seen as it is.  An answer and the next request within the same milliseconds leave
- * open which was the last: its thread tells then, where it is the only one, or in the function.
+ * Data received in the window is traced. If an answer and the next request are within the clock's few milliseconds,
+ * their order is unknown: then the thread decides, if it is the only one or in the function.
  */
 static bool is_unanswered(const struct profile *p, uint64_t received_ns, uint64_t sent_ns, bool thread_tells)
 {
@@ -180,7 +180,7 @@ bool open_requests_has(const struct open_requests *o, const struct profile *p, c
 
 	if (!process || !may_be(o, p, w))
 		return false;
-	/* who takes connections and waits for events does so for any of them */
+	/* a thread that accepts connections or waits for events does so for any port */
 	return !o->ports ||
 	       (process->waits_cnt <= process->unanswered_cnt && !(process->listens && is_for_events(p, w)));
 }

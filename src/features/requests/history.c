@@ -64,7 +64,7 @@ struct request_line *request_line_read(const char *dir, uint64_t from_unix_ns, u
 #define SUM_NUMBERS(X) X(all.count) X(all.wall_ns) X(all.on_cpu_ns) X(all.blocked_ns) X(all.runnable_ns) \
 		X(all.preempted_ns) X(max_ns)
 
-/* Those that are not 0, each by how far it is from the one before. */
+/* The non-zero numbers, each with the distance from the previous one. */
 static void put_sparse(GByteArray *into, const uint64_t *numbers, unsigned cnt)
 {
 	unsigned some = 0, next = 0;
@@ -155,7 +155,7 @@ static void add_cause_bytes(struct request_cell *cell, struct cursor *c, const G
 	const char *reason_text = get_name(c, names, false), *where = get_name(c, names, true);
 	enum reason reason;
 
-	if (!reason_parse(reason_text, &reason))	/* one of another version is another one */
+	if (!reason_parse(reason_text, &reason))	/* an unknown reason of another version */
 		reason = REASON_OTHER;
 	if (!c->bad)
 		add_sparse(c, request_cause_get(cell->causes, reason, where)->ns, OFFCPU_REQUEST_RANGES);

@@ -16,7 +16,7 @@ static void put_sum(struct json *j, const struct offcpu_request_sum *sum)
 	JSON_UINTS(j, &sum->all, wall_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
 }
 
-/* What waits were for, by reason alone. */
+/* Waits by reason alone. */
 static void put_reasons(struct json *j, const struct request_cell *cell)
 {
 	uint64_t ns[REASON_COUNT] = { 0 };

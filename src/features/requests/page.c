@@ -4,7 +4,7 @@
 
 HASH_KEY(wait, struct wait, thread, user, kernel, object, state)
 
-/* The page's rows by what a span's waits know of them. */
+/* Maps waits of spans to the rows of the page. */
 static GHashTable *index_waits(const struct profile *p, const uint32_t *number)
 {
 	GHashTable *rows = g_hash_table_new(wait_hash, wait_equal);

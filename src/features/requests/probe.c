@@ -27,32 +27,32 @@
 
 #define STATES_MIN 256U
 #define STATES_MAX 8192U
-#define STATES_BESIDE_MAX 2048U	/* for always, so in less memory of the kernel's: 5 MB */
+#define STATES_BESIDE_MAX 2048U	/* lower for permanent use: 5 MB of kernel memory */
 #define SITES_MAX 16384U
-/* Requests are watched so long before the window opens, and so long after the last new place that one returned to. */
+/* How long requests are observed before the window opens, and after the last new return address. */
 #define SITES_WITHIN_NS 300000000ULL
 #define SITES_QUIET_NS 60000000ULL
-#define DRAIN_SOON_MS 5	/* a place that is returned to has no probe until then */
+#define DRAIN_SOON_MS 5	/* a return address has no probe until its record is drained */
 #define MAPS_MAX_BYTES (64 << 20)
 #define CODE_BYTES 96
-#define SUMS_PER_CPU_MAX 64	/* functions; of more there is one sum for all CPUs, not to take too much memory */
+#define SUMS_PER_CPU_MAX 64	/* limit of functions; with more, all CPUs share one sum to save memory */
 
 struct site_key {
 	uint64_t dev, ino, offset;
 };
 
-/* A part as the kernel has it: its stacks may be on their way. */
+/* A part as the kernel sends it, whose stacks may not have arrived yet. */
 struct told_part {
 	struct offcpu_request_part_key key;
 	struct offcpu_request_part part;
 };
 
-/* Of windows that are cut: sums only grow, so what is new of a half is what has come since it was read before. */
+/* For cut windows. The kernel's sums only grow, so a half's new part is the difference from its last reading. */
 struct beside {
-	struct offcpu_request_sum *before;	/* two of each function, as the kernel has them */
-	struct offcpu_request_sum *sums;	/* of each function, in this window */
-	struct offcpu_loss_count counts[OFFCPU_REQUEST_COUNT];	/* before this window */
-	GArray *parts;		/* struct told_part, of this window */
+	struct offcpu_request_sum *before;	/* two per function: the kernel's last readings */
+	struct offcpu_request_sum *sums;	/* one per function, for this window */
+	struct offcpu_loss_count counts[OFFCPU_REQUEST_COUNT];	/* at the begin of this window */
+	GArray *parts;		/* struct told_part of this window */
 };
 
 struct requests {
@@ -63,16 +63,16 @@ struct requests {
 	struct spans *spans;
 	unsigned site_cnt, refused_cnt;
 	char *refused_why;
-	struct request_go_names *go_names;	/* NULL: not read, or there are none */
-	GArray *ports;		/* uint16_t, of the plan */
-	struct request_names *names;	/* NULL: none are by their routes */
-	struct open_requests *open;	/* NULL: windows are cut, and only the last one would tell */
+	struct request_go_names *go_names;	/* NULL: not read, or none */
+	GArray *ports;		/* uint16_t: ports of the plan */
+	struct request_names *names;	/* NULL: no requests by route */
+	struct open_requests *open;	/* NULL: windows are cut, and only the last one could show them */
 	struct beside *beside;	/* NULL: the session is about requests alone */
 };
 
 HASH_KEY(site, struct site_key, dev, ino, offset)
 
-/* plan: NULL where no requests are wanted. */
+/* plan: NULL without requests. */
 static void select_parts(struct offcpu_bpf *skel, const struct request_plan *plan, bool keeps_waits, bool by_call,
 			 bool wants_spans)
 {
@@ -113,7 +113,7 @@ static void size_maps(const struct session *s, struct offcpu_config *cfg, const 
 {
 	struct offcpu_bpf *skel = s->skel;
 
-	/* of goroutines there may be any number */
+	/* the number of goroutines is not limited */
 	cfg->requests_max = cfg->by_goroutine ? STATES_MAX : CLAMP(2 * s->thread_cnt, STATES_MIN, STATES_MAX);
 	if (cfg->requests_beside)
 		cfg->requests_max = MIN(cfg->requests_max, STATES_BESIDE_MAX);
@@ -218,7 +218,7 @@ static const struct bpf_program *program_of(const struct offcpu_bpf *skel, enum 
 	return NULL;
 }
 
-/* Those from i on that lie in one file and take one program; how many. */
+/* The number of probes from i on with the same file and program. */
 static guint alike(const GArray *probes, guint i)
 {
 	const struct request_probe *first = &g_array_index(probes, struct request_probe, i);
@@ -233,7 +233,7 @@ static guint alike(const GArray *probes, guint i)
 	return cnt;
 }
 
-#define ENOTSUPP 524	/* the kernel's own, in no header of ours */
+#define ENOTSUPP 524	/* internal to the kernel, in no user header */
 
 static const char *reason_of(int err)
 {
@@ -261,7 +261,7 @@ static void refuse(struct requests *r, const char *format, ...)
 	va_end(args);
 }
 
-/* Leaves out those of many that the kernel refuses: 0, or the error of the last one where all are. */
+/* Skips probes among many that the kernel refuses. Returns 0, or the last error if all were refused. */
 static int add_probes(struct requests *r, const struct request_probe *p, guint cnt)
 {
 	g_autofree struct probe_point *points = g_new0(struct probe_point, cnt);
@@ -276,7 +276,7 @@ static int add_probes(struct requests *r, const struct request_probe *p, guint c
 		return 0;
 	if (cnt == 1)
 		refuse(r, "%s: %s", p->what, reason_of(err));
-	/* of many it is not told which: one of another kind is no matter of that */
+	/* the kernel does not say which of many failed; any other error concerns all */
 	if (cnt == 1 || (err != -ENOTSUPP && err != -EINVAL))
 		return err;
 	err = add_probes(r, p, cnt / 2);
@@ -305,7 +305,7 @@ static bool start(struct session *s, void *state, GError **error)
 
 		cnt = alike(probes, i);
 		err = add_probes(r, p, cnt);
-		if (err && !r->beside) {	/* of others beside it the rest is worth having */
+		if (err && !r->beside) {	/* when tracing other things too, continue without these probes */
 			g_autofree char *what = g_strdup_printf("the kernel refuses a probe on %s%s", p->what,
 								cnt > 1 ? " and those beside it" : "");
 
@@ -322,7 +322,7 @@ static bool start(struct session *s, void *state, GError **error)
 	return true;
 }
 
-/* The file mapped at addr of a process: an O_PATH descriptor, and the offset there; or -1. */
+/* The file mapped at addr of a process: an O_PATH descriptor and the file offset; or -1. */
 static int file_at(uint32_t pid, uint64_t addr, uint64_t *ret_offset, struct stat *ret_stat)
 {
 	size_t len;
@@ -357,7 +357,7 @@ static uint64_t cheapest_place(int held_fd, uint64_t offset)
 #endif
 }
 
-/* False: there can be none. */
+/* False: no probe is possible there. */
 static bool probe_site(struct requests *r, const struct offcpu_request_site *site)
 {
 	struct probe_point point = { 0 };
@@ -386,7 +386,7 @@ static bool probe_site(struct requests *r, const struct offcpu_request_site *sit
 	return !err;
 }
 
-/* A request returns to a place that has no probe yet. */
+/* A request returns to an address without a probe. */
 static void take_site(struct session *s, void *requests, const void *record, size_t size)
 {
 	const struct offcpu_rec_request_site *rec = record;
@@ -403,7 +403,7 @@ static void take_site(struct session *s, void *requests, const void *record, siz
 	bpf_map_update_elem(bpf_map__fd(r->skel->maps.request_sites), &rec->site, &state, BPF_ANY);
 }
 
-/* One request, for the recording; the kernel is told which others are wanted. */
+/* Adds a request as a span, and updates what the kernel should send. */
 static void take_span(struct session *s, void *state, const void *record, size_t size)
 {
 	struct requests *r = state;
@@ -425,15 +425,15 @@ static void take_route(struct session *s, void *state, const void *record, size_
 		request_names_take(r->names, s->fold, record, size);
 }
 
-/* Are there calls whose return is told by where it goes, as of functions? */
+/* Are there calls whose end is detected at their return address, as for functions? */
 static bool have_sites(const struct requests *r)
 {
 	return ANY_ROW(const struct request_probe, x, r->plan->probes, x->kind == REQUEST_ENTER);
 }
 
 /*
- * The first requests tell where they return to; what comes before all of these places have probes is lost.  The
- * program may be slow to get a CPU, so the wait for the first one is long, and short for others behind it.
+ * The first requests report their return addresses; requests are lost until these have probes. The program may get a
+ * CPU late, so the wait for the first address is long, and short for each further one.
  */
 static void prepare(struct session *s, void *state)
 {
@@ -524,7 +524,7 @@ bool requests_read_calls(const struct requests *r, uint32_t func, struct offcpu_
 	return true;
 }
 
-/* Those of a half, which are taken out: programs add to the other one meanwhile. */
+/* Takes out a half's parts while BPF programs add to the other half. */
 static void take_parts(struct beside *b, int fd, bool second)
 {
 	g_autoptr(GArray) keys = g_array_new(FALSE, FALSE, sizeof(struct offcpu_request_part_key));
@@ -543,7 +543,7 @@ static void take_parts(struct beside *b, int fd, bool second)
 	}
 }
 
-/* A program that was preempted may add to a half that was read: that is told when it is read again. */
+/* A preempted BPF program may add to a half that was already read; that is included in the next reading. */
 static void read_half(struct session *s, void *state, bool second, bool is_last)
 {
 	struct requests *r = state;
@@ -574,12 +574,12 @@ static void read_new_counts(struct requests *r, struct profile *p)
 		before[i] = (struct offcpu_loss_count){ now[i].count - before[i].count,
 							now[i].time_ns - before[i].time_ns };
 	}
-	before[OFFCPU_REQUEST_UNANSWERED] = (struct offcpu_loss_count){ 0 };	/* clients go: nothing is lost */
+	before[OFFCPU_REQUEST_UNANSWERED] = (struct offcpu_loss_count){ 0 };	/* clients that leave are no loss */
 	requests_add_losses(p, before);
 	memcpy(before, now, sizeof(now));
 }
 
-/* What came in the window. */
+/* Computes the window's sums. */
 static void finish_beside(struct session *s, struct requests *r, struct profile *p)
 {
 	struct beside *b = r->beside;
@@ -629,7 +629,7 @@ static void finish(struct session *s, void *state, struct profile *p)
 	spans_finish(r->spans, s->fold, p);
 }
 
-/* What sums lack; what is no loss, as calls inside of a request, is left out. */
+/* Adds what the sums lack. Counts that are no losses, such as nested calls, are left out. */
 void requests_add_losses(struct profile *p, const struct offcpu_loss_count counts[OFFCPU_REQUEST_COUNT])
 {
 	static const struct {
@@ -665,7 +665,7 @@ const struct session_probe probe_requests = {
 	.free = requests_free,
 };
 
-/* It is its thread's still: a thread that ended has left its requests, which are counted as that. */
+/* Does it still belong to its thread? An ended thread has left its requests, which are counted separately. */
 static bool is_owners(const struct requests *r, const struct socket_request *s)
 {
 	const struct bpf_map *states = r->skel->maps.request_states;
@@ -675,7 +675,7 @@ static bool is_owners(const struct requests *r, const struct socket_request *s)
 	       state.open_cnt;
 }
 
-/* One that goes on; stop_ns: as the window ends. */
+/* Counts an open request; stop_ns: end of the window. */
 static void count_open(struct requests_open *open, struct offcpu_loss_count *counts, uint32_t func, uint64_t began_ns,
 		       uint64_t start_ns, uint64_t stop_ns)
 {
@@ -694,7 +694,7 @@ static void count_open(struct requests_open *open, struct offcpu_loss_count *cou
 	}
 }
 
-/* Those on connections that are not over. */
+/* Counts open requests on connections. */
 static void count_open_sockets(const struct requests *r, uint64_t start_ns, uint64_t stop_ns,
 			       struct offcpu_loss_count *counts, struct requests_open *open)
 {
@@ -710,7 +710,7 @@ static void count_open_sockets(const struct requests *r, uint64_t start_ns, uint
 	}
 }
 
-/* Those that began before there were probes. */
+/* Counts requests that began before there were probes. */
 static void count_begun_unseen(const struct requests *r, uint64_t window_ns, struct offcpu_loss_count *counts,
 			       struct requests_open *open)
 {

@@ -29,7 +29,7 @@ void request_names_free(struct request_names *n)
 	g_free(n);
 }
 
-/* Without the method in front, too: it need not be in the pattern. */
+/* Also matches the route without its method, which the pattern may omit. */
 static bool is_route(const char *glob, const char *route)
 {
 	const char *blank = strchr(route, ' ');
@@ -42,7 +42,7 @@ static bool is_called(const char *glob, const char *name)
 	return name && fnmatch(glob, name, 0) == 0;
 }
 
-/* The first that fits. */
+/* The first match. */
 static uint32_t func_of(const struct request_plan *plan, const struct fold_route *route)
 {
 	for (guint i = 0; i < plan->routes->len && route->text->len; i++) {

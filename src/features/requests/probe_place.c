@@ -42,7 +42,7 @@ static GArray *places_new(void)
 	return places;
 }
 
-/* The kernel reads it as probes are placed: where its file system does not answer, that would never end. */
+/* Does the file system answer? The kernel reads the file when probes are placed, and would hang forever. */
 static bool answers(int held_fd)
 {
 	int fd = opener_read_held(held_fd);
@@ -53,7 +53,7 @@ static bool answers(int held_fd)
 	return !is_late;
 }
 
-/* Takes the descriptor over; one that is there is closed. */
+/* Takes ownership of the descriptor, which is closed if the place exists already. */
 static void add_place_as(struct request_plan *plan, GArray *places, int fd, const char *path, const char *name)
 {
 	struct request_place p = { .fd = fd };
@@ -92,7 +92,7 @@ GArray *request_mapped_files(uint32_t pid, char **ret_text)
 	return *ret_text ? maps_parse(*ret_text) : NULL;
 }
 
-/* "libx", "libx.so" and "libx.so.6" are /usr/lib/libx.so.6.0.30. */
+/* "libx", "libx.so" and "libx.so.6" match /usr/lib/libx.so.6.0.30. */
 static bool is_called(const char *path, const char *name)
 {
 	g_autofree char *base = g_path_get_basename(path);
@@ -103,7 +103,7 @@ static bool is_called(const char *path, const char *name)
 	return !*rest || g_str_has_prefix(rest, ".so") || (*rest == '.' && strstr(name, ".so"));
 }
 
-/* Files of this name that the process has mapped. */
+/* Adds files of this name that the process has mapped. */
 static void add_mapped(struct request_plan *plan, GArray *places, uint32_t pid, const char *name)
 {
 	g_autofree char *text = NULL;
@@ -117,7 +117,7 @@ static void add_mapped(struct request_plan *plan, GArray *places, uint32_t pid, 
 	}
 }
 
-/* Debian's redis-server is a link to redis-check-rdb: what the process is called, if its file is there by that name. */
+/* Debian's redis-server is a link to redis-check-rdb: use the process's name if it is a link to the same file. */
 static char *name_of_executable(uint32_t pid, const char *path, int fd)
 {
 	g_autofree char *comm_path = g_strdup_printf(PROC "/%u/comm", pid), *comm = NULL, *root = NULL, *in_root = NULL;
@@ -215,7 +215,7 @@ const char *request_plan_keep(struct request_plan *plan, char *text)
 	return text;
 }
 
-/* The first bytes of code at an offset of the file; how many. */
+/* Reads code at a file offset; returns the number of bytes. */
 static size_t read_code(int held_fd, uint64_t off, uint8_t *code, size_t len)
 {
 	int fd = file_open_held(held_fd);

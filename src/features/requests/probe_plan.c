@@ -18,7 +18,7 @@
 #define LISTED_MAX 10
 #define ALIKE_MAX 5
 
-/* The number of a new row; the last one but the most there may be is refused by the caller. */
+/* The index of a new row. The caller refuses the last one, which exceeds the maximum. */
 static uint32_t add_name(struct request_plan *plan, const char *name, const char *file)
 {
 	g_ptr_array_add(plan->names, g_strdup(name));
@@ -26,7 +26,7 @@ static uint32_t add_name(struct request_plan *plan, const char *name, const char
 	return plan->names->len - 1;
 }
 
-/* "f(int) (a.cc), ..." of those found, no more than ten. */
+/* "f(int) (a.cc), ..." of at most ten candidates. */
 static char *list_of(const GArray *list, bool whole)
 {
 	GString *text = g_string_new(NULL);
@@ -38,7 +38,7 @@ static char *list_of(const GArray *list, bool whole)
 	return g_string_free(text, FALSE);
 }
 
-/* Copies that a compiler made of one function are one. */
+/* Copies that a compiler made of one function count as one. */
 static bool are_one(const GArray *list)
 {
 	for (guint i = 1; i < list->len; i++)
@@ -60,10 +60,7 @@ static void fail_inlined(GError **error, const struct elf_functions *f, const ch
 	g_string_free(callers, TRUE);
 }
 
-/*
- * The name of what runs the process's own functions, none of which is in a file's symbols; NULL: they are machine
- * code.
- */
+/* The interpreter of the processes' own functions, which are in no file's symbols. NULL: they are machine code. */
 static const char *interpreter_of(const GArray *pids)
 {
 	g_autofree char *text = NULL;
@@ -79,7 +76,7 @@ static const char *interpreter_of(const GArray *pids)
 	return NULL;
 }
 
-/* Functions of the file whose name is like that one; NULL: none. */
+/* Functions of the file with similar names. NULL: none. */
 static char *functions_alike(const struct request_place *place, const char *typed, unsigned worst_rank)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new();
@@ -204,7 +201,7 @@ static bool plan_function(struct request_plan *plan, const char *bin, const char
 	return ok;
 }
 
-/* "query-start" is how people write the name query__start. */
+/* People write "query-start" for query__start. */
 static char *probe_name(const char *typed)
 {
 	g_auto(GStrv) parts = g_strsplit(typed, "-", -1);
@@ -291,7 +288,7 @@ static bool plan_usdt(struct request_plan *plan, const char *spec, const GArray 
 	return places != NULL;
 }
 
-/* The colon between BIN and FUNC: none of a "::". */
+/* The colon between BIN and FUNC, not one of "::". */
 static const char *colon_of(const char *spec)
 {
 	for (const char *p = spec; *p; p++) {
@@ -393,7 +390,7 @@ struct request_plan *request_plan_new_empty(void)
 	return plan;
 }
 
-/* What was added since is one, under that name. */
+/* Gives everything added since then this name. */
 static void call_it(struct request_plan *plan, guint first, guint first_probe, const char *name)
 {
 	for (guint i = first_probe; i < plan->probes->len; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What a runtime does to its program's calls: exceptions of C++, and Go's scheduler. */
+/* What runtimes do to their programs' calls: C++ exceptions and Go's scheduler. */
 #include <string.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ void request_add_catches(struct request_plan *plan, const GArray *pids)
 	static const struct { const char *library, *function;
 	} catches[] = {
 		{ "libstdc++", "__cxa_begin_catch" }, { "libc++abi", "__cxa_begin_catch" }, { "libgcc_s", "_Unwind_Resume" },
-		{ NULL, "__cxa_begin_catch" }, /* a program that has it all in itself */
+		{ NULL, "__cxa_begin_catch" }, /* a statically linked program */
 		{ NULL, "_Unwind_Resume" },
 	};
 
@@ -39,7 +39,7 @@ void request_add_catches(struct request_plan *plan, const GArray *pids)
 	}
 }
 
-/* src/runtime/proc.go.  needed: in all versions; the others are in some. */
+/* src/runtime/proc.go. needed: present in all versions. */
 static const struct go_function {
 	const char *name;
 	enum request_probe_kind kind;
@@ -57,7 +57,7 @@ static const struct elf_function *function_of(const GArray *list, const char *na
 	return FIRST_ROW(const struct elf_function, x, list, !strcmp(x->name, name), x, NULL);
 }
 
-/* Is the file's scheduler probed already? */
+/* Does the file's scheduler have probes already? */
 static bool is_done(const struct request_plan *plan, const struct request_place *place)
 {
 	return ANY_ROW(const struct request_place, p, plan->go_places, p->dev == place->dev && p->ino == place->ino);

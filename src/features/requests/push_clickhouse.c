@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Requests, where the agent was told what is one: how many, how long they took, and on what, by how long they took. */
+/* Requests, if the agent is configured for them: how many, how long, and what they spent time on, by latency. */
 #include "features/requests/analysis_cells.h"
 #include "push/clickhouse_rows.h"
 #include "push/rowbinary.h"
 
-/* Numbers of slots or ranges of latencies, without the empty ones: where each begins, and then how much it has. */
+/* Non-empty slots or latency ranges: the lower limit of each, then its value. */
 static void put_sparse(struct rows *r, const uint64_t *numbers, guint cnt, guint slots_each)
 {
 	guint used = 0;

@@ -90,7 +90,8 @@ static unsigned slot_of(uint64_t ns)
 }
 
 /*
- * One for the span itself and one for each of its waits: the kernel's are summed, these are alike in what they tell.
+ * Adds a part for the span itself and for each of its waits. The kernel sums parts; these are merged if they are
+ * equal.
  */
 static void add_parts(struct profile *p, const struct request_span *s, double weight)
 {
@@ -142,7 +143,7 @@ void requests_estimate(struct profile *p, const double *weights)
 		double before = counts[s->func];
 
 		counts[s->func] += weight;
-		/* what is rounded goes on, so that the bars add up to the count */
+		/* the rounding error is carried on, so that the bars add up to the count */
 		sum->hist[slot_of(s->wall_ns)] += (uint64_t)(llround(counts[s->func]) - llround(before));
 		sum->all.count = (uint64_t)llround(counts[s->func]);
 		add_span(&sum->all, s, weight);
@@ -155,7 +156,7 @@ void requests_estimate(struct profile *p, const double *weights)
 	}
 }
 
-/* Sums of what a hostile file says must not wrap; the description of tables says the rest. */
+/* Sums of a hostile file must not wrap. The tables' description checks the rest. */
 static bool check_bars(const struct request_row *row, uint64_t *count)
 {
 	uint64_t bars = 0;
@@ -166,7 +167,7 @@ static bool check_bars(const struct request_row *row, uint64_t *count)
 	return *count <= PROFILE_NS_MAX;
 }
 
-/* So many digits, or NULL. */
+/* Is it NULL, or `len` hexadecimal digits? */
 static bool is_hex(const char *text, size_t len)
 {
 	return !text || (strlen(text) == len && strspn(text, "0123456789abcdef") == len);

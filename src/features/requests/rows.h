@@ -6,44 +6,44 @@
 #include "profile/profile.h"
 
 /*
- * Requests, where `offcpu request` recorded: sums of each function, exact; what requests of alike latency did; and
- * single ones as spans, the slowest and a sample of the others.
+ * Requests recorded by `offcpu request`: exact sums of each function; what requests of similar latency did; and
+ * single requests as spans, the slowest and a sample of the others.
  */
 
-/* A function, a pair of probes or a port: what is called a request. */
+/* A function, a pair of probes, or a port whose calls or messages are requests. */
 struct request_row {
 	const char *name, *file;	/* not escaped */
 	struct offcpu_request_sum sum;
-	struct offcpu_request_calls calls;	/* where there are several functions, else 0 */
+	struct offcpu_request_calls calls;	/* if there are several functions, else 0 */
 };
 
-/* What requests of alike latency did: features/requests/abi.h.  Its stacks, object and thread are those of the profile. */
+/* What requests of similar latency did: features/requests/abi.h. Stacks, object and thread are ids of the profile. */
 struct request_part {
 	uint32_t func;
-	uint32_t range;		/* of latencies */
-	bool is_slow;		/* of requests as slow as was asked for; not recorded */
+	uint32_t range;		/* range of latencies */
+	bool is_slow;		/* at least as slow as requested; not recorded */
 	uint64_t requests;
-	uint64_t wall_ns, on_cpu_ns;	/* of the requests themselves, whose wait has the state 0 */
-	struct wait wait;	/* the state '?': with more stacks than could be told apart */
+	uint64_t wall_ns, on_cpu_ns;	/* of the requests themselves, if the wait's state is 0 */
+	struct wait wait;	/* state '?': from here on stacks were not distinguished */
 };
 
-/* One request. */
+/* A single request. */
 struct request_span {
 	uint32_t func, thread;
 	uint64_t start_ns;	/* CLOCK_MONOTONIC */
 	uint64_t wall_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns;
-	uint32_t wait, wait_cnt;	/* its rows of span_waits, one behind the other */
+	uint32_t wait, wait_cnt;	/* its rows of span_waits, which are contiguous */
 	uint8_t flags;		/* enum offcpu_span_flag */
-	/* as its thread's trace context said as it ended, or as the thread waited last in it; 0 and NULL: it said nothing */
-	uint32_t context;	/* node of a stack of its attributes */
+	/* trace context of its thread when it ended, or at the thread's last wait in it; 0 and NULL: none */
+	uint32_t context;	/* stack node of its attributes */
 	const char *trace, *trace_span;	/* 32 and 16 hexadecimal digits */
 };
 
-/* The waits of a span with the same stacks, of those that are over as it ends. */
+/* The completed waits of a span with equal stacks. */
 struct span_wait {
 	uint32_t user, kernel;
 	uint32_t object;	/* + 1; 0: none */
-	uint8_t state;		/* '?': with more stacks than are told apart */
+	uint8_t state;		/* '?': too many different stacks to distinguish */
 	uint64_t count, blocked_ns, runnable_ns, preempted_ns;
 };
 
@@ -56,28 +56,25 @@ static inline uint64_t span_end_ns(const struct request_span *s)
 	return s->start_ns + s->wall_ns;
 }
 
-/* The shortest latency that a slot counts, and the first that the next one does. */
+/* The lowest latency of a slot, and the lowest of the next one. */
 uint64_t request_slot_low(unsigned slot);
 uint64_t request_slot_high(unsigned slot);
 
-/* What came since an earlier reading; max_ns: the end of the highest slot that has some, as no exact one is known. */
+/* The difference from an earlier reading. max_ns: end of the highest used slot, as no exact maximum is known. */
 void request_since(const struct offcpu_request_sum *now, const struct offcpu_request_sum *then,
 		   struct offcpu_request_sum *ret_diff);
 
 /*
- * How many requests of each function one of its sampled spans stands for: those that are not among its slowest,
- * divided by the spans of these; 0 where there is none.  An array of as many as there are functions; free with
+ * For each function: how many requests one sampled span stands for, which is the number of requests not among the
+ * slowest, divided by the number of sampled spans; 0 without any. An array with an element per function; free with
  * g_free().
  */
 double *request_span_weights(const struct profile *p);
 
-/*
- * Where not all spans are left, as after a cut: sums and parts are made of them, and are estimates then.  weights: as
- * of all of them.
- */
+/* If not all spans are left, as after a cut: estimates sums and parts from the spans. weights: as of all spans. */
 void requests_estimate(struct profile *p, const double *weights);
 
-/* Ids in range, times and sums that fit; else *error says what is wrong. */
+/* Checks that ids are in range and that times and sums fit; else *error says what is wrong. */
 bool requests_check(const struct profile *p, GError **error);
 
 #endif

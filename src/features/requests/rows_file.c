@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Requests in a recording: what of their tables does not follow from their description. */
+/* Requests in a recording: the parts of their tables that are not covered by the description. */
 #include <string.h>
 
 #include "profile/profile_reader.h"
 #include "profile/profile_rows.h"
 
-/* Of several functions. */
+/* Only with several functions. */
 bool next_request_calls(const struct profile *p, struct table_at *at, void *ret_row)
 {
 	bool has_any = false;
@@ -18,7 +18,7 @@ bool next_request_calls(const struct profile *p, struct table_at *at, void *ret_
 	return true;
 }
 
-/* In the order of their spans. */
+/* In the order of spans. */
 bool next_span_wait(const struct profile *p, struct table_at *at, void *ret_row)
 {
 	for (; at->i < p->spans->len; at->i++, at->k = 0) {
@@ -33,7 +33,7 @@ bool next_span_wait(const struct profile *p, struct table_at *at, void *ret_row)
 	return false;
 }
 
-/* A number and what ends it, which is skipped; false: there is none. */
+/* Reads a number and skips its terminator. False: there is none. */
 static bool take_number(const char **text, uint64_t max, uint64_t *ret_number)
 {
 	char *end;
@@ -45,7 +45,7 @@ static bool take_number(const char **text, uint64_t max, uint64_t *ret_number)
 	return *ret_number <= max;
 }
 
-/* Slots go up, so there are no more of them than there can be. */
+/* Slots ascend, so there cannot be too many. */
 void get_latencies(struct reader *r, int column, void *row)
 {
 	__u64 *hist = ((struct request_row *)row)->sum.hist;

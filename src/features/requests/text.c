@@ -12,7 +12,7 @@
 
 #define REASON_ROWS 6
 #define OFTEN_PER_S 50000
-#define INTERVAL_ROWS 4		/* distributions a second */
+#define INTERVAL_ROWS 4		/* distributions shown a second */
 #define PARKED_ROWS 4
 #define CALLS_ROWS 10		/* times --top: 30 functions */
 
@@ -23,7 +23,7 @@ void request_interval_text(GString *s, const struct request_row *rows, unsigned 
 	for (unsigned i = 0; i < cnt; i++) {
 		uint64_t octaves[REQUEST_OCTAVES];
 
-		/* of many only those that are requests, and of these a few */
+		/* of many functions only a few with requests are shown */
 		if (cnt > INTERVAL_ROWS && (!rows[i].sum.all.count || shown == INTERVAL_ROWS)) {
 			left += rows[i].sum.all.count != 0;
 			continue;
@@ -88,7 +88,7 @@ static void split_line(GString *s, const char *what, const struct offcpu_request
 	g_string_append_c(s, '\n');
 }
 
-/* "chan receive": what goroutines were parked for in requests of a function, all or the slow ones. */
+/* "chan receive": why goroutines were parked in a function's requests, in all or in slow ones. */
 struct parked_sum {
 	const char *name;
 	uint64_t count, ns;
@@ -109,7 +109,7 @@ static void add_parked(GArray *parked, const char *name, const struct wait *w)
 	g_array_index(parked, struct parked_sum, i).ns += w->blocked_ns;
 }
 
-/* The most time first. */
+/* Most time first. */
 static GArray *parked_of(const struct profile *p, uint32_t func, bool only_slow)
 {
 	GArray *parked = g_array_new(FALSE, FALSE, sizeof(struct parked_sum));
@@ -124,7 +124,7 @@ static GArray *parked_of(const struct profile *p, uint32_t func, bool only_slow)
 	return parked;
 }
 
-/* What is in no time of a thread is that in which Go had the goroutine parked: for what, of the mean request. */
+/* Time outside of any thread's account is time parked by Go: why, for the mean request. */
 static void goroutine_lines(GString *s, const char *what, const struct request_summary *r, uint32_t func, bool is_slow)
 {
 	const struct offcpu_request_sum *sum = &r->rows[func].sum;
@@ -151,7 +151,7 @@ static void goroutine_lines(GString *s, const char *what, const struct request_s
 		g_string_append_c(s, '\n');
 }
 
-/* A probe costs 1 to 12 us a call, by the instruction and the machine: docs/requests.md. */
+/* A probe costs 1 to 12 us a call, depending on the instruction and the machine: docs/requests.md. */
 static bool is_called_often(const struct request_summary *r, uint64_t count)
 {
 	return (double)count * 1e9 > (double)OFTEN_PER_S * (double)r->duration_ns;
@@ -202,7 +202,7 @@ static void row_text(GString *s, const struct request_summary *r, const struct r
 		split_line(s, "  the mean slow one: ", &sum->slow);
 }
 
-/* What hangs is in no sum, and nobody would see it. */
+/* A request that hangs is in no sum and would remain unseen. */
 static void open_text(GString *s, const struct request_summary *r, const struct text_options *o)
 {
 	if (!r->open_cnt)
@@ -311,9 +311,9 @@ static void request_calls_text(GString *s, const struct request_summary *r, cons
 	g_string_append_c(s, '\n');
 }
 
-#define HANDED_MIN 100	/* one in so many */
+#define HANDED_MIN 100	/* 1/n of the requests */
 
-/* Of two threads there is no split, so what moved between them is in no sum: of Go that is most. */
+/* A request that two threads worked on has no split, so it is in no sum; with Go most are. */
 static void handed_text(GString *s, const struct request_summary *r, const struct text_options *o)
 {
 	uint64_t handed = r->counts[OFFCPU_REQUEST_HANDED].count, all = handed;
@@ -362,7 +362,7 @@ static void waits_text(GString *s, const struct profile *p, const char *what, bo
 	struct top *reasons = top_new(p, NULL, TOP_BY_REASON, WEIGHT_OFF_CPU),
 		   *stacks = top_new(p, NULL, TOP_BY_STACK, WEIGHT_OFF_CPU);
 
-	/* of what lies inside of requests, not of all time of the threads */
+	/* percentages refer to time inside of requests, not to all time of the threads */
 	stacks->whole = stacks->sum;
 	if (!stacks->sum) {
 		g_string_append(s, only_slow ? "\nNo wait inside of slow requests.\n" : "\nNo wait inside of requests.\n");
@@ -377,7 +377,7 @@ static void waits_text(GString *s, const struct profile *p, const char *what, bo
 	top_free(stacks);
 }
 
-/* Of a request's thread: while Go's scheduler has no goroutine for it, the thread's waits are not the request's. */
+/* While Go's scheduler runs no goroutine of the request on the thread, the thread's waits are not the request's. */
 static void thread_waits_text(GString *s, const struct request_summary *r, const struct text_options *options)
 {
 	struct reasons *reasons = reasons_new(r->p, NULL);
@@ -415,8 +415,8 @@ void request_waits_text(GString *s, const struct request_summary *r, const struc
 		return;
 	}
 	/*
-	 * Waits of goroutines are no thread's, and of slow requests with many waits not all are listed: the requests
-	 * themselves have all, without single durations.
+	 * Waits of goroutines belong to no thread, and with many waits only some of slow requests are listed. The
+	 * request parts have them all, but no single durations.
 	 */
 	view.wakes = g_array_new(FALSE, FALSE, sizeof(struct wake));
 	view.waits = g_array_new(FALSE, FALSE, sizeof(struct wait));
@@ -438,7 +438,7 @@ static void times_json(GString *s, const char *name, const struct offcpu_request
 			       (uint64_t)t->blocked_ns, (uint64_t)t->runnable_ns, (uint64_t)t->preempted_ns);
 }
 
-/* Names hold what a file's author wrote. */
+/* Names contain what a file's author wrote. */
 static void string_json(GString *s, const char *text)
 {
 	g_autofree char *valid = g_utf8_make_valid(text, -1);

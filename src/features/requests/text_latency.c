@@ -39,7 +39,7 @@ struct share {
 
 ORDER(most_first, struct share, ORDER_HIGH(ns))
 
-/* "lock 61%, on CPU 20%, disk 12%", of all of its requests. */
+/* "lock 61%, on CPU 20%, disk 12%", for all its requests. */
 static void append_reasons(GString *s, const struct request_cell *cell)
 {
 	struct share shares[REASON_COUNT] = { 0 };
@@ -77,7 +77,7 @@ static void append_step(GString *s, const struct request_line *l, const struct r
 	g_string_append_c(s, '\n');
 }
 
-/* Steps in which such requests were not looked for are left out. */
+/* Omits steps in which such requests were not traced. */
 static void append_steps(GString *s, const struct request_line *l, const struct request_series *series)
 {
 	bool is_one_day = text_same_day(l->from_unix_ns, l->from_unix_ns + l->steps * l->step_ns - 1);

@@ -6,14 +6,14 @@
 #include "explain/explain.h"
 #include "explain/text.h"
 
-/* Requests that go on as the window ends: nothing counts them, and what hangs is among them. */
+/* Requests open at the window's end. No sum has them, and requests that hang are among them. */
 
 #define ROWS 3
 
 struct row {
 	char *what;
 	uint64_t longest_ns;
-	bool began_before;	/* the longest did, the window */
+	bool began_before;	/* the longest began before the window */
 	guint cnt;
 };
 
@@ -22,7 +22,7 @@ static void row_clear(gpointer row)
 	g_free(((struct row *)row)->what);
 }
 
-/* "postgres waits for .. (PID 4711)": equal ones of a process are one row.  The longest come first. */
+/* "postgres waits for .. (PID 4711)": equal waits of a process are one row, longest first. */
 static void add_wait(GArray *rows, const struct profile *p, const struct explanation *e, uint32_t wait)
 {
 	const struct wait *w = profile_wait(p, wait);

@@ -8,7 +8,7 @@
 #include "explain/text.h"
 #include "features/requests/analysis_routes.h"
 
-/* Requests out of a recording. */
+/* Requests in a recording, as text. */
 
 #define FIRST_FUNCTIONS 2
 #define FIRST_REASONS 3
@@ -17,7 +17,7 @@
 
 ORDER_POINTERS(by_time, struct request_row, ORDER_HIGH(sum.all.wall_ns) ORDER_TEXT(name))
 
-/* Those that had requests, the most time first; free with g_ptr_array_unref(). */
+/* Functions with requests, most time first; free with g_ptr_array_unref(). */
 static GPtrArray *rows_of(const struct profile *p)
 {
 	GPtrArray *rows = g_ptr_array_new();
@@ -116,7 +116,7 @@ static void append_flags(GString *s, uint8_t flags)
 		g_string_append_c(s, ']');
 }
 
-/* has_trace: a column of them, of 16 digits, which is what --trace needs. */
+/* has_trace: show the trace id's 16 digits, which --trace needs. */
 static void append_span(GString *s, const struct profile *p, const struct span_top *top, bool has_names, bool has_trace,
 			const struct text_options *o)
 {

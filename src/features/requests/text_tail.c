@@ -7,10 +7,10 @@
 #include "base/order.h"
 #include "explain/text.h"
 
-/* What is different in the slowest 1% of requests, against the middle half. */
+/* What differs in the slowest 1% of requests, compared with the middle half. */
 
 #define SLOWEST 0.01
-#define SLOWEST_MOST 0.25	/* where latencies are alike no fewer can be told apart */
+#define SLOWEST_MOST 0.25	/* limit for the slow group, which grows if latencies are too similar */
 #define ROWS 5
 #define CAUSES_MAX 4096
 
@@ -21,8 +21,8 @@ struct group {
 
 struct cause {
 	struct request_cause what;
-	uint64_t slow_ns, middle_ns;	/* of all requests of each group */
-	double more_ns;		/* a request */
+	uint64_t slow_ns, middle_ns;	/* of all requests in each group */
+	double more_ns;		/* per request */
 };
 
 static bool is_in(const struct group *g, const struct request_part *p)
@@ -41,7 +41,7 @@ static void sum_group(struct group *g, const GArray *parts, uint32_t func)
 	}
 }
 
-/* False: too few requests, or too much alike. */
+/* False: too few requests, or too similar. */
 static bool find_groups(const GArray *parts, uint32_t func, struct group *slow, struct group *middle)
 {
 	uint64_t counts[OFFCPU_REQUEST_RANGES] = { 0 }, all = 0, seen = 0;
@@ -79,7 +79,7 @@ static struct cause *cause_of(GArray *causes, const struct request_cause *what)
 	EACH_ROW(i, struct cause, c, causes)
 		if (request_cause_equal(&c->what, what))
 			return c;
-	if (causes->len == CAUSES_MAX)	/* a forged recording's: they share the last */
+	if (causes->len == CAUSES_MAX)	/* in a forged recording; further ones share the last */
 		return &g_array_index(causes, struct cause, causes->len - 1);
 	g_array_append_val(causes, fresh);
 	return &g_array_index(causes, struct cause, causes->len - 1);
@@ -97,7 +97,7 @@ static void add_cause(GArray *causes, bool is_slow, uint64_t ns, const struct re
 
 ORDER(by_difference, struct cause, ORDER_HIGH(more_ns))
 
-/* Behind all others. */
+/* Comes after all others. */
 static void add_rest(GArray *causes, const struct group *slow, const struct group *middle)
 {
 	uint64_t slow_ns = 0, middle_ns = 0;
@@ -110,7 +110,7 @@ static void add_rest(GArray *causes, const struct group *slow, const struct grou
 	add_cause(causes, false, middle->wall_ns - MIN(middle_ns, middle->wall_ns), &request_cause_rest);
 }
 
-/* What both groups waited for, most of the difference first; on CPU is one of them. */
+/* What both groups spent time on, including on CPU, largest difference first. */
 static GArray *find_causes(const struct profile *p, uint32_t func, const struct group *slow, const struct group *middle)
 {
 	GArray *causes = g_array_new(FALSE, TRUE, sizeof(struct cause));
