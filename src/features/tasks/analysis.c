@@ -7,10 +7,10 @@
 #include "base/hash.h"
 #include "base/order.h"
 
-/* Evidence that a goroutine has nothing to do: what it waits for, or functions on its stack, all of one row. */
+/* Goroutines with nothing to do: the wait's reason, and functions on the stack. All of a row must match. */
 static const struct idle_rule {
 	const char *reason;	/* NULL: any */
-	const char *functions[2];	/* NULL: none more */
+	const char *functions[2];	/* NULL: no further one */
 	const char *why;
 } go_rules[] = {
 	{ "GC worker (idle)", { NULL }, "background work of the runtime" },
@@ -49,7 +49,7 @@ static const struct idle_rule {
 	{ NULL, { "os/signal.loop" }, "waits for signals" },
 };
 
-/* Packages of Go's own library, by the first part of their paths. */
+/* Go's standard library, by the first part of package paths. */
 static const char *const go_packages[] = {
 	"archive",  "bufio",    "bytes",  "cmp",     "compress", "container", "context", "crypto",  "database", "debug",
 	"embed",    "encoding", "errors", "expvar",  "flag",     "fmt",       "hash",    "html",    "image",    "index",
@@ -76,7 +76,7 @@ static bool rule_holds(const struct idle_rule *rule, const struct task_row *row)
 	return true;
 }
 
-/* Goroutines that the runtime has begun for itself, as runtime.isSystemGoroutine() has it. */
+/* Goroutines that the runtime started for itself: runtime.isSystemGoroutine(). */
 static bool is_of_runtime(const struct task_row *row)
 {
 	unsigned cnt = row->frame_cnt;
@@ -90,14 +90,14 @@ static bool is_of_runtime(const struct task_row *row)
 	       g_str_has_prefix(row->creator.name, "runtime.") && strcmp(outermost, "runtime.main") != 0;
 }
 
-/* "/usr/lib/python3.11/asyncio/locks.py", and what is installed beside it. */
+/* "/usr/lib/python3.11/asyncio/locks.py", and packages installed next to it. */
 static bool is_python_library(const char *file)
 {
 	return file && (strstr(file, "/lib/python3") || strstr(file, "/site-packages/") ||
 			strstr(file, "/dist-packages/") || g_str_has_prefix(file, "<frozen "));
 }
 
-/* Of asyncio, or of Python itself, gevent and eventlet: a library's function accepts, or does nothing else. */
+/* Does a library function of asyncio, gevent, eventlet or Python accept connections or serve in the background? */
 static bool is_python_server(enum tasks_kind kind, const struct task_row *row)
 {
 	unsigned cnt = kind == TASKS_ASYNCIO ? MIN(row->frame_cnt, 1) : row->frame_cnt;
@@ -116,7 +116,7 @@ const char *task_idle(enum tasks_kind kind, const struct task_row *row)
 {
 	if (strcmp(row->state, "waiting") != 0)
 		return NULL;
-	/* it waits while its thread runs the pool's work, or waits for such */
+	/* it waits while its thread runs the pool's work, or waits for work */
 	if (kind == TASKS_GREENLET && has_function(row, "_WorkerGreenlet._begin"))
 		return "threads of gevent's pool";
 	if (task_is_of_python(kind))
@@ -157,7 +157,7 @@ static bool is_library(enum tasks_kind kind, const struct task_frame *f)
 		return task_frame_is_label(f) || is_go_library(f->name);
 	if (kind == TASKS_JAVA)
 		return task_java_is_library(f->name);
-	/* what is compiled has no file */
+	/* compiled functions have no file */
 	return (kind == TASKS_GREENLET && !f->file) || (task_is_of_python(kind) && is_python_library(f->file));
 }
 
@@ -182,7 +182,7 @@ bool task_is_pool_call(const char *call)
 	return !strcmp(call, "net/http.(*Transport).getConn") || !strcmp(call, "database/sql.(*DB).conn");
 }
 
-/* Who waits for its turn at a pool's connections, and not for what comes back by one. */
+/* The call that waits for a free connection of a pool, as opposed to a reply on one. */
 static const char *pool_call(const struct task_row *row)
 {
 	unsigned i = 0;
@@ -199,16 +199,16 @@ const char *task_call(enum tasks_kind kind, const struct task_row *row)
 	const char *pool = kind == TASKS_GO && own ? pool_call(row) : NULL;
 
 	if (kind == TASKS_JAVA && strcmp(row->state, "waiting") != 0)
-		return NULL;	/* what it has been through already */
+		return NULL;	/* already past the pool */
 	if (pool)
 		return pool;
 	if (!own || own == row->frames)
 		return NULL;
-	/* what "with" and "async with" wait for is the same for all that they may be used with */
+	/* "with" and "async with" wait in the same function for everything */
 	if (task_is_of_python(kind) && own - row->frames > 1 && own[-1].name && own[-2].name &&
 	    (g_str_has_suffix(own[-1].name, "__aenter__") || g_str_has_suffix(own[-1].name, "__enter__")))
 		own--;
-	/* what the compiler makes of "select" and "<-" is told by the reason */
+	/* for functions generated from "select" and "<-" the reason says it */
 	return task_is_of_python(kind) || !g_str_has_prefix(own[-1].name ? own[-1].name : "", "runtime.") ? own[-1].name
 													: NULL;
 }
@@ -248,7 +248,7 @@ static uint64_t key_of(const struct task_group *g)
 	return hash_more(hash_more(key, hash_pointer(g->creator)), g->call ? g_str_hash(g->call) : 0);
 }
 
-/* Adds to the group of this key, which is made if need be. */
+/* Adds to the group with this key, which is created if new. */
 static void add(GArray *groups, GHashTable *index, const struct task_group *part, uint64_t key,
 		const struct task_row *row)
 {

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "features/tasks/analysis.h"
 
-#define ERRORS 3	/* a change is more than so many standard errors */
+#define ERRORS 3	/* minimum change in standard errors */
 
 static guint key_hash(gconstpointer key)
 {

@@ -3,7 +3,7 @@
 #include "features/slices/rows_build.h"
 #include "features/tasks/analysis.h"
 
-#define SLICE_NS (UINT64_C(200) * 1000 * 1000)	/* as often as there are looks */
+#define SLICE_NS (UINT64_C(200) * 1000 * 1000)	/* one slice per look */
 #define NO_WAIT UINT32_MAX
 #define IDLE_WORD "[idle]"
 
@@ -17,7 +17,7 @@ static uint32_t push(struct profile *p, uint32_t node, const struct task_frame *
 	return profile_node(p, node, profile_frame(p, &frame));
 }
 
-/* As an attribute of a trace context: profile/profile.h. */
+/* Like an attribute of a trace context: profile/profile.h. */
 static uint32_t push_label(struct profile *p, uint32_t node, const struct task_frame *f)
 {
 	const struct frame frame = { .name = f->name, .module = f->file, .kind = FRAME_CONTEXT };
@@ -44,21 +44,21 @@ static uint32_t stack_of(struct profile *p, const struct tasks *t, const struct 
 	return node;
 }
 
-/* What of a row is told so far. */
+/* What was already added of a row. */
 struct told {
 	uint64_t ns, count_q8;
 };
 
-/* The part of a look's cell that lies in one slice. */
+/* Adds the part of a look's cell within one slice. */
 static void add_part(struct slice_builder *b, const struct wait *w, uint32_t row, uint64_t at_ns, uint64_t ns,
 		     struct told *told)
 {
-	/* how long a task waits is not known: all are one duration */
+	/* a task's wait has no known duration, so all get the same one */
 	struct slice_cell cell = { .row = row, .blocked_ns = ns, .max_ns = SLICE_NS };
 	const uint64_t all_q8 = w->count * SLICE_COUNT_Q8;
 	uint64_t upto_q8;
 
-	/* the number of tasks is a mean: it is shared out by time */
+	/* the mean number of tasks is distributed by time */
 	told->ns = MIN(told->ns + ns, w->blocked_ns);
 	upto_q8 = (uint64_t)((unsigned __int128)all_q8 * told->ns / w->blocked_ns);
 	cell.count_q8 = upto_q8 - told->count_q8;
@@ -67,7 +67,7 @@ static void add_part(struct slice_builder *b, const struct wait *w, uint32_t row
 	slice_builder_add(b, at_ns, &cell);
 }
 
-/* A look stands for its period evenly; what of that lies beyond the window counts at its edge. */
+/* A look stands for its period evenly. The part outside of the window counts at its edge. */
 static void add_look(struct slice_builder *b, const struct profile *p, const struct task_look *look, uint64_t task_ns,
 		     uint32_t wait, struct told *told)
 {
@@ -88,7 +88,7 @@ static void add_look(struct slice_builder *b, const struct profile *p, const str
 	}
 }
 
-/* waits: of each row of t its wait in p, or NO_WAIT. */
+/* waits: the wait in p for each row of t, or NO_WAIT. */
 static void add_slices(struct slice_builder *b, const struct profile *p, const struct tasks *t, const uint32_t *waits,
 		       struct told *told)
 {

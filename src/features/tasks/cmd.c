@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* offcpu tasks: goroutines and other tasks that hold no thread, seen from outside. */
+/* offcpu tasks: goroutines and other tasks without a thread, observed from outside. */
 #include <stdio.h>
 
 #include "base/opener/opener.h"
@@ -34,7 +34,7 @@ struct tasks_options {
 	gint top;
 };
 
-/* At least one, the caller's; NULL with a sentence. */
+/* At least one process, owned by the caller. NULL with an error. */
 static GArray *processes_of(const struct tasks_options *o, GError **error)
 {
 	g_autoptr(GArray) pids = NULL;
@@ -68,7 +68,7 @@ static int parse_own(struct tasks_options *o, struct run *run, int argc, char **
 	return EXIT_OK;
 }
 
-/* What is told to people, then rows. */
+/* Sentences first, then rows. */
 static void append_answer(GString *out, const struct tasks *t, const struct tasks_options *o)
 {
 	const struct text_options plain = { .top = (unsigned)o->top };

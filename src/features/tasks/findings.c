@@ -9,23 +9,23 @@
 #include "explain/sentence.h"
 #include "features/tasks/analysis.h"
 
-#define STILL_LOOKS 10	/* a fifth of a second each: fewer tell too little */
-#define GROUPS_MAX 24	/* of one process */
+#define STILL_LOOKS 10	/* a fifth of a second each; fewer are not enough */
+#define GROUPS_MAX 24	/* per process */
 #define PATH_FUNCTIONS_MAX 6
-#define NS_MAX (UINT64_C(1) << 50)	/* of task time: 13 days; sums over all groups stay far below 64 bits */
-#define SLEEP_DEPTH 2	/* as idle.c has it: housekeeping sleeps in its main function, or in what that calls */
-#define TASKS_MIN 0.5	/* of asyncio, and of those that want a CPU, on average: fewer are no bottleneck */
-#define TASKS_LITTLE 0.1	/* the same of goroutines, as little.c has it of threads */
-#define HELD_UP_PART 20	/* of the window: less is nothing beside what tasks wait for */
-/* What comes to a server may be requests of its clients. */
+#define NS_MAX (UINT64_C(1) << 50)	/* limit of task time, 13 days: sums over all groups stay far below 64 bits */
+#define SLEEP_DEPTH 2	/* as in idle.c: a housekeeping thread sleeps in its main function or one call below */
+#define TASKS_MIN 0.5	/* mean number of asyncio tasks, or runnable ones; fewer are no bottleneck */
+#define TASKS_LITTLE 0.1	/* likewise for goroutines; like little.c for threads */
+#define HELD_UP_PART 20	/* 1/n of the window: less is negligible beside the tasks' waits */
+/* Messages to a server may be requests of its clients. */
 #define UNANSWERED_ADVICE                                                                                            \
 	"Hardly anything comes from its sockets meanwhile, so these waits end by a time limit: the peer does not answer, or " \
 	"questions or answers are lost (its log, nstat). A shorter timeout bounds the wait."
-/* Nobody knows which reads have a deadline. */
+/* It is not known which reads have a deadline. */
 #define UNDUE_ADVICE                                                                                                 \
 	"What comes does so at once, or not at all. If these reads have a deadline that takes the time: questions or answers are " \
 	"lost, or the peer leaves some out (nstat, its log). A connection on which nothing is due may wait so."
-#define RUNNABLE_WEIGHT 4	/* load from outside makes goroutines wait for a CPU, too */
+#define RUNNABLE_WEIGHT 4	/* load from outside also makes goroutines wait for a CPU */
 
 #define STILL_ADVICE                                                                                                     \
 	"All that do anything wait for locks, and nobody let go of one while this was recorded: a deadlock. Take locks in one order, " \
@@ -68,7 +68,7 @@ static bool ends_with_function(const char *name, const char *function)
 	return strcmp(point ? point + 1 : name, function) == 0;
 }
 
-/* Of a pool of connections what waits until one is free: of httpcore, aiohttp from 3.12 on, psycopg_pool; aiohttp before. */
+/* Waits for a free connection of a pool: httpcore, aiohttp (before and from 3.12 on), psycopg_pool. */
 static bool awaits_connection(const struct tasks *t, const struct task_row *row)
 {
 	static const char *const waits[] = { "wait_for_connection", "_wait_for_available_connection", "getconn" };
@@ -87,7 +87,7 @@ static bool awaits_connection(const struct tasks *t, const struct task_row *row)
 	return false;
 }
 
-/* Of Go: its socket has no room. */
+/* Go: the socket's send buffer is full. */
 static bool waits_to_write(const struct task_row *row)
 {
 	for (unsigned i = 0; i < row->frame_cnt; i++)
@@ -166,20 +166,20 @@ enum kind {
 	ACQUIRE,
 	PUT,
 	CONNECT,
-	POOLED, /* of asyncio */
-	LIMITED, /* of asyncio, too: for anything, with a time limit */
-	SYSTEM_CALL, /* it has a thread, whose findings tell of it */
+	POOLED, /* asyncio */
+	LIMITED, /* asyncio: a wait with a time limit, for anything */
+	SYSTEM_CALL, /* it is on a thread and covered by the findings of threads */
 	MONITOR,
 	JAVA_LOCK,
 	TAKE,
 	RESULT,
 	JAVA_POOLED,
-	CARRIERLESS, /* of Java */
-	PINNED, /* as SYSTEM_CALL */
+	CARRIERLESS, /* Java */
+	PINNED, /* likewise covered by findings of threads */
 };
 
 static const struct {
-	const char *says, *advice;	/* the second NULL: that of the reason which threads have for it */
+	const char *says, *advice;	/* advice NULL: that of the same reason for threads */
 } kinds[] = {
 	[OTHER] = { "wait", "Look at what the others do meanwhile." },
 	[MUTEX] = { "wait for a mutex", "Hold the lock for less time (no I/O or sleep under it), or split it." },
@@ -245,20 +245,20 @@ static bool has(const char *text, const char *part)
 	return strstr(text, part) != NULL;
 }
 
-/* "acquire" of "Semaphore.acquire": before Python 3.11 functions are without their classes. */
+/* "acquire" of "Semaphore.acquire": before Python 3.11 names have no class. */
 static bool is_called(const struct task_wait *w, const char *function)
 {
 	return ends_with_function(w->call, function);
 }
 
-/* What a task of asyncio or a greenlet waits for, by the function that the program's own awaits or calls. */
+/* What an asyncio task or greenlet waits for, by the function that the program awaits or calls. */
 static enum kind python_kind_of(const struct task_wait *w)
 {
 	if (strcmp(w->state, "waiting") != 0)
 		return NOTHING;
 	if (w->awaits_connection)
 		return POOLED;
-	/* as asyncio_source.c says it; wait_for() has a time limit */
+	/* as worded in asyncio_source.c; wait_for() has a time limit */
 	if (has(w->reason, " others") || has(w->reason, " tasks ") || (has(w->reason, " task") && !is_called(w, "wait_for")))
 		return GROUP;
 	if (strcmp(w->call, "Semaphore.acquire") == 0)
@@ -278,7 +278,7 @@ static enum kind python_kind_of(const struct task_wait *w)
 	return is_called(w, "drain") || g_str_has_prefix(w->call, "StreamReader.") ? NETWORK : OTHER;
 }
 
-/* What a virtual thread waits for, by what it is parked for and by the function that the program's own calls. */
+/* What a virtual thread waits for, by the reason of parking and the function that the program calls. */
 static enum kind java_kind_of(const struct task_wait *w)
 {
 	if (strcmp(w->state, "runnable") == 0)
@@ -314,14 +314,14 @@ static enum kind java_kind_of(const struct task_wait *w)
 	return has(w->reason, "condition") || has(w->reason, "Object.wait") ? CONDITION : OTHER;
 }
 
-/* What a goroutine waits for, by its call or by the runtime's reason (runtime2.go: waitReasonStrings). */
+/* What a goroutine waits for, by its call or the runtime's reason (runtime2.go: waitReasonStrings). */
 static enum kind kind_of(const struct task_wait *w)
 {
 	if (task_is_of_python(w->kind))
 		return python_kind_of(w);
 	if (w->kind == TASKS_JAVA)
 		return java_kind_of(w);
-	if (w->kind == TASKS_TOKIO)	/* what it awaits is not known */
+	if (w->kind == TASKS_TOKIO)	/* it is not known what it awaits */
 		return NOTHING;
 	if (strcmp(w->state, "runnable") == 0)
 		return RUNNABLE;
@@ -337,7 +337,7 @@ static enum kind kind_of(const struct task_wait *w)
 		return GROUP;
 	if (has(w->lock, "sync.(*Cond)") || has(w->reason, "sync.Cond"))
 		return CONDITION;
-	if (g_str_has_prefix(w->call, "net/http.(*Server)."))	/* Shutdown() waits for requests that are under way */
+	if (g_str_has_prefix(w->call, "net/http.(*Server)."))	/* Shutdown() waits for open requests */
 		return GROUP;
 	if (has(w->reason, "sleep") || g_str_has_prefix(w->call, "golang.org/x/time/rate."))
 		return SLEEP;
@@ -370,13 +370,13 @@ static bool is_main(const struct task_wait *w)
 	return strcmp(w->path, "main.main") == 0 || g_str_has_suffix(w->path, " < main.main");
 }
 
-/* It waits, and for more than a system call's end. */
+/* Does it wait for more than the end of a system call? */
 static bool is_waiting(enum kind k)
 {
 	return k != NOTHING && k != SYSTEM_CALL && k != PINNED;
 }
 
-/* It waits for others to give it work, or to be done. */
+/* Does it wait for work from others, or for them to finish? */
 static bool waits_for_work(enum kind k)
 {
 	return k == RECEIVE || k == SELECT || k == CONDITION || k == GROUP;
@@ -388,8 +388,8 @@ static bool same_process(const struct task_wait *a, const struct task_wait *b)
 }
 
 /*
- * Who waits to be given something may have nothing to do.  It is held up if the work comes from within: no goroutine
- * accepts connections, and others, not the main function, wait for something.
+ * A task that waits for input may be idle. It is held up if the work comes from within the program: no goroutine
+ * accepts connections, and others, besides the main function, wait for something.
  */
 static bool is_given_from_within(const struct task_findings *f, const struct task_wait *w)
 {
@@ -407,8 +407,8 @@ static bool is_given_from_within(const struct task_findings *f, const struct tas
 }
 
 /*
- * Of virtual threads locks and pools are clear.  Who sleeps, reads or takes from a queue may well have nothing to do,
- * unless somebody waits for its answer.
+ * For virtual threads, locks and pools are clear cases. Those that sleep, read, or take from a queue may be idle,
+ * unless somebody waits for their answer.
  */
 static uint64_t java_rank_of(const struct task_wait *w, enum kind k)
 {
@@ -420,7 +420,7 @@ static uint64_t java_rank_of(const struct task_wait *w, enum kind k)
 	return is_clear || w->answers_request || w->has_asked ? w->task_ns : 0;
 }
 
-/* Who ended waits of a process for its sockets, which its tasks share: no look tells which one each waits for. */
+/* Who ended a process's waits for its sockets. Tasks share them, so looks cannot show which one each waits for. */
 struct answers {
 	uint64_t all_ns, all_cnt, most_ns, most_cnt;
 	const struct waker *most;
@@ -439,7 +439,7 @@ static void add_answer(const struct profile *p, struct answers *a, GHashTable *o
 	}
 	one->all_ns += wake->blocked_ns;
 	one->all_cnt += wake->count;
-	if (wake->blocked_ns >= one->most_ns) {	/* the waker of that process with most */
+	if (wake->blocked_ns >= one->most_ns) {	/* the waker of that process with the most time */
 		one->most_ns = wake->blocked_ns;
 		one->most = w;
 	}
@@ -473,7 +473,7 @@ static struct answers answers_of(const struct profile *p, uint32_t pid)
 	return a;
 }
 
-/* Its clients' requests come to the same sockets. */
+/* Requests of the process's clients arrive at the same sockets. */
 static bool serves(const struct task_findings *f, const struct task_wait *w)
 {
 	EACH_ROW(i, const struct task_wait, o, f->rows)
@@ -482,7 +482,7 @@ static bool serves(const struct task_findings *f, const struct task_wait *w)
 	return false;
 }
 
-/* Nobody but those that it has asked sends it anything, and these do so at once. */
+/* Only servers that it has asked send to it, and they answer at once. */
 static bool is_answered_at_once(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
 	const struct answers a = answers_of(p, w->pid);
@@ -490,7 +490,7 @@ static bool is_answered_at_once(const struct profile *p, const struct task_findi
 	return at_once_is(&a.at_once) && !a.at_once.serves && !serves(f, w);
 }
 
-/* What a server has in memory it tells at once: it waits for a command that waits for work (BRPOP, SUBSCRIBE). */
+/* Memory is read at once, so a long answer is for a command that itself waits for work (BRPOP, SUBSCRIBE). */
 static bool is_for_work(const struct profile *p, const struct task_wait *w)
 {
 	const struct answers a = answers_of(p, w->pid);
@@ -499,11 +499,11 @@ static bool is_for_work(const struct profile *p, const struct task_wait *w)
 	       a.most_ns / MAX(a.most_cnt, 1) >= FINDING_WORK_NS && !profile_find_limit(p, LIMIT_OWED, w->pid, 0);
 }
 
-/* 0: it has nothing to do, or is told by the findings of threads. */
+/* 0: idle, or covered by the findings of threads. */
 static uint64_t rank_of(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
 	enum kind k = kind_of(w);
-	/* who reads, sleeps or awaits a future may serve a connection that has nothing to ask */
+	/* those that read, sleep or await a future may serve an idle connection */
 	bool is_clear = k == SEMAPHORE || k == LOCK || k == ACQUIRE || k == PUT || k == CONNECT || k == POOLED ||
 			(k == LIMITED && is_answered_at_once(p, f, w));
 	bool is_java = w->kind == TASKS_JAVA;
@@ -513,14 +513,14 @@ static uint64_t rank_of(const struct profile *p, const struct task_findings *f, 
 		return 0;
 	if (is_java)
 		return java_rank_of(w, k);
-	/* what holds their loop up most of the time comes first: they all wait for that, too */
+	/* what blocks their event loop most of the time comes first, because all of them wait for that, too */
 	if (task_is_of_python(w->kind))
 		return is_clear && w->tasks >= TASKS_MIN ? (uint64_t)((double)w->task_ns / w->tasks) / 2 : 0;
-	if (k == RUNNABLE)	/* fewer are those that were just woken */
+	if (k == RUNNABLE)	/* a smaller number has just been woken */
 		return w->tasks < TASKS_MIN ? 0 : w->task_ns / RUNNABLE_WEIGHT;
 	if (k == NETWORK && !w->answers_request && is_for_work(p, w))
 		return 0;
-	/* a handler may well wait in a select for what happens next, but for the rest only while it owes an answer */
+	/* a handler may well wait in a select for events; other waits count only while it owes an answer */
 	if (!waits_for_work(k) || (w->answers_request && k != SELECT))
 		return w->task_ns;
 	return is_given_from_within(f, w) ? w->task_ns : 0;
@@ -539,7 +539,7 @@ static bool passes(const char *path, const char *function)
 	return false;
 }
 
-/* Does the path lead through a method of the type that the function is one of, "main.(*Quotes).Get"? */
+/* Does the path contain a method of the function's type, as of "main.(*Quotes).Get"? */
 static bool passes_type(const char *path, const char *function)
 {
 	const char *end = strstr(function, ").");
@@ -548,7 +548,7 @@ static bool passes_type(const char *path, const char *function)
 	return type && has(path, type);
 }
 
-/* The function that called it, as "main.fetch" of "main.(*Pool).Get < main.fetch < main.serve"; "": none is known. */
+/* The caller, "main.fetch" in "main.(*Pool).Get < main.fetch < main.serve". "": unknown. */
 static char *caller_of(const struct task_wait *w)
 {
 	const char *at = strstr(w->path, " < "), *end = at ? strstr(at + 3, " < ") : NULL;
@@ -564,8 +564,8 @@ static const char *outermost(const char *path)
 }
 
 /*
- * All goroutines that could send to a channel, or receive from it, began in the same function as those who wait: they
- * hand on what they have had themselves.  Where others are it may be a queue from these.
+ * Did all goroutines that could send to the channel, or receive from it, start in the same function as the waiting
+ * ones? Then they pass on what they received themselves. With others, it may be a queue that these feed.
  */
 static bool are_all_peers(const struct task_findings *f, const struct task_wait *w)
 {
@@ -589,8 +589,8 @@ static bool is_past(const struct task_wait *o, const struct task_wait *w, enum p
 }
 
 /*
- * Of a lock what one does that has come past it in the same function, or in another one of its type; of a channel the
- * first, as it may be a pool, or what most of the others do.
+ * For a lock: what a task does that has passed it in the same function, or in another one of its type. For a channel:
+ * the first such task, because it may be a pool, or what most of the others do.
  */
 static const struct task_wait *meanwhile_of(const struct task_findings *f, const struct task_wait *w, enum past past)
 {
@@ -609,7 +609,7 @@ static const struct task_wait *meanwhile_of(const struct task_findings *f, const
 	return best;
 }
 
-/* Who keeps carriers that others could run on. */
+/* The task that pins carriers that others could run on. */
 static const struct task_wait *pinned_of(const struct task_findings *f, const struct task_wait *w)
 {
 	const struct task_wait *best = NULL;
@@ -620,9 +620,9 @@ static const struct task_wait *pinned_of(const struct task_findings *f, const st
 	return best;
 }
 
-#define HOLDERS_MAX 1.2	/* on average: more do not have a lock that one has at a time */
+#define HOLDERS_MAX 1.2	/* mean number: if more, they do not hold a lock that one holds at a time */
 
-/* Those who do not have it, as they are several at a time, are told only where nobody else is found. */
+/* Candidates that come several at a time cannot hold the lock; they are named only if there is no other. */
 static void find_holder(const struct profile *p, const struct task_findings *f, struct task_wait *w)
 {
 	enum kind k = kind_of(w);
@@ -657,7 +657,7 @@ static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 		w->advice = kinds[are_peers ? PEERS : k == RECEIVE ? POOL : PLACE].advice;
 }
 
-/* Is the process in the recording, and was its main thread not at leisure? */
+/* Is the process in the recording, and was its main thread busy? */
 static bool is_busy(const struct profile *p, uint32_t pid)
 {
 	EACH_ROW(i, const struct thread, t, p->threads)
@@ -723,9 +723,9 @@ static bool is_lock(const struct task_wait *w)
 }
 
 /*
- * In all looks whoever of the process does anything waits for a lock, or to send to a channel, and its threads hardly ran:
- * nobody is left to let go of one, or to receive. Beside senders others may serve something now and then; who waits to
- * receive meanwhile does so from another channel, as one that has a sender waiting makes nobody wait.
+ * In all looks, every non-idle task of the process waits for a lock or to send to a channel, and its threads hardly
+ * ran: nobody is left to release a lock or to receive. Beside senders, others may serve something now and then. A
+ * task that waits to receive does so from another channel, since a channel with a waiting sender blocks no receiver.
  */
 static bool stands_still(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
@@ -748,8 +748,8 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
 }
 
 /*
- * As many in all looks wait for a lock, called by a function in which others wait for one of that kind: who has it may
- * ask for it again, which no clock of the process ends.
+ * In all looks the same number waits for a lock, called by a function in which others wait for such a lock: the
+ * holder may be locking it again, which no timer of the process ends.
  */
 static bool may_take_twice(const struct task_findings *f, const struct task_wait *w)
 {

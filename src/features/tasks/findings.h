@@ -10,70 +10,70 @@
 #include "profile/profile.h"
 
 /*
- * What goroutines, tasks of asyncio and virtual threads of Java wait for that hold no thread, as findings of a recording beside those of its
- * threads.  Their time is that of tasks, and is in no sum of threads.
+ * What goroutines, asyncio tasks and virtual threads without a thread wait for, as findings beside those of threads.
+ * Their time is task time and never added to that of threads.
  */
 
 struct task_wait {
 	enum tasks_kind kind;
 	uint32_t pid;
 	const char *program;
-	const char *state, *reason;	/* as in a task_row; reason "": none */
-	const char *call, *function, *file;	/* as in a task_group; "": none */
-	const char *lock;	/* as task_lock_function() has it; "": none */
-	const char *path;	/* the program's own functions, innermost first: " < " between them */
-	const char *creator;	/* "": not known */
-	const char *idle;	/* why it has nothing to do; "": it may have */
-	bool answers_request;	/* somebody waits for it */
-	bool writes;		/* of Go: to a socket that has no room */
-	bool reads_request;	/* more of it is awaited from its client */
-	bool awaits_connection;	/* of asyncio and Java: a pool has none to give it */
+	const char *state, *reason;	/* as in struct task_row; reason "": none */
+	const char *call, *function, *file;	/* as in struct task_group; "": none */
+	const char *lock;	/* from task_lock_function(); "": none */
+	const char *path;	/* the program's own functions, innermost first, separated by " < " */
+	const char *creator;	/* "": unknown */
+	const char *idle;	/* why it is idle; "": it may not be */
+	bool answers_request;	/* a client waits for it */
+	bool writes;		/* Go: blocked by a full socket buffer */
+	bool reads_request;	/* it waits for the rest of its client's request */
+	bool awaits_connection;	/* asyncio and Java: no connection of a pool is free */
 	bool is_sleep;
-	bool reads_socket, has_asked;	/* of Java; the second: within a client's call */
+	bool reads_socket, has_asked;	/* Java; has_asked: within a client call */
 	uint32_t line;
 	uint64_t looks, task_ns;
-	double tasks;		/* mean number */
-	/* worked out by task_findings_new() */
+	double tasks;		/* mean number of tasks */
+	/* filled in by task_findings_new() */
 	uint64_t rank_ns;	/* 0: no finding */
-	uint64_t busy_ns;	/* of all tasks of the process that are not idle */
-	/* what one does that holds the lock, or is to send or receive; NULL: not known */
+	uint64_t busy_ns;	/* of all non-idle tasks of the process */
+	/* the task that holds the lock, or should send or receive; NULL: unknown */
 	const struct task_wait *meanwhile;
-	bool is_held_there;	/* by it, as the looks tell at which others wait */
-	const char *peer;	/* who answers nearly all of what its process waits for, "127.0.0.1:6379 (redis-server)"; NULL */
-	const struct waker *ended_by;	/* who ends most of the process's waits for the network; NULL: nobody, or it is the peer */
-	double ended_percent;	/* of that */
-	/* of all that its process waits for in epoll sets; nothing where answers take their time */
+	bool is_held_there;	/* looks with waiters show that it holds the lock there */
+	const char *peer;	/* who answers nearly all waits of the process: "127.0.0.1:6379 (redis-server)" */
+	const struct waker *ended_by;	/* who ends most of the process's network waits; NULL: unknown, or `peer` */
+	double ended_percent;	/* share of ended_by */
+	/* waits of the process in epoll sets that are answered at once; none if answers take time */
 	struct at_once at_once;
-	const char *says, *advice;	/* "wait for a mutex", of several */
+	const char *says, *advice;	/* "wait for a mutex", in the plural */
 };
 
 struct task_findings {
 	GArray *rows;	/* struct task_wait, findings first, by rank */
-	guint cnt;	/* of the findings */
-	/* inside */
+	guint cnt;	/* number of findings */
+	/* private */
 	GStringChunk *strings;
 };
 
-/* Of the tasks of processes with a thread in the selection; NULL: of all.  p stays in use. */
+/* Tasks of processes with a thread in the selection; NULL: all tasks. Borrows p. */
 struct task_findings *task_findings_new(const struct profile *p, const struct selection *selection);
 
 struct finding;
 
 /*
- * Is that finding of threads nothing beside those of its program's tasks?  Threads only carry tasks there, so their time
- * counts by the tasks that it may hold up.  Those are at most all of them at a time: threads that were held up for less
- * than a twentieth of the window hold up less than that of any task's time.
+ * Is a finding of threads negligible beside those of the program's tasks? The threads only carry tasks, so their time
+ * counts as the tasks that it may hold up, at most all of them. Threads held up for less than a twentieth of the
+ * window hold up less than that of each task's time.
  */
 bool task_findings_outweigh(const struct task_findings *f, const struct finding *row, uint64_t window_ns);
 
 /*
- * Most of the time of the process's tasks is that finding's, and its loop's thread only waits for answers: to those few
- * tasks that have asked.
+ * Does the finding have most of the time of the process's tasks, while the loop's thread only waits for answers,
+ * which only those few tasks have asked for?
  */
 struct findings;
 bool task_findings_precede(const struct findings *f, const struct task_wait *w, const struct finding *row);
 
-/* What one does that has the lock for which w waits, by when it was there; NULL: not known. */
+/* What the task does that holds the lock w waits for, found by when it was present. NULL: unknown. */
 const struct task_wait *task_holder(const struct profile *p, const struct task_findings *f, const struct task_wait *w);
 
 void task_findings_free(struct task_findings *f);	/* NULL is fine */

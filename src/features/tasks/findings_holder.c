@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Who has a lock that tasks wait for, where it is taken in another function than theirs: no look tells whom they wait for.
- * But one at a time has it.  So who is there when they wait, hardly ever when they do not, and one at a time, has it.
+ * Finds the holder of a lock that is taken in another function than the waiters'. No look shows it. But only one task
+ * holds the lock at a time. So a function whose task is present when others wait, hardly ever when they do not, and
+ * never several times, holds it.
  */
 #include "features/tasks/findings.h"
 
@@ -9,21 +10,21 @@
 
 #include "features/tasks/analysis.h"
 
-#define LOOKS_MIN 3	/* with waiters, and without */
-#define PRESENT 0.6	/* of the looks with waiters */
-#define ALONE 1.5	/* tasks at a time, at most, on average */
+#define LOOKS_MIN 3	/* minimum number of looks with waiters, and without */
+#define PRESENT 0.6	/* minimum share of the looks with waiters */
+#define ALONE 1.5	/* maximum mean number of tasks */
 
 struct looks {
 	const struct tasks *t;
-	const char **functions;	/* of each row: the program's own; "" */
-	bool *waits;	/* of each row: it is of those who wait */
-	bool *has_waiters;	/* of each look */
-	unsigned with, without;	/* looks with waiters, and those without */
+	const char **functions;	/* for each row: its function in the program, or "" */
+	bool *waits;	/* for each row: is it a waiter */
+	bool *has_waiters;	/* for each look */
+	unsigned with, without;	/* number of looks with waiters, and without */
 };
 
 struct presence {
-	unsigned with, without;	/* looks at which it was there, among those with waiters and those without */
-	uint64_t seen;	/* in the former */
+	unsigned with, without;	/* of these, the looks in which it was present */
+	uint64_t seen;	/* tasks seen in the looks with waiters */
 };
 
 static const struct tasks *tasks_of(const struct profile *p, const struct task_wait *w)
@@ -104,7 +105,7 @@ const struct task_wait *task_holder(const struct profile *p, const struct task_f
 
 		if (there < PRESENT || there < 2 * else_there || (double)sum.seen > ALONE * sum.with)
 			continue;
-		/* of one function what it does for longest */
+		/* of one function, its longest activity */
 		if (!best || there - else_there > most ||
 		    (strcmp(best->function, o->function) == 0 && o->task_ns > best->task_ns))
 			best = o;

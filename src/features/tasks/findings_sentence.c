@@ -11,7 +11,7 @@
 
 #define NAME_COLUMNS 60
 
-/* "15 goroutines wait for a mutex", "1 goroutine waits"; inside of a sentence "an average of 0.4 goroutines wait" */
+/* "15 goroutines wait for a mutex", "1 goroutine waits"; inside a sentence "an average of 0.4 goroutines wait" */
 static void append_tasks(GString *s, const struct task_wait *w, bool is_inside, double tasks)
 {
 	bool is_one = fabs(tasks - 1) < 0.05;
@@ -31,7 +31,7 @@ static void append_tasks(GString *s, const struct task_wait *w, bool is_inside, 
 		g_string_append_printf(s, "%.*s%s%s", (int)verb, w->says, is_one ? "s" : "", w->says + verb);
 }
 
-/* Where it stands in the program, or else who made it. */
+/* Its place in the program, or else its creator. */
 static void append_place(GString *s, const struct task_wait *w, const char *before)
 {
 	if (!*w->function && *w->creator) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Tasks of windows one behind the other. */
+/* Sums the tasks of consecutive windows. */
 #include <math.h>
 
 #include "base/hash.h"
@@ -25,7 +25,7 @@ static struct tasks *population_of(struct profile *p, const struct tasks *t, con
 	return own;
 }
 
-/* Texts are the sum's own, so equal ones are the same pointer. */
+/* Texts are interned by the sum, so equal ones have the same pointer. */
 static struct task_row row_of(struct merge_step *s, const struct task_row *row)
 {
 	struct profile *p = s->m->p;

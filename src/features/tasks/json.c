@@ -10,7 +10,7 @@ static void put_frame(struct json *j, const struct task_frame *f)
 	json_member_known(j, "line", f->line, f->line);
 }
 
-/* Means may lie between two numbers: thousandths, as all numbers are integers. */
+/* As all numbers are integers, means are written in thousandths. */
 static void put_tasks(struct json *j, double tasks)
 {
 	json_member_uint(j, "tasks_milli", (uint64_t)(tasks * 1000 + 0.5));

@@ -32,31 +32,31 @@ void tasks_put(struct profile *p, GPtrArray *tasks)
 
 #define NS_PER_S UINT64_C(1000000000)
 #define PERIOD_NS (NS_PER_S / TASK_SAMPLER_HZ)
-#define EXACT_BUDGET_PPM 10000	/* of one CPU, where there is no budget */
+#define EXACT_BUDGET_PPM 10000	/* of one CPU, if there is no budget */
 #define PART_OF_BUDGET 2
-#define TRY_AGAIN_NS NS_PER_S	/* twice as long each time, up to */
+#define TRY_AGAIN_NS NS_PER_S	/* limit of the pause, which doubles */
 #define TRY_AGAIN_MAX_NS (64 * NS_PER_S)
-#define TRY_SHARE 100	/* of the time tries may take: all modules of a Python program are looked through for asyncio */
+#define TRY_SHARE 100	/* 1/n of the time for retries: for asyncio all modules of a Python program are searched */
 
-/* A process that has no runtime to be seen, so far. */
+/* A process without a visible runtime so far. */
 struct candidate {
-	uint64_t there_ns;	/* when it was last seen to be there */
+	uint64_t there_ns;	/* when it was last seen alive */
 	uint64_t next_try_ns, wait_ns;
 };
 
 struct seen {
 	uint32_t pid;
 	struct watched *watched;
-	uint64_t until_ns;	/* up to there its looks stand for the window */
+	uint64_t until_ns;	/* its looks stand for the window up to this time */
 };
 
 struct task_sampler {
 	struct task_sampler_options options;
 	GThread *thread;
-	GMutex lock;		/* of the next two */
+	GMutex lock;		/* protects the next two */
 	GCond ended;
 	bool is_stopped;
-	GMutex looking;		/* of all below */
+	GMutex looking;		/* protects everything below */
 	GHashTable *candidates;	/* pid: struct candidate */
 	GArray *seen;		/* struct seen */
 	GPtrArray *done;
@@ -81,7 +81,7 @@ static bool is_watched(const struct task_sampler *s, uint32_t pid)
 	return ANY_ROW(const struct seen, e, s->seen, e->pid == pid);
 }
 
-/* To go through all processes takes longer. */
+/* A scan of all processes is longer. */
 static uint64_t find_every_ns(const struct task_sampler *s)
 {
 	return s->options.pids && !s->options.follow ? PERIOD_NS : TRY_AGAIN_NS;
@@ -121,7 +121,7 @@ static gboolean is_gone(gpointer pid, gpointer candidate, gpointer now_ns)
 	return ((const struct candidate *)candidate)->there_ns < *(const uint64_t *)now_ns;
 }
 
-/* Who has begun, or has a runtime by now; their looks stand for the time from now_ns on. */
+/* Finds new processes and runtimes. Their looks stand for the time from now_ns on. */
 static void find_processes(struct task_sampler *s, uint64_t now_ns)
 {
 	g_autoptr(GArray) pids = s->options.pids ? g_array_copy(s->options.pids) : process_ids();
@@ -138,7 +138,7 @@ static void find_processes(struct task_sampler *s, uint64_t now_ns)
 		g_hash_table_foreach_remove(s->candidates, is_gone, &now_ns);
 }
 
-/* Each look stands for its process's time up to end_ns. */
+/* Each look stands for its process's time until end_ns. */
 static void look(struct task_sampler *s, uint64_t end_ns)
 {
 	const guint cnt = s->seen->len;
@@ -154,14 +154,14 @@ static void look(struct task_sampler *s, uint64_t end_ns)
 	}
 }
 
-/* False: it was stopped meanwhile. */
+/* False: stopped meanwhile. */
 static bool sleep_until(struct task_sampler *s, uint64_t ns)
 {
 	bool is_stopped;
 
 	g_mutex_unlock(&s->looking);
 	g_mutex_lock(&s->lock);
-	/* g_get_monotonic_time() is the same clock */
+	/* g_get_monotonic_time() uses the same clock */
 	while (!s->is_stopped && g_cond_wait_until(&s->ended, &s->lock, (gint64)(ns / 1000)))
 		;
 	is_stopped = s->is_stopped;
@@ -170,14 +170,14 @@ static bool sleep_until(struct task_sampler *s, uint64_t ns)
 	return !is_stopped;
 }
 
-/* When there is somebody new to be found, perhaps. */
+/* When a new process or runtime may be found next. */
 static uint64_t next_find_ns(const struct task_sampler *s, uint64_t found_ns)
 {
 	uint64_t next_ns = found_ns + find_every_ns(s), first_ns = UINT64_MAX;
 
 	if (!s->options.pids || s->options.follow)
 		return next_ns;
-	/* only given ones, of which each has its time */
+	/* only given processes, each with its own retry time */
 	EACH_VALUE(void, candidate, s->candidates)
 		first_ns = MIN(first_ns, ((const struct candidate *)candidate)->next_try_ns);
 	if (first_ns != UINT64_MAX)
@@ -196,7 +196,7 @@ static gpointer sample(gpointer data)
 	periods.start_ns = found_ns = clock_ns(CLOCK_MONOTONIC);
 	for (guint i = 0; i < s->seen->len; i++)
 		g_array_index(s->seen, struct seen, i).until_ns = periods.start_ns;
-	/* where there is nobody to be looked at it only wakes to find somebody, whose first look is in the next period */
+	/* with nobody to look at, it wakes only to find processes, whose first look is in the next period */
 	while (sleep_until(s, s->seen->len ? periods_instant(&periods, number) : next_find_ns(s, found_ns))) {
 		now_ns = clock_ns(CLOCK_MONOTONIC);
 		number = periods_number(&periods, now_ns);

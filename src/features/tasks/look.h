@@ -6,9 +6,9 @@
 #include "profile/profile.h"
 
 /*
- * Looks at the tasks of several processes while something else is recorded, in a thread of its own.  All are looked at
- * at one random instant of each period.  Processes that begin meanwhile, or whose runtime does, are found within a
- * second, of given ones within a period, later ones less often.
+ * Looks at the tasks of several processes in a thread, while something else is recorded. All are looked at at the
+ * same random instant of each period. New processes and runtimes are found within a second, those of given processes
+ * within a period, later less often.
  */
 
 #define TASK_SAMPLER_HZ 5
@@ -16,29 +16,26 @@
 
 struct task_sampler_options {
 	GArray *pids;		/* uint32_t; NULL: all processes */
-	bool follow;		/* and what these have forked */
-	uint32_t budget_ppm;	/* of one CPU, for all of them */
+	bool follow;		/* also their descendants */
+	uint32_t budget_ppm;	/* of one CPU, for all processes together */
 };
 
-/* Half of what a recording may take of all CPUs; 0: there is no such budget. */
+/* Half of the recording's budget, which is of all CPUs. 0: no budget. */
 uint32_t task_sampler_budget(uint32_t of_all_cpus_ppm);
 
 struct task_sampler;
 struct task_sampler *task_sampler_start(const struct task_sampler_options *options);
 
-/* What was seen since it began or this was asked for, as below; the looks go on. */
+/* What was seen since the last call, as below. Sampling continues. */
 GPtrArray *task_sampler_take(struct task_sampler *s);
 
-/*
- * Ends it: struct tasks, the caller's, one for each process that had a runtime whose tasks were seen; free with
- * g_ptr_array_unref().
- */
+/* Ends sampling. Returns a struct tasks for each process with tasks; free with g_ptr_array_unref(). */
 GPtrArray *task_sampler_stop(struct task_sampler *s);
-void task_sampler_free(struct task_sampler *s);	/* NULL is fine: the same, for nobody */
+void task_sampler_free(struct task_sampler *s);	/* likewise, without a result; NULL is fine */
 
 /*
- * Gives p the struct tasks of those of its processes, largest first; `tasks` is freed.  Filters are of threads: a process
- * without one in the recording is none that was asked for.
+ * Adds the tasks of recorded processes to p, largest first, and frees `tasks`. Filters select threads, so a process
+ * without a thread in the recording was not selected.
  */
 void tasks_put(struct profile *p, GPtrArray *tasks);
 

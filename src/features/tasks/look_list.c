@@ -10,7 +10,7 @@
 #include "features/tasks/look_parts.h"
 
 #define NS_PER_S 1e9
-#define NAMED_MOST 5	/* processes to choose from */
+#define NAMED_MOST 5	/* processes listed in messages */
 
 static bool is_stopped(const struct census_options *o)
 {
@@ -57,7 +57,7 @@ static void append_process(GString *text, uint32_t pid)
 	}
 }
 
-/* Several at once, of which one may have tasks. */
+/* Of several processes, one may have tasks. */
 static struct watched *open_one_of(const GArray *pids, GError **error)
 {
 	g_autoptr(GString) names = g_string_new(NULL);

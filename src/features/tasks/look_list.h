@@ -8,26 +8,26 @@
 
 #include "features/tasks/rows.h"
 
-/* Looks at the tasks of a process from outside: it is never stopped, and nothing is attached to it. */
+/* Looks at a process's tasks from outside, without stopping it or attaching anything to it. */
 
 #define CENSUS_ERROR (census_error_quark())
 GQuark census_error_quark(void);
 enum census_error {
 	CENSUS_FAILED,
 	CENSUS_NOT_PERMITTED,
-	CENSUS_NO_RUNTIME,	/* whose tasks can be seen */
+	CENSUS_NO_RUNTIME,	/* no runtime whose tasks can be seen */
 };
 
 struct census_options {
-	const GArray *pids;	/* uint32_t, at least one: of several the one that has tasks which can be seen */
-	uint64_t duration_ns;	/* 0: one look, at all tasks */
-	double hz;		/* looks a second, at random instants */
-	/* of one CPU: with more tasks than that suffices for a look sees some of them, chosen at random */
+	const GArray *pids;	/* uint32_t, at least one: exactly one should have visible tasks */
+	uint64_t duration_ns;	/* 0: a single look at all tasks */
+	double hz;		/* looks a second */
+	/* of one CPU: if there are too many tasks for it, a look covers a random part */
 	uint32_t budget_ppm;
-	const volatile int *stop;	/* becomes true: enough */
+	const volatile int *stop;	/* set to end it */
 };
 
-/* NULL with a sentence, also where several have tasks.  Free with tasks_free(). */
+/* NULL with an error, also if several have tasks. Free with tasks_free(). */
 struct tasks *census_take(const struct census_options *options, GError **error);
 
 #endif

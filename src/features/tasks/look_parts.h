@@ -7,52 +7,49 @@
 
 #include "features/tasks/look_list.h"
 
-/* A runtime that has tasks. */
+/* A runtime with tasks. */
 struct task_source {
 	enum tasks_kind kind;
-	/* NULL: the process has no such runtime, or with *error: it has, but its tasks cannot be seen. */
+	/* NULL: the process does not have this runtime. NULL with *error: it has, but its tasks cannot be seen. */
 	void *(*open)(uint32_t pid, struct tasks *t, GError **error);
 	void (*close)(void *source);
-	/* About how many tasks there are, to choose how many to look at. */
+	/* Approximate number of tasks, to choose how many to look at. */
 	uint64_t (*count)(void *source);
-	/* One look at every stride-th task from `first` on, told to tasks_seen().  False: the process is gone. */
+	/* Passes every stride-th task from `first` on to tasks_seen(). False: the process is gone. */
 	bool (*look)(void *source, struct tasks *t, uint64_t first, uint64_t stride);
-	/* What the last look cost that it would have cost with any stride; NULL: nothing. */
+	/* The part of the last look's cost that does not depend on stride. NULL: none. */
 	uint64_t (*fixed_cost_ns)(void *source);
 };
 
 extern const struct task_source go_task_source, greenlet_task_source, asyncio_task_source, tokio_task_source,
 	java_task_source;
 
-/* A process whose tasks are looked at, again and again. */
+/* A process whose tasks are looked at repeatedly. */
 struct watched;
 
-/*
- * Its first look can follow.  NULL with a sentence; of CENSUS_NO_RUNTIME where there is nothing to be seen, as far as
- * is known.
- */
+/* Call watched_look() next. NULL with an error; CENSUS_NO_RUNTIME if no tasks can be seen, as far as is known. */
 struct watched *watched_open(uint32_t pid, GError **error);
 
 /*
- * One look, which stands for the period_ns that end at end_ns (CLOCK_MONOTONIC).  It takes about room_ns of CPU time: of more tasks than that
- * suffices for it sees every n-th of them, from a random one on.  0: all.  False: the process is gone.
+ * Looks once, for the period_ns that end at end_ns (CLOCK_MONOTONIC). Limits CPU time to about room_ns: with too many
+ * tasks it sees every n-th one, from a random one on. 0: all. False: the process is gone.
  */
 bool watched_look(struct watched *w, uint64_t end_ns, uint64_t period_ns, uint64_t room_ns);
 
-/* What the looks have found since it was opened or this was asked for, the caller's; NULL: there was none. */
+/* What looks found since the last call, owned by the caller. NULL: there was none. */
 struct tasks *watched_take(struct watched *w);
-/* The same, and it ends. */
+/* Likewise, and closes it. */
 struct tasks *watched_close(struct watched *w);
 
 /*
- * A window is cut into periods, and each stands as it is at a random instant of it.  A look that comes late, on a busy
- * machine, stands for the periods that were missed, too.
+ * A window is cut into periods, and the state at a random instant stands for each. A look that is late, on a busy
+ * machine, stands for the missed periods, too.
  */
 struct periods {
 	uint64_t start_ns, length_ns;
 };
 
-/* In which one is that? */
+/* The number of the period that contains ns. */
 static inline uint64_t periods_number(const struct periods *p, uint64_t ns)
 {
 	return (ns - p->start_ns) / p->length_ns;

@@ -9,7 +9,7 @@
 #include "features/tasks/look_parts.h"
 #include "symbolize/runtime/memory.h"
 
-#define FIRST_GUESS_NS 2000	/* of CPU time that a task costs, until that is measured */
+#define FIRST_GUESS_NS 2000	/* assumed CPU time per task before the first measurement */
 #define LEAST_NS 100
 
 static const struct task_source *const sources[] = { &go_task_source, &greenlet_task_source, &asyncio_task_source,
@@ -25,7 +25,7 @@ struct watched {
 	void *state;
 	struct tasks *tasks;
 	double task_cost_ns, share_sum;
-	uint64_t fixed_cost_ns;	/* of the last look, which has as much less for tasks */
+	uint64_t fixed_cost_ns;	/* of the last look; reduces the room for tasks */
 	uint64_t cpu_ns;
 };
 
@@ -90,7 +90,7 @@ struct watched *watched_open(uint32_t pid, GError **error)
 	return w;
 }
 
-/* How many tasks one that is looked at stands for, so that looking keeps to its budget. */
+/* The stride that keeps looks within the budget. */
 static uint64_t stride_of(const struct watched *w, uint64_t count, uint64_t room_ns)
 {
 	double room = (double)room_ns / w->task_cost_ns;
@@ -121,7 +121,7 @@ bool watched_look(struct watched *w, uint64_t end_ns, uint64_t period_ns, uint64
 		return false;
 	w->fixed_cost_ns = w->source->fixed_cost_ns ? MIN(w->source->fixed_cost_ns(w->state), cost_ns) : 0;
 	cost_ns -= w->fixed_cost_ns;
-	/* names are read in the first looks, so what a look costs falls */
+	/* names are read in the first looks, so later ones cost less */
 	if (count)
 		w->task_cost_ns = MAX((double)cost_ns * (double)stride / (double)count, LEAST_NS);
 	w->share_sum += 1.0 / (double)stride;

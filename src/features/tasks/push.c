@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Tasks: a population a process, summed over windows by the server. */
+/* Tasks: a population for each process, which the server sums over windows. */
 #include "push/fleet_rows.h"
 
 #include "features/tasks/rows.h"
@@ -7,7 +7,7 @@
 #define MILLI 1000
 #define PPM 1000000
 
-/* Whose tasks a row is of, as f->key; f->a is the host, f->b the process.  False: it is of no known kind. */
+/* The owner of a row's tasks as f->key; f->a is the host, f->b the process. False: an unknown kind. */
 static bool take_whose(struct fleet *f, struct cursor *c, enum tasks_kind *ret_kind, uint32_t *ret_pid)
 {
 	fleet_text(c, f->a);

@@ -108,9 +108,9 @@ void tasks_look_done(struct tasks *t, uint64_t end_ns, uint64_t period_ns)
 ORDER(by_tasks, struct task_row, ORDER_HIGH(tasks))
 
 /*
- * Periods are strata with one random instant each.  The variance of such a sum is estimated by the differences of
- * neighbours (Wolter, "Introduction to Variance Estimation", 8.2), which holds what choosing some of the tasks adds.
- * A row that never changed may have done so between looks all the same: by one task and one period at least.
+ * Periods are strata with one random instant each. The variance of their sum is estimated from differences of
+ * neighbours (Wolter, "Introduction to Variance Estimation", 8.2), which includes the sampling of tasks. A row that
+ * never changed may have changed between looks, by at least one task and one period.
  */
 void tasks_finish(struct tasks *t)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Tasks in a recording: their what of their tables does not follow from their description. */
+/* Tasks in a recording: the parts of their tables that are not covered by the description. */
 #include "features/tasks/rows.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ uint32_t tasks_creator_frame(struct profile *p, const struct task_frame *creator
 	return creator->name ? frame_of(p, creator) + 1 : 0;
 }
 
-/* Texts of a profile are the same pointer where they are equal. */
+/* The profile interns texts, so equal ones have the same pointer. */
 static void own_frame(struct profile *p, struct task_frame *f)
 {
 	f->name = profile_string(p, f->name);
@@ -188,7 +188,7 @@ static struct task_frame frame_at(const struct profile *p, uint32_t id)
 	return (struct task_frame){ f->name, f->file, f->line };
 }
 
-/* Innermost first, as a path goes from there to the root. */
+/* Innermost first, like the path from a node to the root. */
 void tasks_take_frames(const struct profile *p, struct task_row *row)
 {
 	struct task_frame *frames = g_new0(struct task_frame, (gsize)profile_get_node(p, row->stack)->depth + 1);
@@ -198,7 +198,7 @@ void tasks_take_frames(const struct profile *p, struct task_row *row)
 	row->frames = frames;
 }
 
-/* Rows of one population follow one another. */
+/* Rows of a population are contiguous. */
 uint32_t add_task(struct reader *r, const void *from)
 {
 	const struct recorded_task *read = from;

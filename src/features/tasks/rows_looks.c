@@ -33,7 +33,7 @@ void task_looks_add(struct tasks *t, guint row, uint64_t seen, uint64_t task_ns)
 	g_array_index(t->cells, struct task_cell, *at).task_ns += task_ns;
 }
 
-/* What the looks so far have missed is known of all of them together. */
+/* Losses of past looks are known only as a total. */
 static void note_missing(struct tasks *t)
 {
 	struct task_look *last = last_look(t);
@@ -58,7 +58,7 @@ static void join(struct task_look *to, const struct task_look *from)
 	to->weight = MAX(to->weight, from->weight);
 }
 
-/* Two neighbours become one. */
+/* Merges pairs of neighbours. */
 static void join_pairs(struct tasks *t)
 {
 	GArray *when = t->when, *cells = t->cells;
@@ -148,7 +148,7 @@ static uint64_t part_of(uint64_t value, double part)
 	return part < 1 ? (uint64_t)llround((double)value * part) : value;
 }
 
-/* Tells a look again to the rows, which are empty; what it has in [from_ns, to_ns). */
+/* Adds a look's part in [from_ns, to_ns) to the empty rows again. */
 static void tell_again(struct tasks *t, const struct task_look *look, const GArray *cells, uint64_t from_ns,
 		       uint64_t to_ns)
 {

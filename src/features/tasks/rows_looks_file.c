@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* When tasks were seen, in a recording: written and read. */
+/* When tasks were seen: written to and read from a recording. */
 #include "base/cursor.h"
 #include "features/tasks/rows.h"
 #include "profile/profile_insert.h"
 #include "profile/profile_reader.h"
 #include "profile/profile_rows.h"
 
-#define BLOB_BYTES 32768U	/* and a cell: readers take none above 64 KiB */
+#define BLOB_BYTES 32768U	/* with one more cell it must stay below the readers' 64 KiB */
 #define MILLI 1000
 
-/* Those of one population follow one another. */
+/* Looks of a population are contiguous. */
 bool next_look(const struct profile *p, struct table_at *at, void *ret_row)
 {
 	for (; at->i < p->tasks->len; at->i++, at->k = 0) {
@@ -26,7 +26,7 @@ bool next_look(const struct profile *p, struct table_at *at, void *ret_row)
 	return false;
 }
 
-/* The cells from *at on, as many as a blob takes. */
+/* Encodes cells from *at on, as many as fit into a blob. */
 static void encode(const struct tasks *t, const struct task_look *look, guint *at, GByteArray *into)
 {
 	uint32_t last = 0;
@@ -105,7 +105,7 @@ static void decode(struct tasks *t, struct task_look *look, struct cursor *c)
 	}
 }
 
-/* Cells of a look are where the last one's end. */
+/* A look's cells begin where those of the previous one end. */
 void row_of_task_look_cells(struct reader *r)
 {
 	const uint32_t number = row_u32(r, 1);

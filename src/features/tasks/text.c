@@ -9,12 +9,12 @@
 #include "features/tasks/analysis.h"
 
 #define FINDINGS 3
-#define SHARE_MIN 0.05	/* of the tasks that are not idle: a finding behind the first has to be more */
+#define SHARE_MIN 0.05	/* minimum share of the non-idle tasks for a second finding */
 #define STACK_FRAMES 24
-#define TASKS_NONE 0.05	/* a mean of so many is written as 0 */
+#define TASKS_NONE 0.05	/* a mean up to this is written as 0 */
 #define FIRST_POPULATIONS 2
 
-/* "1,024", and what is between 0 and 10 on average with a digit behind the point. */
+/* "1,024"; means between 0 and 10 with one decimal. */
 static void append_tasks(GString *s, double tasks)
 {
 	if (tasks < 10 && fabs(tasks - round(tasks)) > 0.05)
@@ -157,7 +157,7 @@ static void append_idle(GString *s, const struct task_groups *g, const struct te
 	text_wrap(s, line->str, "  ", text_screen_width(o));
 }
 
-/* ", [http.route] /order/{id}"; how many frames are none of these. */
+/* Appends ", [http.route] /order/{id}" and returns how many frames are no labels. */
 static unsigned append_labels(GString *s, const struct task_row *row)
 {
 	unsigned cnt = row->frame_cnt;
@@ -293,11 +293,11 @@ static void append_first(GString *s, const struct tasks *t, const struct text_op
 	g_string_append_printf(line, " (%u), apart from its threads: ", t->pid);
 	append_tasks(line, t->tasks);
 	g_string_append_printf(line, " %s%s", task_noun(t->kind), fabs(t->tasks - 1) < 0.05 ? "" : "s");
-	/* of goroutines that is a finding: task_finding.c */
+	/* for goroutines findings.c says it */
 	if (t->kind != TASKS_GO && t->kind != TASKS_JAVA && g.groups->len && busy > 0) {
 		const struct task_group *first = &g_array_index(g.groups, struct task_group, 0);
 
-		g_string_append(line, "; of these ");	/* they may well have nothing to do */
+		g_string_append(line, "; of these ");	/* these are probably idle */
 		append_finding(line, t->kind, first);
 	}
 	g_string_append_c(line, '.');
