@@ -7,7 +7,7 @@
 
 #define CONNECTION_THREADS 8
 #define EPOLL_SETS 8
-#define IN_VAIN_NS 100000 /* as storms have it: less CPU time than that after a wakeup */
+#define IN_VAIN_NS 100000 /* as for storms: less CPU time than this after a wakeup */
 
 struct wakes_by_wait *wakes_by_wait_new(const struct profile *p)
 {
@@ -69,14 +69,14 @@ static double slot_high(int slot, uint64_t max_ns)
 	return max_ns ? MAX(MIN(high, (double)max_ns), slot_low(slot)) : high;
 }
 
-/* What the durations of all slots but one add up to, at least and at most. */
+/* The minimum and maximum sum of the durations in all slots but one. */
 static void others_bounds(const uint64_t *hist, int but, int last, uint64_t max_ns, double *ret_least, double *ret_most)
 {
 	*ret_least = *ret_most = 0;
 	for (int i = 0; i <= last; i++) {
 		if (i == but)
 			continue;
-		*ret_least += i ? (double)hist[i] * slot_low(i) : 0;	/* the first slot has those of 0, too */
+		*ret_least += i ? (double)hist[i] * slot_low(i) : 0;	/* the first slot also has durations of 0 */
 		*ret_most += (double)hist[i] * slot_high(i, max_ns);
 	}
 	if (max_ns && but != last)
@@ -84,8 +84,8 @@ static void others_bounds(const uint64_t *hist, int but, int last, uint64_t max_
 }
 
 /*
- * `ns`, or what the sum leaves for the duration of that rank in its slot, where all others are as long, or as short, as
- * they can be.  last: the slot that has the longest.
+ * Clamps `ns` to what the sum leaves for the duration with this rank in its slot if all others are as long, or as
+ * short, as possible. last: the slot of the longest one.
  */
 static double within_sum(const uint64_t *hist, int slot, double rank, int last, double ns, uint64_t sum_ns,
 			 uint64_t max_ns)
@@ -94,10 +94,10 @@ static double within_sum(const uint64_t *hist, int slot, double rank, int last, 
 	double longest = max_ns && slot == last ? high : 0;
 
 	others_bounds(hist, slot, last, max_ns, &least, &most);
-	double at_least = (double)sum_ns - most, at_most = (double)sum_ns - least; /* those of this slot together */
+	double at_least = (double)sum_ns - most, at_most = (double)sum_ns - least; /* sum of this slot's durations */
 
 	if (at_most < (n - 1) * low + MAX(longest, low) || at_least > n * high)
-		return ns;	/* it is no sum of these */
+		return ns;	/* the sum is not that of these durations */
 	double floor = (at_least - (n - rank) * high) / rank, ceiling = high, behind = n - rank + (longest > 0 ? 0 : 1);
 
 	if (behind > 0)
@@ -181,7 +181,7 @@ bool wakers_are_connections(const struct profile *p, const char *const *programs
 	return by_connections > all / 2 && g_hash_table_size(threads) >= CONNECTION_THREADS;
 }
 
-/* (waker, epoll set) that were met; true: the first time */
+/* Records a pair (waker, epoll set). True: it is new. */
 static bool is_new_pair(GHashTable *seen, uint32_t waker, uint32_t object)
 {
 	uint64_t pair = (uint64_t)waker << 32 | object;

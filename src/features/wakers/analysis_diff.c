@@ -11,10 +11,7 @@ uint32_t diff_frame_of_label(struct profile *p, const struct tree_label *label)
 	return profile_frame(p, &f);
 }
 
-/*
- * Stacks of a side's wakers as stacks of the merged profile: by node of the side, the node there + 1; 0: not asked for
- * yet.
- */
+/* Maps stacks of a side's wakers to the merged profile: node -> node there + 1; 0: not mapped yet. */
 struct mover {
 	const struct diff_side_keys *keys;
 	const struct tree *tree;
@@ -22,7 +19,7 @@ struct mover {
 	uint32_t *nodes;
 };
 
-/* Neighbours without names in one file are one, as in the waits' own stacks. */
+/* Unnamed neighbours in one file become one frame, as in stacks of waits. */
 static uint32_t below(struct mover *m, uint32_t node, uint32_t parent_to)
 {
 	const struct stack_node *n = profile_get_node(m->keys->p, node);
@@ -50,7 +47,7 @@ static uint32_t move_stack(struct mover *m, uint32_t node)
 	return to;
 }
 
-/* Names of threads are spelled as the sides are compared. */
+/* Thread names in the form used for comparing the sides. */
 static GHashTable *spellings(const struct diff_side_keys *keys)
 {
 	GHashTable *names = g_hash_table_new(g_str_hash, g_str_equal);

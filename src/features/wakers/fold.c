@@ -93,7 +93,7 @@ void fold_wakers_add_chain(struct fold_wakers *f, const struct offcpu_rec_chain 
 	crossed_add(f->chains, own);
 }
 
-/* NULL: it is the id of none. */
+/* NULL: not the id of a chain. */
 static const struct offcpu_rec_chain *find_chain(const struct fold_wakers *f, uint64_t id)
 {
 	const struct chain_row *row = id ? crossed_find(f->chains, id) : NULL;
@@ -170,13 +170,13 @@ bool fold_wakers_first(struct fold_wakers *f, uint64_t id, uint32_t *ret_waker)
 	return fold_wakers_find(f, rec && rec->cnt ? rec->waker[0] : id, ret_waker);
 }
 
-/* The wakers of a chain, nearest first; an interrupt ends it.  0: the first one is not known. */
+/* The wakers of a chain, nearest first; an interrupt ends it. 0: the first one is unknown. */
 static unsigned chain_wakers(struct fold_wakers *f, const struct offcpu_rec_chain *rec, uint32_t *ret_wakers,
 			     uint8_t *ret_end)
 {
 	unsigned cnt = 0;
 
-	*ret_end = rec->end;	/* the same numbers */
+	*ret_end = rec->end;	/* both enums have the same values */
 	while (cnt < rec->cnt) {
 		if (!fold_wakers_find(f, rec->waker[cnt], &ret_wakers[cnt])) {
 			*ret_end = CHAIN_UNKNOWN;
@@ -191,9 +191,8 @@ static unsigned chain_wakers(struct fold_wakers *f, const struct offcpu_rec_chai
 }
 
 /*
- * The kernel's sums as the story: cut to the wakers that are in it, and to the wait's time, which sampling
- * rounds in another way.  What nothing was said about is the first waker's time.  is_cut: the kernel's
- * chain is longer.
+ * Turns the kernel's sums into the story: limited to its wakers and to the wait's time, which sampling rounds
+ * differently. Unexplained time goes to the first waker. is_cut: the kernel's chain is longer.
  */
 static void tell_story(const struct profile *p, const uint32_t *wakers, unsigned cnt, bool is_cut,
 		       const struct offcpu_chain_sum *sum, struct story *story)
@@ -226,7 +225,7 @@ static uint64_t scaled(uint64_t ns, uint64_t to_ns, uint64_t from_ns)
 	return from_ns ? (uint64_t)((unsigned __int128)ns * to_ns / from_ns) : ns;
 }
 
-/* The chain's sums in the measure of the calibrated wait.  False: there are none. */
+/* The chain's sums, scaled to the calibrated wait. False: there are none. */
 static bool chain_sum(const struct fold_wakers *f, const struct offcpu_wait_key *key, uint64_t blocked_ns,
 		      uint64_t said_ns, struct offcpu_chain_sum *ret_sum)
 {

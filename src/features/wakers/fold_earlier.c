@@ -7,12 +7,12 @@
 #include "base/hash.h"
 
 #define SLEEPS_MIN 16
-#define SLEEPS_MAX 8192		/* of one thread */
-#define ALL_SLEEPS_MAX (1U << 20)	/* of all; some 56 bytes each */
-#define NODES_MAX 256		/* of one key */
+#define SLEEPS_MAX 8192		/* per thread */
+#define ALL_SLEEPS_MAX (1U << 20)	/* in total; about 56 bytes each */
+#define NODES_MAX 256		/* per key */
 #define ALL_NODES_MAX (1U << 19)
-#define STEPS_MAX 4096		/* for one question */
-#define STEPS_A_SECOND 200000	/* on average */
+#define STEPS_MAX 4096		/* per question */
+#define STEPS_A_SECOND 200000	/* mean */
 #define DEPTH_MAX OFFCPU_CHAIN_MAX
 
 struct slept {
@@ -23,24 +23,24 @@ struct slept {
 	uint32_t by_tno;
 };
 
-/* A ring: the last sleeps of one thread, the oldest first. */
+/* A ring of a thread's last sleeps, oldest first. */
 struct sleeps {
 	struct slept *at;
-	uint32_t room, cnt, first;	/* room: a power of two */
+	uint32_t room, cnt, first;	/* room is a power of two */
 	uint32_t last_no;
-	bool is_cut;		/* before cut_ns they are not known */
-	bool was_empty;		/* as a window ended */
+	bool is_cut;		/* before cut_ns they are unknown */
+	bool was_empty;		/* empty at the end of a window */
 	uint64_t cut_ns;
 };
 
 struct earlier {
 	GHashTable *sleeps;	/* tno -> struct sleeps */
 	GHashTable *told;	/* struct offcpu_wait_key -> GArray of struct earlier_node */
-	GHashTable *told_next;	/* the same, of the window behind the edge */
-	uint64_t edge_ns;	/* the window ends there; UINT64_MAX: it goes on */
-	uint32_t sleeps_room, nodes_cnt;	/* of all */
-	uint64_t steps_ns;	/* a clock: what the steps so far may have taken */
-	uint32_t steps_left;	/* for this question; and its wait stands for so many */
+	GHashTable *told_next;	/* likewise, for the window after the edge */
+	uint64_t edge_ns;	/* the window's end; UINT64_MAX: not set */
+	uint32_t sleeps_room, nodes_cnt;	/* totals */
+	uint64_t steps_ns;	/* a clock for the budget of steps */
+	uint32_t steps_left;	/* for the current question; number of waits it stands for */
 	uint64_t weight_q8;
 };
 
@@ -82,7 +82,7 @@ static struct slept *slept_at(const struct sleeps *s, uint32_t i)
 	return &s->at[(s->first + i) & (s->room - 1)];
 }
 
-/* Room for one more: twice as much as long as there is any, then the oldest one's. */
+/* Makes room for another sleep: doubles the ring while there is room in total, then drops the oldest one. */
 static void make_room(struct earlier *e, struct sleeps *s)
 {
 	uint32_t room = s->room ? 2 * s->room : SLEEPS_MIN;
@@ -107,7 +107,7 @@ static void make_room(struct earlier *e, struct sleeps *s)
 	s->room = room;
 }
 
-/* Threads come and go: when theirs take all the room, it starts anew. */
+/* When threads that ended take all the room, starts anew. */
 static struct sleeps *sleeps_of(struct earlier *e, uint32_t tno)
 {
 	struct sleeps *s = g_hash_table_lookup(e->sleeps, GUINT_TO_POINTER(tno));
@@ -133,7 +133,7 @@ void earlier_add_sleep(struct earlier *e, const struct offcpu_rec_sleep *rec)
 		s->cnt = 0;
 	}
 	s->last_no = rec->no;
-	/* a sleep is told of twice where its end was not reported */
+	/* a sleep is reported twice if its end was not */
 	if (rec->woken_ns < rec->slept_ns || (s->cnt && rec->slept_ns < slept_at(s, s->cnt - 1)->woken_ns))
 		return;
 	make_room(e, s);
@@ -149,7 +149,7 @@ void earlier_cut(struct earlier *e, uint64_t edge_ns)
 	e->edge_ns = edge_ns;
 }
 
-/* What was before the edge nobody asks for any more.  True: it has not slept in two windows. */
+/* Nobody asks for the time before the edge any more. True: it has not slept in two windows. */
 static gboolean forget_sleeps(gpointer key, gpointer value, gpointer data)
 {
 	struct earlier *e = data;
@@ -188,7 +188,7 @@ void earlier_next_window(struct earlier *e)
 	e->edge_ns = UINT64_MAX;
 }
 
-/* -- what is told, as a tree of paths ------------------------------------------ */
+/* -- results, as a tree of paths ----------------------------------------------- */
 
 static struct earlier_node *node_at(GArray *nodes, uint32_t i)
 {
@@ -206,7 +206,7 @@ static uint32_t append_node(struct earlier *e, GArray *nodes, uint64_t waker)
 	return nodes->len - 1;
 }
 
-/* EARLIER_NONE: there is no room. */
+/* EARLIER_NONE: no room. */
 static uint32_t node_below(struct earlier *e, GArray *nodes, uint32_t above, uint64_t waker)
 {
 	uint32_t i;
@@ -249,23 +249,23 @@ uint64_t earlier_total_ns(const GArray *nodes, uint32_t node)
 
 	for (unsigned end = 0; end < CHAIN_END_COUNT; end++)
 		ns += n->rest_ns[end];
-	/* no deeper than a chain is long */
+	/* recursion is bounded by the length of a chain */
 	for (uint32_t i = n->first_below; i != EARLIER_NONE; i = earlier_get(nodes, i)->next)
 		ns += earlier_total_ns(nodes, i);
 	return ns;
 }
 
-/* -- the walk back through what a thread did ------------------------------------ */
+/* -- walking back through what a thread did ------------------------------------- */
 
-/* What a thread did from start_ns to end_ns. */
+/* A thread's time from start_ns to end_ns. */
 struct span {
 	uint32_t tno, node, depth;
 	uint64_t start_ns, end_ns;
-	/* at its end: its last switch-in, and how long it had been runnable since its last sleep */
+	/* at end_ns: its last switch-in, and its runnable time since its last sleep */
 	uint64_t on_ns, off_ns;
 };
 
-/* How many of the sleeps began before that. */
+/* The number of sleeps that began before ns. */
 static uint32_t begun_before(const struct sleeps *s, uint64_t ns)
 {
 	uint32_t low = 0, high = s->cnt;
@@ -286,7 +286,7 @@ static void add_ns(const struct earlier *e, uint64_t *sum, uint64_t ns)
 	*sum += ns * e->weight_q8 / SAMPLE_ONE_Q8;
 }
 
-/* The same as the kernel's split_awake(). */
+/* Same as the kernel's split_awake(). */
 static void add_awake(const struct earlier *e, struct earlier_node *n, uint64_t from_ns, const struct span *span)
 {
 	uint64_t last_stretch = span->end_ns - MIN(span->end_ns, MAX(from_ns, span->on_ns));
@@ -298,7 +298,7 @@ static void add_awake(const struct earlier *e, struct earlier_node *n, uint64_t 
 
 static void walk(struct earlier *e, GArray *nodes, struct span span);
 
-/* One sleep of it, of which [start, end) is to be told. */
+/* Explains [start, end) of one of its sleeps. */
 static void tell_sleep(struct earlier *e, GArray *nodes, const struct span *span, const struct slept *slept,
 		       uint64_t start_ns, uint64_t end_ns)
 {
@@ -331,7 +331,7 @@ static void tell_sleep(struct earlier *e, GArray *nodes, const struct span *span
 		     });
 }
 
-/* From the end backwards; calls itself for each waker, so no deeper than the depth. */
+/* Walks back from the end and recurses into each waker, at most to the chain's depth. */
 static void walk(struct earlier *e, GArray *nodes, struct span span)
 {
 	const struct sleeps *s = g_hash_table_lookup(e->sleeps, GUINT_TO_POINTER(span.tno));
@@ -339,7 +339,7 @@ static void walk(struct earlier *e, GArray *nodes, struct span span)
 
 	if (s && left < s->cnt && slept_at(s, left)->slept_ns == span.end_ns) {
 		span.off_ns = slept_at(s, left)->off_before_ns;
-		span.on_ns = span.end_ns;	/* not known */
+		span.on_ns = span.end_ns;	/* unknown */
 	}
 	while (span.end_ns > span.start_ns) {
 		const struct slept *slept = left ? slept_at(s, left - 1) : NULL;
@@ -362,7 +362,7 @@ static void walk(struct earlier *e, GArray *nodes, struct span span)
 	}
 }
 
-/* How many steps the answer may take: so many a second, and a second's in advance. */
+/* The steps allowed for the answer: a rate per second, with a second's worth in advance. */
 static uint32_t steps_at(struct earlier *e, uint64_t now_ns)
 {
 	const uint64_t second = 1000000000, one_ns = second / STEPS_A_SECOND;

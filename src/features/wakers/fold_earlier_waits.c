@@ -7,10 +7,10 @@ struct teller {
 	struct fold_wakers *fold;
 	struct profile *profile;
 	const GArray *nodes;
-	GArray *stories;	/* struct story, no two of one chain; the first is that of the last sleeps */
+	GArray *stories;	/* struct story, one per chain; the first is that of the last sleeps */
 	uint32_t wakers[PROFILE_CHAIN_MAX];
-	uint64_t part, of;	/* what was told is taken as so much: see scaled() */
-	struct hop own[PROFILE_CHAIN_MAX];	/* of wakers on the path, in no story yet */
+	uint64_t part, of;	/* scale of the answers: see scaled() */
+	struct hop own[PROFILE_CHAIN_MAX];	/* of the path's wakers, not yet in a story */
 	uint64_t told_ns;
 };
 
@@ -46,7 +46,7 @@ static struct story *story_of(struct teller *t, uint32_t chain)
 	return &g_array_index(t->stories, struct story, t->stories->len - 1);
 }
 
-/* The path that ends here; what its wakers did by themselves goes into the first story that has them. */
+/* Ends a path. What its wakers did themselves goes into the first story that has them. */
 static void end_path(struct teller *t, unsigned cnt, enum chain_end end, uint64_t rest_ns)
 {
 	struct story *s = story_of(t, earlier_chain(t->profile, t->wakers, cnt, (uint8_t)end, 0));
@@ -63,7 +63,7 @@ static void end_path(struct teller *t, unsigned cnt, enum chain_end end, uint64_
 	t->told_ns += ns;
 }
 
-/* No deeper than a chain is long.  cnt: wakers on the path, this one among them. */
+/* Recursion is bounded by a chain's length. cnt: wakers on the path, including this one. */
 static void tell_node(struct teller *t, uint32_t node, unsigned cnt)
 {
 	const struct earlier_node *n = earlier_get(t->nodes, node);
@@ -91,7 +91,7 @@ static void tell_node(struct teller *t, uint32_t node, unsigned cnt)
 		end_path(t, cnt, CHAIN_AWAKE, 0);
 }
 
-/* Of what one waker of the chain did earlier. */
+/* Adds what one waker of the chain did earlier. */
 static void tell_hop(struct teller *t, uint32_t node, unsigned cnt)
 {
 	const struct story *main = &g_array_index(t->stories, struct story, 0);
@@ -99,7 +99,7 @@ static void tell_hop(struct teller *t, uint32_t node, unsigned cnt)
 
 	if (!earlier_ns || !all_ns)
 		return;
-	/* the two differ by what was lost, by rounding, and by calibration */
+	/* the two differ by losses, rounding and calibration */
 	t->part = MIN(earlier_ns, all_ns);
 	t->of = all_ns;
 	t->told_ns = 0;

@@ -20,7 +20,7 @@ uint32_t *chains_copy(const struct profile *from, struct profile *to, uint32_t (
 	return own;
 }
 
-/* The last one of the chain that can have done something: of an interrupt nothing is told. */
+/* The last waker of the chain that can have done something, which excludes interrupts. */
 void story_begins_earlier(const struct profile *p, struct story *s, uint64_t ns)
 {
 	const struct chain_node *c = profile_get_chain(p, s->chain);
@@ -42,11 +42,11 @@ void story_begins_earlier(const struct profile *p, struct story *s, uint64_t ns)
 
 enum { COUNT, BLOCKED, RUNNABLE, NUMBERS };
 
-/* Of one wake. */
+/* State for one wake. */
 struct fit {
 	uint64_t before[NUMBERS], after[NUMBERS];
-	uint64_t told[NUMBERS], given[NUMBERS];	/* what its stories had of that, and what they have */
-	uint32_t last;				/* of its stories, + 1 */
+	uint64_t told[NUMBERS], given[NUMBERS];	/* sums over its stories: before and after */
+	uint32_t last;				/* index of its last story + 1 */
 };
 
 static uint64_t *number(struct story *s, int i)
@@ -72,7 +72,7 @@ static void scale(struct story *s, const struct fit *f)
 		s->blocked_ns += story_times(s)[i] = scaled(story_times(s)[i], to, from);
 }
 
-/* It goes where most of the time is. */
+/* Adds the remainder where most of the time is. */
 static void take_left(struct story *s, const uint64_t left[NUMBERS])
 {
 	uint64_t *most = &s->rest_ns;
@@ -155,7 +155,7 @@ void story_add(struct story *into, const struct story *s)
 
 ORDER(by_wake, struct story, ORDER_LOW(wake) ORDER_LOW(chain))
 
-/* Equal ones next to one another become one. */
+/* Merges equal neighbours. */
 static void join_equal(GArray *stories)
 {
 	guint kept = 0;

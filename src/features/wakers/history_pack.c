@@ -6,7 +6,7 @@
 #include "store/blob.h"
 #include "store/pack.h"
 
-/* Those that a story has: their number among these + 1. */
+/* For each chain with a story: its number among these + 1. */
 static uint32_t *used_chains(const struct profile *p, uint32_t *ret_cnt)
 {
 	uint32_t *number = g_new0(uint32_t, p->chains->len + 1);
@@ -30,7 +30,7 @@ static void put_nodes(struct dict_writer *w, const struct profile *p, const uint
 		if (!number[i])
 			continue;
 		blob_put(into, dict_writer_waker(w, c->waker));
-		blob_put(into, c->next ? number[i] - number[c->next - 1] : 0);	/* how far back */
+		blob_put(into, c->next ? number[i] - number[c->next - 1] : 0);	/* distance backwards */
 		blob_put(into, c->end);
 		blob_put(into, c->loop_steps);
 	}
@@ -92,7 +92,7 @@ void pack_chains(struct dict_writer *w, const struct profile *p, const GArray *w
 	put_hops(p, order, into);
 }
 
-/* Each one's row in the profile. */
+/* The profile's row of each node. */
 static uint32_t *get_nodes(struct dict_map *m, struct cursor *c, struct profile *rows, uint32_t *ret_cnt)
 {
 	uint32_t *own;

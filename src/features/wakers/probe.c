@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Who ended each sleep, and who had woken that one: features/wakers/waker.bpf.h and features/wakers/chain.bpf.h are the kernel's half. */
+/* Who ended each sleep, and that waker's own waker. features/wakers/{waker,chain}.bpf.h are the kernel's half. */
 #include <bpf/libbpf.h>
 
 #include "attach/feature.h"
@@ -9,10 +9,10 @@
 #include "session/probe.h"
 #include "offcpu.skel.h"
 
-/* Sums of chains, where they may never be told: 2 MB for both halves. */
+/* Size for sums of chains that may never be used: 2 MB for both halves. */
 #define LATER_MAX 2048
 
-/* What interrupt runs is asked only where an interrupt may be a waker. */
+/* Loads the programs for interrupts only if an interrupt may be a waker. */
 static void select_irq_programs(struct offcpu_bpf *skel, bool wanted)
 {
 	struct bpf_program *prog;

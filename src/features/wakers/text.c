@@ -10,9 +10,9 @@
 #include "features/wakers/analysis.h"
 
 #define NAME_LEAST 8
-#define NUMBER_COLUMNS 47	/* of the table of wakers, all before the two names */
-#define WAKERS_SHOWN 4		/* of one sleep */
-#define OTHERS_NAMED 4		/* of one knot */
+#define NUMBER_COLUMNS 47	/* of the table of wakers, before the two names */
+#define WAKERS_SHOWN 4		/* per sleep */
+#define OTHERS_NAMED 4		/* per cycle */
 
 static void count_cell(GString *s, uint64_t cnt, unsigned width)
 {
@@ -112,7 +112,7 @@ void unknown_wakers_text(GString *s, const struct profile *p, const struct text_
 	}
 }
 
-/* What the table does not say by itself. */
+/* Notes about what the table cannot show. */
 static void table_notes(GString *s, const struct waitgraph *g, const struct text_options *o)
 {
 	if (g->all_asleep_ns)
@@ -155,7 +155,7 @@ static void append_cycle(GString *s, const struct waitgraph *g, const struct kno
 	g_string_append_c(s, '\n');
 }
 
-/* The others of a knot, beside its tightest cycle. */
+/* The other members of a group beside its heaviest cycle. */
 static void append_others(GString *s, const struct waitgraph *g, const struct knot *k, const struct text_options *o)
 {
 	unsigned named = 0, others = k->nodes->len - k->cycle->len;
@@ -206,7 +206,7 @@ static void knots_section(GString *s, const struct waitgraph *g, const struct te
 	g_autoptr(GPtrArray) knots = waitgraph_knots(g);
 	unsigned shown = o->top ? MIN(o->top, knots->len) : knots->len;
 
-	/* the heaviest first: what holds up nobody to speak of is no finding */
+	/* heaviest first; negligible cycles are not shown */
 	while (o->top && shown &&
 	       ((const struct knot *)g_ptr_array_index(knots, shown - 1))->held < g->blocked_ns / 100)
 		shown--;
@@ -219,12 +219,12 @@ static void knots_section(GString *s, const struct waitgraph *g, const struct te
 		g_string_append_printf(s, "     (%u more)\n", knots->len - shown);
 }
 
-/* One way to sleep of one actor. */
+/* One way in which an actor sleeps. */
 struct sleep {
 	uint32_t from;
 	const char *wait;
 	uint64_t count, blocked_ns;
-	uint32_t first, cnt;	/* of the sorted places */
+	uint32_t first, cnt;	/* in the sorted places */
 };
 
 ORDER(compare_places, struct wait_place,
@@ -252,10 +252,7 @@ static GArray *sleeps_of(const GArray *places)
 	return sleeps;
 }
 
-/*
- * "70.1%  mariadbd:do_command (8)  unix_stream_sendmsg (send <- vio_write)", on two lines where it is too long for
- * one.
- */
+/* "70.1%  mariadbd:do_command (8)  unix_stream_sendmsg (send <- vio_write)", on two lines if it is too long. */
 static void waker_line(GString *s, const struct waitgraph *g, const struct wait_place *p, uint64_t whole_ns,
 		       const struct text_options *o)
 {

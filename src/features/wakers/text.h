@@ -6,30 +6,30 @@
 #include "render/text/text.h"
 
 /*
- * `offcpu report --wakers`: who woke whom, who waits in a circle, and of the longest sleeps
- * who ended them.  Header and coverage are the caller's.
+ * `offcpu report --wakers`: who woke whom, cycles of waiting, and who ended the longest sleeps. The caller writes
+ * header and coverage.
  */
 void wakers_text(GString *s, const struct waitgraph *g, const struct text_options *options);
 
-/* "sysbench (8 threads)": an actor's name, and how many it is.  width 0: not cut.  Returns the columns. */
+/* "sysbench (8 threads)": an actor's name and size. width 0: not cut. Returns the columns. */
 unsigned actor_text(GString *s, const struct actor *a, unsigned width);
 
 /*
- * Why wakers are unknown: the recording's counted losses that can be it, a line each, indented so far.  Nothing
- * without any.
+ * Why wakers are unknown: the losses that can cause it, one line each, with this indentation. Nothing without such
+ * losses.
  */
 void unknown_wakers_text(GString *s, const struct profile *p, const struct text_options *options, unsigned indent);
 
 /*
- * The wait-for graph for graphviz: an arrow from who waited to whom for, as thick as the time is long, red
- * within a knot.  The `top` heaviest edges, 0: all; what is left out is said in the caption.
+ * The wait-for graph for graphviz: arrows from waiting to awaited actors, as thick as the time, red within a cycle.
+ * The `top` heaviest edges, 0: all; the caption says what is left out.
  */
 void waitgraph_dot(GString *s, const struct waitgraph *g, unsigned top);
 
-/* The whole of it as JSON: docs/wait-graph.md. */
+/* The whole graph as JSON: docs/wait-graph.md. */
 void waitgraph_json(GString *out, const struct waitgraph *g);
 
-/* Appends a quoted string of the DOT language: one line of text, whatever bytes it has. */
+/* Appends a quoted DOT string as one line, escaping any bytes. */
 void dot_quote(GString *s, const char *text);
 
 #endif

@@ -6,7 +6,7 @@
 #include "explain/text.h"
 #include "features/wakers/analysis_chains.h"
 
-#define NAME_COLUMNS 44	/* at most */
+#define NAME_COLUMNS 44	/* maximum */
 
 static void append_part(GString *s, uint64_t ns, uint64_t of_ns, const char *what)
 {
@@ -15,7 +15,7 @@ static void append_part(GString *s, uint64_t ns, uint64_t of_ns, const char *wha
 	g_string_append_printf(s, " %5.1f%%  %s\n", text_percent(ns, of_ns), what);
 }
 
-/* One thing that a waker did, if it did; the name stands before the first only. */
+/* Appends one activity of a waker, if any. The name stands before the first one only. */
 static void append_doing(GString *s, uint64_t ns, uint64_t of_ns, const char **name, unsigned columns, const char *what)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -53,7 +53,7 @@ static bool did_nothing(const struct hop *hop)
 	return !hop->ran_ns && !hop->runnable_ns && !hop->earlier_ns;
 }
 
-/* Wakers that only waited themselves have no line of their own. */
+/* Wakers that only waited have no line of their own. */
 static void append_way(GString *s, const struct chain_row *row)
 {
 	const char *before = ", by way of ";
@@ -67,7 +67,7 @@ static void append_way(GString *s, const struct chain_row *row)
 	}
 }
 
-/* A sleep of several paths counts at that of its last part. */
+/* A sleep with several paths counts at that of its last part. */
 static void append_count(GString *s, const struct chain_row *row)
 {
 	g_autoptr(GString) mean = g_string_new(NULL);

@@ -58,7 +58,7 @@ static void append_stacks(struct writer *w, uint32_t user, uint32_t kernel)
 	folded_append_stack(w->line, w->names, kernel);
 }
 
-/* Innermost first: one frame at a time. */
+/* Innermost frame first. */
 static void append_reversed(struct writer *w, uint32_t node)
 {
 	for (; node; node = profile_get_node(w->p, node)->parent) {
@@ -131,7 +131,7 @@ static void add_wakeup(struct writer *w, const struct wait *wait, const struct w
 	add(w, weight_of_wake(k, w->options->weight));
 }
 
-/* What no waker is known of: with its reason where the waker would stand. */
+/* Time without a known waker, with the reason in the waker's place. */
 static void add_rest(struct writer *w, const struct wait *wait, const struct wake *rest, bool offwake)
 {
 	uint64_t all = weight_of_wait(wait, w->options->weight), weight = weight_of_wake(rest, w->options->weight);

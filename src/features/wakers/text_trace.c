@@ -46,9 +46,9 @@ static void append_who(struct printer *pr, const char *role, const char *name, u
 	g_string_append_c(pr->s, '\n');
 }
 
-/* The sleeps of one wait that one waker ended, or that no waker is known of. */
+/* The sleeps of a wait that one waker ended, or those without a known waker. */
 struct woken {
-	uint32_t wait, waker;	/* waker NONE: see above */
+	uint32_t wait, waker;	/* waker NONE: unknown */
 	uint64_t ns;
 	uint32_t order;
 };
