@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* offcpu io: requests to block devices, and who issued them; slow file operations are in cmd_io_files.c. */
+/* offcpu io: requests to block devices, and who issued them. Slow file operations are in cmd_files.c. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -19,7 +19,7 @@
 #define COMMAND "io"
 #define TOP_DEFAULT 10
 #define MS_NS 1000000UL
-#define STACKS_SLOWER_NS MS_NS	/* of --stacks: what a cache gives is faster */
+#define STACKS_SLOWER_NS MS_NS	/* with --stacks: faster operations come from a cache */
 
 static const char description[] =
 	"Examples:\n"
@@ -34,7 +34,7 @@ static const char description[] =
 	"\n"
 	"A request is no wait of a thread: many may be on their way at once.";
 
-/* Whose operations are wanted. */
+/* Finds the selected processes and groups. */
 static bool find_only(struct io_options *o, GError **error)
 {
 	if (o->pids && !target_processes(o->pids, &o->processes, error))

@@ -12,7 +12,7 @@
 #define WHO_WIDTH 22
 #define NO_PATH "-"
 
-/* "mariadbd", or "mariadbd/ib_log_flush" where the thread has a name of its own. */
+/* "mariadbd", or "mariadbd/ib_log_flush" if the thread has its own name. */
 static void append_who(GString *s, const struct file_op *op, unsigned width)
 {
 	g_autofree char *both = strcmp(op->comm, op->process) ? g_strdup_printf("%s/%s", op->process, op->comm)
@@ -43,7 +43,7 @@ static void append_bytes(GString *s, const struct file_op *op)
 	text_right(s, cell->str, 9);
 }
 
-/* Of what a thread did in the operation; of one that no thread stood in that is nothing to tell. */
+/* The share of a thread's state in the operation. Nothing for an operation without a thread. */
 static void append_part_of(GString *s, const struct file_op *op, uint64_t ns)
 {
 	if (op->is_async)
@@ -119,7 +119,7 @@ static void append_head(GString *s, const struct file_result *r, const struct fi
 	g_string_append_c(s, '\n');
 }
 
-/* What somebody may miss here. */
+/* What is not covered. */
 static void append_not_seen(GString *s, const struct file_result *r)
 {
 	const struct file_counts *c = &r->counts;
@@ -167,7 +167,7 @@ static void append_files(GString *s, const struct file_result *r, const struct f
 			text_duration_cell(s, cells[k], 8);
 		}
 		g_string_append_c(s, ' ');
-		if (f->sum.async_ns)	/* all of them, for they have names of their own */
+		if (f->sum.async_ns)	/* all of them: their names are their own */
 			text_right(s, "-", 8);
 		else
 			text_duration_cell(s, f->sum.blocked_ns, 8);

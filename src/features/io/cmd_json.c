@@ -69,7 +69,7 @@ static void put_percentiles(struct json *j, const uint32_t *hist, uint64_t sum_n
 	json_member_hist(j, hist);
 }
 
-/* The outermost frame first. */
+/* Outermost frame first. */
 static void put_stack(struct json *j, const struct profile *p, const char *key, uint32_t node)
 {
 	g_autoptr(GArray) frames = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -172,7 +172,7 @@ static void put_disks(struct json *j, const struct block_result *r)
 	json_array_end(j);
 }
 
-/* with_place: a process's at one place; else all of a file. */
+/* with_place: of a process at one place; else the total of a file. */
 static void put_block_row(struct json *j, const struct block_result *r, const struct block_row *row, bool with_place)
 {
 	json_object_begin(j);

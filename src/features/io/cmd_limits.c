@@ -6,7 +6,7 @@
 #include "explain/text.h"
 #include "fold/limits/limits.h"
 
-#define PROCESSES_MAX 64	/* of many that are looked at, most are in one group */
+#define PROCESSES_MAX 64	/* more would mostly be in the same groups */
 #define LIMIT_COLUMNS 120
 
 static bool is_first(const struct profile *p, guint at)

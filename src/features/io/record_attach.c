@@ -21,7 +21,7 @@
 #endif
 
 struct file_attach {
-	struct bpf_link *enter, *leave;	/* of functions */
+	struct bpf_link *enter, *leave;	/* on kernel functions */
 	struct bpf_link *fault, *fault_end;
 };
 
@@ -39,7 +39,7 @@ bool file_attach_select(struct file_bpf *skel, bool has_fault)
 	return by_functions || has_fault;
 }
 
-/* known_only: without those that the kernel's types do not tell of. */
+/* known_only: only functions in the kernel's BTF. */
 static GPtrArray *functions(bool known_only)
 {
 	GPtrArray *ret = g_ptr_array_new_with_free_func(g_free);
@@ -67,7 +67,7 @@ static bool attach_functions(struct file_attach *a, struct file_bpf *skel, GErro
 	for (int known_only = 0; known_only < 2; known_only++) {
 		g_autoptr(GPtrArray) names = functions(known_only);
 
-		/* the ends first: a begin without an end would stay */
+		/* ends first: a begin without an end would be left over */
 		a->leave = probe_functions(skel->progs.file_function_end, names, true);
 		a->enter = a->leave ? probe_functions(skel->progs.file_function, names, false) : NULL;
 		if (a->enter)
@@ -97,7 +97,7 @@ struct file_attach *file_attach_new(struct file_bpf *skel, GError **error)
 {
 	struct file_attach *a = g_new0(struct file_attach, 1);
 
-	/* the tracepoints are attached with the object's other programs */
+	/* tracepoints are attached with the object's other programs */
 	if ((!feature_supported(FEATURE_KPROBE_MULTI) || attach_functions(a, skel, error)) &&
 	    attach_faults(a, skel, error))
 		return a;
@@ -114,9 +114,9 @@ void file_attach_settle(struct file_attach *a)
 {
 	bpf_link__destroy(a->fault);
 	a->fault = NULL;
-	if (a->enter)	/* the kernel waits for what runs of it */
+	if (a->enter)	/* this waits for programs that still run */
 		bpf_link__destroy(a->enter);
-	else	/* so it does for all that runs without sleeping */
+	else	/* this also waits for programs that do not sleep */
 		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 	a->enter = NULL;
 }

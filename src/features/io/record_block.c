@@ -19,10 +19,10 @@
 
 #define BLOCK_DIR "/sys/block"
 
-/* Reads, writes and discards of one such text; 0 where it makes no sense. */
+/* The reads, writes and discards in a disk's stat file; 0 if it is malformed. */
 static uint64_t disk_stats_parse(const char *text)
 {
-	/* Documentation/ABI/stable/sysfs-block: reads come first, writes fifth, discards twelfth (Linux 4.18) */
+	/* Documentation/ABI/stable/sysfs-block: reads are first, writes fifth, discards twelfth (Linux 4.18) */
 	static const bool is_count[] = { [0] = true, [4] = true, [11] = true };
 	uint64_t sum = 0;
 	char *at = (char *)text;
@@ -38,7 +38,7 @@ static uint64_t disk_stats_parse(const char *text)
 	return sum;
 }
 
-/* Those without a queue of requests (loop does have one; zram, dm and md do not) are counted below, if at all. */
+/* Devices without a request queue (zram, dm, md; but not loop) are counted at the device below, if at all. */
 static bool has_requests(const char *name)
 {
 	g_autofree char *path = g_strdup_printf(BLOCK_DIR "/%s/mq", name);
@@ -46,7 +46,7 @@ static bool has_requests(const char *name)
 	return g_file_test(path, G_FILE_TEST_IS_DIR);
 }
 
-/* How many requests the kernel itself counts as done by disks that have requests, all in all: /sys/block/DISK/stat. */
+/* The kernel's own count of completed requests on all disks with a queue: /sys/block/DISK/stat. */
 static uint64_t disk_stats_sum(void)
 {
 	GDir *dir = g_dir_open(BLOCK_DIR, 0, NULL);
@@ -71,7 +71,7 @@ struct row_key {
 	uint32_t pid, user, kernel, is_kernel;
 };
 
-/* What the disks count as done and what is counted here, at one instant: at an edge of the window they differ. */
+/* The kernel's count and ours at the same instant: they differ at the edges of the window. */
 struct edge {
 	uint64_t disks, ours;
 };
@@ -134,7 +134,7 @@ static struct block_row *row_of(struct block_io *b, const struct row_key *key)
 	return &g_array_index(b->rows, struct block_row, known - 1);
 }
 
-/* Names are the kernel's or programs', of any bytes. */
+/* Names may contain any bytes. */
 static const char *own_text(struct block_io *b, const char *text, size_t size)
 {
 	char copy[BLOCK_NAME_LEN + 1] = { 0 };
@@ -143,7 +143,7 @@ static const char *own_text(struct block_io *b, const char *text, size_t size)
 	return profile_string(b->profile, copy);
 }
 
-/* How long it was held before it was made, waited for the driver, and took there. */
+/* How long it was held before it was made, waited for the driver, and took in the device. */
 struct times {
 	uint64_t held_ns, queue_ns, device_ns, all_ns;
 };
@@ -195,7 +195,7 @@ static void tell_op(const struct block_io *b, const struct block_rec_done *r, co
 	const struct block_op op = {
 		.start_unix_ns = b->start_unix_ns + (r->start_ns - t.held_ns - b->start_ns),
 		.held_ns = t.held_ns, .queue_ns = t.queue_ns, .device_ns = t.device_ns, .bytes = r->bytes,
-		.sector = r->sector == UINT64_MAX ? 0 : r->sector,	/* as the kernel tells a request without one */
+		.sector = r->sector == UINT64_MAX ? 0 : r->sector,	/* UINT64_MAX: no sector */
 		.pid = r->pid, .tid = r->tid, .comm = key->comm, .disk = key->disk, .op = key->op,
 		.file = key->file, .dirtier = key->dirtier,
 	};
@@ -235,7 +235,7 @@ static int take_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* block_io_start and block_io_done are of Linux 6.5, writeback_dirty_folio is of 5.18. */
+/* block_io_start and block_io_done need Linux 6.5, writeback_dirty_folio 5.18. */
 static void select_programs(struct block_bpf *skel)
 {
 	const struct kernel_btf *btf = feature_kernel_btf();
@@ -300,8 +300,8 @@ static uint64_t ended(const struct block_io *b)
 }
 
 /*
- * No request ended between two equal readings of the disks.  Where none are equal, the two that lie next to each other
- * are best: on a busy machine this thread may lose its CPU between them, and hundreds of requests end meanwhile.
+ * No request ended between two equal readings of the disks' counters. If none are equal, the closest two are used: on
+ * a busy machine this thread may lose its CPU between readings while hundreds of requests end.
  */
 static struct edge edge_now(const struct block_io *b)
 {
@@ -413,8 +413,8 @@ static void add_file(GArray *files, GHashTable *index, const struct block_row *r
 }
 
 /*
- * Some kernels run no program for what interrupts a thread that they hide, as a hypervisor's agent.  A request that
- * ends there is known by the next one in its memory, and what is missing at the window's end by the disks' own count.
+ * Some kernels run no program for an interrupt of a thread that they hide, such as a hypervisor's agent. A request
+ * that ends there is found by the next one in its memory, or at the window's end by the disks' own count.
  */
 static void tell_unseen(const struct block_io *b, struct block_counts *c)
 {

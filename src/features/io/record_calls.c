@@ -9,11 +9,11 @@
 #define FADVISE "fadvise64"
 #endif
 
-/* Without io_submit, whose operations go on after it; without mmap, whose pages are read by faults. */
+/* Without io_submit, whose operations continue after it, and mmap, whose pages are read by faults. */
 static const struct {
 	const char *name;
 	uint32_t nr;
-	const char *function;	/* behind "sys_" in the kernel */
+	const char *function;	/* after "sys_" in the kernel */
 	uint8_t fd, other_fd, path, flags;
 	bool has_bytes;
 } table[] = {
@@ -82,7 +82,7 @@ static const struct {
 	{ "fsetxattr", SYS_fsetxattr, "fsetxattr", .fd = 1 },
 	{ "listxattr", SYS_listxattr, "listxattr", .path = 1 },
 	{ "removexattr", SYS_removexattr, "removexattr", .path = 1 },
-#ifdef SYS_open	/* x86 alone has these beside those of the same names with "at" */
+#ifdef SYS_open	/* only x86 has these beside their "at" variants */
 	{ "open", SYS_open, "open", .path = 1, .flags = FILE_CALL_OPENS },
 	{ "creat", SYS_creat, "creat", .path = 1, .flags = FILE_CALL_OPENS },
 	{ "stat", SYS_stat, "newstat", .path = 1 },
@@ -107,7 +107,7 @@ static const struct {
 #define ROWS (sizeof(table) / sizeof(table[0]))
 _Static_assert(ROWS < FILE_OP_URING, "a row's number is below those of io_uring");
 
-/* By IORING_OP_*, include/uapi/linux/io_uring.h.  No path is known of what works by path, nor of what is closed. */
+/* By IORING_OP_*, include/uapi/linux/io_uring.h. The path is unknown for operations on paths, and for close. */
 static const struct {
 	const char *name;
 	bool has_bytes, opens;
@@ -115,9 +115,9 @@ static const struct {
 	[1] = { .name = "uring_readv", .has_bytes = true },
 	[2] = { .name = "uring_writev", .has_bytes = true },
 	[3] = { .name = "uring_fsync" },
-	[4] = { .name = "uring_read", .has_bytes = true },	/* to fixed buffers, as the next one */
+	[4] = { .name = "uring_read", .has_bytes = true },	/* with fixed buffers, like the next one */
 	[5] = { .name = "uring_write", .has_bytes = true },
-	[8] = { .name = "uring_sync" },				/* of a range */
+	[8] = { .name = "uring_sync" },				/* sync_file_range */
 	[17] = { .name = "uring_falloc" },
 	[18] = { .name = "uring_open", .opens = true },
 	[19] = { .name = "uring_close" },

@@ -34,10 +34,10 @@ struct file_io {
 	bool has_faults;
 };
 
-/* What a call that goes on was given, from its process's memory.  "" where it cannot be read. */
+/* Reads the argument of a call in progress from its process's memory. "" if it cannot be read. */
 static void read_given(const struct file_rec_op *r, char ret[FILE_TEXT_BYTES])
 {
-	const size_t page = 4096, end = page - r->given % page;	/* the next page may not be there */
+	const size_t page = 4096, end = page - r->given % page;	/* the next page may be unmapped */
 	const size_t room = FILE_TEXT_BYTES - 1, first = MIN(end, room);
 	const struct memory_piece from[] = { { r->given, ret, first }, { r->given + end, ret + first, room - first } };
 	bool is_read[G_N_ELEMENTS(from)];
@@ -71,7 +71,7 @@ static void fill_op(const struct file_io *f, const struct file_rec_op *r, struct
 	ret->bytes = ret->has_bytes ? (uint64_t)r->result : 0;
 }
 
-/* Of a mapped file the mount may not be known in the kernel. */
+/* For a mapped file the kernel may not know the mount. */
 static void put_mount(const struct file_io *f, const struct file_rec_op *r)
 {
 	g_autofree char *name = g_strdup_printf("/proc/%u/mountinfo", r->pid), *text = NULL;
@@ -133,8 +133,8 @@ static bool has_tracepoint(const char *name)
 }
 
 /*
- * block_io_start and block_io_done are of Linux 6.5, io_uring_submit_req is of 6.4; there may be no block devices, and
- * no io_uring.
+ * block_io_start and block_io_done need Linux 6.5, io_uring_submit_req 6.4. There may be no block devices or no
+ * io_uring.
  */
 static void select_programs(struct file_bpf *skel)
 {

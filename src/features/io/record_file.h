@@ -10,43 +10,43 @@
 #include "profile/profile.h"
 
 /*
- * Slow file operations: system calls on files and page faults on mapped ones, from their begin to their end, with what
- * they waited for meanwhile.
+ * Slow file operations: system calls on files and page faults on mapped files, from begin to end, with what they
+ * waited for.
  */
 struct file_io;
 
-/* One of them.  Durations are in ns, the texts valid until the call that gives it returns. */
+/* One operation. Durations are in ns; texts are valid until the call that passes it returns. */
 struct file_op {
 	uint64_t start_unix_ns, latency_ns;
-	uint64_t blocked_ns, runq_ns, on_cpu_ns;	/* latency_ns in three parts; is_async: 0 */
-	uint64_t disk_ns;	/* a request to a disk that the thread itself made in it was under way */
-	uint64_t requests;	/* of those; 0: none */
+	uint64_t blocked_ns, runq_ns, on_cpu_ns;	/* the parts of latency_ns; 0 if is_async */
+	uint64_t disk_ns;	/* with a disk request in flight that the thread made in it */
+	uint64_t requests;	/* number of such requests */
 	uint64_t bytes;
-	int error;		/* an errno; 0: none */
+	int error;		/* errno; 0: none */
 	uint32_t pid, tid;
 	const char *process, *comm, *op;
-	const char *path;	/* "": not known, or no file's */
-	bool has_bytes;		/* the operation moves bytes, and did */
-	bool is_open;		/* it had not ended as the window did */
-	bool is_async;		/* handed to io_uring: no thread stood in it */
-	bool is_before;		/* it had begun before the window, where its latency begins here */
+	const char *path;	/* "": unknown, or no file */
+	bool has_bytes;		/* the operation transferred bytes */
+	bool is_open;		/* still in progress at the end of the window */
+	bool is_async;		/* handed to io_uring: no thread executed it */
+	bool is_before;		/* began before the window; latency counts from the window's begin */
 };
 
 struct file_options {
 	struct io_only only;
-	uint64_t slower_ns;	/* only operations that take this or more */
+	uint64_t slower_ns;	/* minimum duration */
 	bool no_user_stacks, no_kernel_stacks;
-	void (*on_op)(const struct file_op *op, void *data);	/* NULL: none */
+	void (*on_op)(const struct file_op *op, void *data);	/* may be NULL */
 	void *data;
 };
 
-/* NULL, with a sentence, when the kernel or our rights do not allow it. */
+/* NULL with an error if the kernel or our rights do not allow it. */
 struct file_io *file_io_new(const struct file_options *options, GError **error);
-/* The kernel has only tracepoints for it: while it runs, every system call of the machine takes a longer way. */
+/* Does every system call of the machine become slower, because the kernel offers only tracepoints? */
 bool file_io_slows_all_calls(const struct file_io *f);
-/* Takes in what is done; about every FILE_POLL_MS. */
+/* Reads completed operations; call it about every FILE_POLL_MS. */
 void file_io_poll(struct file_io *f);
-/* The window ends.  What goes on is told of, too. */
+/* Ends the window. Operations in progress are reported, too. */
 void file_io_stop(struct file_io *f);
 void file_io_free(struct file_io *f);	/* NULL is fine */
 #define FILE_POLL_MS 50
@@ -54,14 +54,14 @@ void file_io_free(struct file_io *f);	/* NULL is fine */
 struct file_sum {
 	uint64_t count, bytes, errors;
 	uint64_t all_ns, blocked_ns, runq_ns, disk_ns, max_ns;
-	uint64_t async_ns;	/* of all_ns: no thread stood in them */
+	uint64_t async_ns;	/* part of all_ns without a thread */
 	uint64_t requests;
 	uint32_t hist[PROFILE_HIST_SLOTS];
 };
 
 /*
- * Eight bars for each doubling, from 800 ns on: percentiles are within a sixteenth.  Of the first few operations they
- * are exact.
+ * Eight bars for each power of two from 800 ns on: percentiles are accurate to a sixteenth. They are exact for the
+ * first few operations.
  */
 #define FILE_BARS 256
 #define FILE_EXACT 32
@@ -76,21 +76,21 @@ struct file_by_file {
 /* share: 0.5 is the median. */
 uint64_t file_percentile_ns(const struct file_by_file *f, double share);
 
-/* Operations at one place, of one kind, on one file, of one thread, or of a process's threads of one name. */
+/* Operations of one kind on one file at one place, by one thread, or by a process's threads with the same name. */
 struct file_row {
-	uint32_t thread;	/* of the profile: it, or one of them */
-	uint32_t user, kernel;	/* stack nodes; kernel: of the longest wait in it */
+	uint32_t thread;	/* thread of the profile: it, or one of them */
+	uint32_t user, kernel;	/* stack nodes; kernel: of its longest wait */
 	const char *op, *path;
 	struct file_sum sum;
 };
 
 struct file_counts {
-	uint64_t done;		/* operations told of */
-	uint64_t open_at_end, begun_before;	/* of those */
+	uint64_t done;		/* reported operations */
+	uint64_t open_at_end, begun_before;	/* of `done` */
 	uint64_t not_file;	/* slow calls on sockets, pipes, terminals */
-	uint64_t uring;		/* requests to io_uring that are none of files */
+	uint64_t uring;		/* io_uring requests on other things than files */
 	uint64_t lost_op, lost_stack, lost_room, lost_disk;
-	uint64_t unlisted;	/* of done: in the row of a file without a name, since there are too many files */
+	uint64_t unlisted;	/* of `done`: in the row of an unnamed file, because there are too many files */
 };
 
 struct file_result {
@@ -99,13 +99,13 @@ struct file_result {
 	struct file_counts counts;
 	struct file_sum all;
 	uint64_t duration_ns;
-	bool has_faults;	/* page faults are seen on this kernel */
-	struct profile *profile;	/* threads, frames and stacks that rows name; file_io's */
+	bool has_faults;	/* this kernel reports page faults */
+	struct profile *profile;	/* has the threads, frames and stacks of rows; owned by file_io */
 };
-/* After file_io_stop(); its arrays are freed by file_result_clear(). */
+/* After file_io_stop(). Free its arrays with file_result_clear(). */
 void file_io_result(struct file_io *f, struct file_result *ret);
 void file_result_clear(struct file_result *r);
-/* As a recording: rows become waits of the profile, for the caller to free.  Once, as the last thing. */
+/* As a recording: rows become waits of a profile that the caller frees. Call it once, last. */
 struct profile *file_io_take_profile(struct file_io *f);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Where each name begins; the last one may lack its zero byte. */
+/* Finds the begin of each name. The last one may lack its NUL. */
 static guint split(const char *names, gsize bytes, const char **ret, guint max)
 {
 	guint cnt = 0;

@@ -8,14 +8,14 @@
 #include "base/each.h"
 #include "base/hash.h"
 
-#define FILES_MAX 20000	/* paths that are kept apart: a walk through a file system has millions */
+#define FILES_MAX 20000	/* distinct paths; walking a file system would add millions */
 #define ROWS_MAX 200000
-#define BAR_BITS 3	/* of a duration's bits below the highest one */
+#define BAR_BITS 3	/* bits of a duration below the highest one */
 #define UNIT_NS 100
-#define SLOW_NS 10000000	/* what takes so long is listed, whatever came before */
+#define SLOW_NS 10000000	/* operations this slow are always listed */
 
 struct row_key {
-	const char *op, *path;	/* of the profile */
+	const char *op, *path;	/* owned by the profile */
 	uint32_t thread, user, kernel, pad;
 };
 
@@ -207,7 +207,7 @@ static void merge(struct file_sum *into, const struct file_sum *s)
 		into->hist[i] += s->hist[i];
 }
 
-/* Threads of one process that have the same name do the same. */
+/* Merges threads of a process with the same name. */
 static GArray *merged(struct file_rows *r)
 {
 	g_autoptr(GHashTable) index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
@@ -238,7 +238,7 @@ static GArray *merged(struct file_rows *r)
 
 void file_rows_result(struct file_rows *r, struct file_result *ret)
 {
-	g_hash_table_remove_all(r->file_index);	/* their order is another one now */
+	g_hash_table_remove_all(r->file_index);	/* sorting changed the order */
 	g_array_sort(r->files, compare_files);
 	ret->rows = merged(r);
 	ret->files = g_array_ref(r->files);
