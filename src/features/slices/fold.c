@@ -9,8 +9,8 @@ _Static_assert(SLICE_COUNT_Q8 == SAMPLE_ONE_Q8, "counts of cells are the kernel'
 struct fold_slices {
 	struct slice_builder *builder;
 	uint64_t slice_ns, start_ns;
-	uint32_t now;		/* number of the kernel's slice */
-	GArray *codes;		/* uint32_t, one a row */
+	uint32_t now;		/* number of the kernel's current slice */
+	GArray *codes;		/* uint32_t, one per row */
 };
 
 struct fold_slices *fold_slices_new(uint64_t slice_ns, uint64_t start_ns)
@@ -44,7 +44,7 @@ uint64_t fold_slices_length_ns(const struct fold_slices *f)
 	return slice_builder_length_ns(f->builder);
 }
 
-/* The number that it is short for: none is above that of now. */
+/* Expands the kernel's short slice number: none is above the current one. */
 static uint64_t slice_begin_ns(const struct fold_slices *f, const struct offcpu_wait_slot *slot)
 {
 	uint32_t ago = (uint16_t)(f->now - slot->slice);
@@ -134,7 +134,7 @@ void fold_slices_finish(struct fold_slices *f, struct profile *p)
 	p->slices = slice_builder_finish(f->builder, p, (const uint32_t *)(void *)f->codes->data);
 	if (slices_check(p, &error))
 		return;
-	/* a recording that no reader takes would be worse */
+	/* a recording that no reader accepts would be worse */
 	g_clear_pointer(&p->slices, slices_free);
 	profile_add_loss(p, PROFILE_LOSS_SLICES,
 			 "when the time was spent is not known: the slices of the window do not add up", 1, 0);

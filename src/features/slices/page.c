@@ -6,14 +6,14 @@
 #include "render/html/part.h"
 
 /*
- * What each wait row was in each slice, apart by how long the waits were: rows of (wait, slice, slot of duration).  A
- * recording of many rows is told in longer slices, and in microseconds, so that the page stays small.
+ * Each wait row by slice and duration: rows of (wait, slice, slot of duration). A recording with many rows gets
+ * longer slices, in microseconds, so that the page stays small.
  */
 #define ROWS_MAX 110000
 #define ROWS_EXACT 15000
 
 struct row {
-	uint32_t wait, slice;	/* wait: number in the page */
+	uint32_t wait, slice;	/* wait: its number in the page */
 	uint32_t slot;
 	uint64_t ns[4], count_q8;	/* ns: blocked, runnable, preempted, on CPU */
 };
@@ -21,10 +21,10 @@ struct row {
 struct gather {
 	const uint32_t *number;	/* by wait: its number in the page + 1; 0: not in it */
 	GArray *rows;
-	guint pending;		/* rows from here on are of a wait whose end, and so its duration, is yet to come */
+	guint pending;		/* rows from here on belong to a wait whose end, and so its duration, comes later */
 };
 
-/* The part's time goes to its durations by count and length.  The last one takes what rounding left. */
+/* Distributes the part's time over its durations by count and length. The last one gets the rounding remainder. */
 static void split(struct gather *g, struct row row, const struct slice_part *part)
 {
 	const uint64_t all[3] = { part->blocked_ns, part->runnable_ns, part->preempted_ns };
@@ -68,7 +68,7 @@ static void add_part(uint32_t slice, const struct slice_part *part, void *data)
 
 ORDER(by_place, struct row, ORDER_LOW(wait) ORDER_LOW(slice) ORDER_LOW(slot))
 
-/* Rows of one place become one, of slices `factor` times as long. */
+/* Merges rows of the same place, in slices `factor` times as long. */
 static void merge(GArray *rows, uint32_t factor)
 {
 	guint kept = 0;
@@ -112,9 +112,7 @@ static void write_rows(const GArray *rows, uint32_t waits_cnt, uint32_t unit_ns,
 
 HASH_KEY(sample, struct wait, thread, user, kernel)
 
-/*
- * What a row of samples stands for goes to its slices as their samples weigh; the last one takes what rounding left.
- */
+/* Distributes the time of a row of samples over slices by weight. The last one gets the rounding remainder. */
 static void add_on_cpu(struct gather *g, const struct profile *p)
 {
 	g_autoptr(GHashTable) rows = g_hash_table_new(sample_hash, sample_equal);

@@ -42,7 +42,7 @@ bool slices_for_each_cell(const struct slices *s, slice_cell_fn fn, void *data)
 	return true;
 }
 
-/* So much of its times as had passed by then: blocked first, then runnable; preempted it is all the time. */
+/* How much of each class had passed after `ns`: first blocked, then runnable; or all preempted. */
 static void passed_by(const struct slice_cell *c, uint64_t ns, struct slice_part *ret_part)
 {
 	uint64_t sum_ns = slice_cell_ns(c);
@@ -65,7 +65,7 @@ void slice_cell_within(const struct slice_cell *c, uint64_t from_ns, uint64_t to
 	ret_part->preempted_ns -= before.preempted_ns;
 }
 
-/* What a row says, as the one cell that has all of it. */
+/* A whole row as a single cell. */
 static void fill_whole(const struct wait *w, struct slice_cell *cell)
 {
 	cell->blocked_ns = w->blocked_ns;
@@ -87,10 +87,7 @@ void slice_cell_complete(const struct profile *p, struct slice_cell *cell)
 	if (cell->is_whole) {
 		fill_whole(w, cell);
 	} else if (!cell->is_crossing) {
-		/*
-		 * what it was before it was rounded up: none of the row's is longer, and none than all of these
-		 * together
-		 */
+		/* undo the rounding up: no wait is longer than the row's longest, nor than all of these together */
 		if (w->max_ns <= cell->max_ns && cell->max_ns - w->max_ns <= cell->max_ns / SLICE_MAX_STEPS)
 			cell->max_ns = w->max_ns;
 		cell->max_ns = MIN(cell->max_ns, slice_cell_ns(cell));
@@ -112,7 +109,7 @@ void slice_cell_even_within(const struct profile *p, const struct slice_cell *c,
 	const uint64_t lived_ns = thread_observed_ns(t);
 
 	*ret_cell = *c;
-	/* it lived for a moment */
+	/* it lived for an instant only */
 	if (!lived_ns && t->from_ns >= start_ns + from_ns && t->from_ns < end_ns)
 		return;
 	ret_cell->blocked_ns = lived_ns ? share(c->blocked_ns, from, to, lived_ns) : 0;
@@ -136,7 +133,7 @@ static struct slice_part part_of_row(const struct profile *p, uint32_t code)
 	return (struct slice_part){ .wait = slice_wait_of_code(p, code), .wake = code % 2 ? code / 2 + 1 : 0 };
 }
 
-/* What is told of waits where they end. */
+/* Values that count where waits end. */
 static void part_ends(struct slice_part *part, const struct slice_cell *cell)
 {
 	part->count_q8 = cell->count_q8;
@@ -147,7 +144,7 @@ static void part_ends(struct slice_part *part, const struct slice_cell *cell)
 	part->delay_cnt = cell->has_delays ? cell->delays.cnt : 0;
 }
 
-/* Ends in `last`; it is told from the slice on in which it began. */
+/* Visits a wait that ends in `last`, from the slice in which it began. */
 static void visit_crossing(const struct visiting *v, uint32_t last, const struct slice_cell *cell)
 {
 	const uint64_t length_ns = v->p->slices->length_ns;
@@ -219,7 +216,7 @@ struct totalling {
 	const bool *waits;
 };
 
-/* Counts are in units of a wait's part until all are there. */
+/* Counts stay in fractions of a wait until all are added. */
 static void add_to_total(uint32_t slice, const struct slice_part *part, void *data)
 {
 	const struct totalling *t = data;
@@ -267,14 +264,14 @@ struct slice_total *profile_slice_totals(const struct profile *p, const bool *wa
 	return totals;
 }
 
-/* What the cells of a wait row, or of a wake row, say together. */
+/* The sum of a row's cells, of waits or wakes. */
 struct check_sum {
 	uint64_t blocked_ns, runnable_ns, preempted_ns, count_q8;
 };
 
 struct checking {
 	const struct profile *p;
-	uint64_t steps, steps_max;	/* of crossing waits, from slice to slice */
+	uint64_t steps, steps_max;	/* of crossing waits: slices crossed */
 	struct check_sum *waits, *wakes;
 };
 
@@ -319,8 +316,8 @@ static bool check_cell(uint32_t slice, struct slice_cell *cell, void *data)
 }
 
 /*
- * Counts are rounded where waits were sampled, and those of wakers as they were found out.  Where all of a row are
- * pieces of one wait that is counted in another row, as of a wait for the GIL, it has one all the same.
+ * Counts are rounded where waits were sampled; those of wakers as they were found. A row of pieces only, of a wait
+ * that counts in another row (the GIL), still counts as one.
  */
 static bool agrees(const struct check_sum *sum, uint64_t count, uint64_t blocked_ns, uint64_t runnable_ns,
 		   bool is_exact)
@@ -356,7 +353,7 @@ bool slices_check(const struct profile *p, GError **error)
 	    p->slices->cells->len > SLICES_MAX ||
 	    p->slices->cells->len != slices_cnt_of(p->info.duration_ns, p->slices->length_ns))
 		return profile_damaged(error, "its slices are not those of its window");
-	/* A thread crosses each boundary once; those whose accounts were lost share a row. */
+	/* A thread crosses each boundary once; threads whose accounts were lost share a row. */
 	c.steps_max = 3 * (uint64_t)p->slices->cells->len * (p->threads->len + 4096);
 	c.waits = g_new0(struct check_sum, (gsize)p->waits->len + 1);
 	c.wakes = g_new0(struct check_sum, (gsize)p->wakes->len + 1);

@@ -5,16 +5,16 @@
 #include <string.h>
 
 /*
- * A builder's memory: a recording's rows take more than BYTES_A_ROW each, so that much is allowed to their cells,
- * and BYTES_MIN in any case.  A row has at most one sum and one crossing wait in a slice, and with one slice all is
- * well; so doubling comes to an end.
+ * The builder's memory limit: cells may take BYTES_A_ROW for each row, because a recording's rows take more, and at
+ * least BYTES_MIN. A row has at most one sum and one crossing wait in a slice, so doubling the length always ends:
+ * one slice is enough.
  */
 #define BYTES_MIN (8u << 20)
 #define BYTES_A_ROW 64
 
 struct slice_builder {
 	uint64_t length_ns;
-	GPtrArray *cells;	/* GByteArray or NULL: cells as they came, each for itself */
+	GPtrArray *cells;	/* GByteArray or NULL: unmerged cells */
 	uint64_t bytes;
 	uint64_t bytes_after_merge;
 };
@@ -59,14 +59,14 @@ static void put(struct slice_builder *b, uint32_t slice, const struct slice_cell
 	b->bytes += bytes->len - before;
 }
 
-/* One cell, where it is in bytes that hold many. */
+/* The position of a cell among the bytes of many. */
 struct place {
 	uint32_t row, at;
 };
 
 ORDER(by_row, struct place, ORDER_LOW(row) ORDER_LOW(at))
 
-/* Its cells in the order of the codes of their rows; those that are left out are not there. */
+/* The cells in the order of their rows' codes, without those left out. */
 static GArray *sorted_places(const GByteArray *bytes, const uint32_t *codes)
 {
 	GArray *places = g_array_new(FALSE, FALSE, sizeof(struct place));
@@ -88,7 +88,7 @@ static GArray *sorted_places(const GByteArray *bytes, const uint32_t *codes)
 
 typedef void (*merged_fn)(const struct slice_cell *cell, void *data);
 
-/* Calls fn with the cells of one slice, the sums of one row in one, in the order of their codes. */
+/* Calls fn with the cells of a slice in the order of their codes. Sums of a row are merged. */
 static void for_each_merged(const GByteArray *bytes, const uint32_t *codes, merged_fn fn, void *data)
 {
 	g_autoptr(GArray) places = sorted_places(bytes, codes);
@@ -122,7 +122,7 @@ static void put_alone(const struct slice_cell *cell, void *data)
 	slice_cell_put(data, 0, cell);
 }
 
-/* Sums that came in several parts, as at a swap of the kernel's tables, become one. */
+/* Merges sums that came in several parts, as when the kernel's tables are swapped. */
 static void merge_all(struct slice_builder *b)
 {
 	b->bytes = 0;
@@ -138,14 +138,14 @@ static void merge_all(struct slice_builder *b)
 	}
 }
 
-/* A crossing wait that does not cross in a slice from begin_ns on is a sum of its own. */
+/* A crossing wait that began in the slice (from begin_ns on) becomes a sum. */
 static void place_wait(struct slice_cell *wait, uint64_t start_ns, uint64_t begin_ns)
 {
 	wait->is_crossing = start_ns < begin_ns;
 	wait->before_ns = wait->is_crossing ? begin_ns - start_ns : 0;
 }
 
-/* All of slice i of `cells`, into that one, which begins with slice `begin` of this length. */
+/* Moves the cells of slice i into the slice that begins with slice `begin` and has this length. */
 static void move_cells(struct slice_builder *b, const GPtrArray *cells, guint i, guint into, guint begin)
 {
 	const GByteArray *bytes = cells->pdata[i];
@@ -219,16 +219,16 @@ void slice_builder_bound(struct slice_builder *b, uint64_t window_ns, uint64_t r
 	b->bytes_after_merge = b->bytes > bound / 2 ? b->bytes : 0;
 }
 
-/* The three times of a wait row: what its cells say, up to here or all. */
+/* The three times of a wait row: the sum of its cells so far, and of all. */
 struct fit {
 	uint64_t cells_ns[3], all_ns[3];
-	uint64_t cells_q8, all_q8;	/* the same of counts, where waits were sampled */
+	uint64_t cells_q8, all_q8;	/* likewise of counts, if waits were sampled */
 	bool has_begun;
 };
 
 struct finishing {
 	const struct profile *p;
-	struct fit *fits;	/* one a wait; NULL: nothing was scaled */
+	struct fit *fits;	/* one per wait; NULL: nothing was scaled */
 	GByteArray *into;
 	uint32_t last;
 };
@@ -264,10 +264,7 @@ static uint64_t sum_of(const uint64_t *ns)
 	return ns[0] + ns[1] + ns[2];
 }
 
-/*
- * What of the row's time in one class lies in the cells so far; where the cells have none of that class, by all of
- * their time.
- */
+/* The part of the row's time in one class in the cells so far. If no cell has this class, by their total time. */
 static uint64_t part_so_far(const struct fit *fit, int class, uint64_t row_ns)
 {
 	if (fit->all_ns[class])
@@ -277,7 +274,7 @@ static uint64_t part_so_far(const struct fit *fit, int class, uint64_t row_ns)
 	return fit->has_begun ? row_ns : 0;
 }
 
-/* Times go the way that the row's went: the sums up to each cell are rounded, so the cells add up to the row. */
+/* Scales cells as the row was scaled. Cumulative sums are rounded, so the cells add up to the row. */
 static void scale(const struct finishing *f, struct slice_cell *cell)
 {
 	uint32_t wait = slice_wait_of_code(f->p, cell->row);
@@ -294,7 +291,7 @@ static void scale(const struct finishing *f, struct slice_cell *cell)
 	*fit = next;
 }
 
-/* The number of waits likewise, and their histogram in proportion. */
+/* Scales the number of waits likewise, and their histogram in proportion. */
 static void scale_count(const struct finishing *f, struct slice_cell *cell)
 {
 	uint32_t wait = slice_wait_of_code(f->p, cell->row);
@@ -358,7 +355,7 @@ static bool needs_fit(const struct finishing *f)
 	return false;
 }
 
-/* A wait that ends with the window ends in its last slice, not in one that would begin then. */
+/* A wait that ends with the window ends in the last slice, not in one after it. */
 static void close_window(struct slice_builder *b, uint32_t cnt)
 {
 	for (guint i = cnt; cnt && i < b->cells->len; i++)

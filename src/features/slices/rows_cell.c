@@ -6,14 +6,14 @@
 #include "profile/profile.h"
 
 enum head {
-	HEAD_BLOCKED = 1 << 0,	/* this time is not 0 and follows, as the next two */
+	HEAD_BLOCKED = 1 << 0,	/* this time is not 0 and follows; likewise the next two */
 	HEAD_RUNNABLE = 1 << 1,
 	HEAD_PREEMPTED = 1 << 2,
 	HEAD_CROSSING = 1 << 3,
-	HEAD_COUNTED = 1 << 4,	/* count and durations follow; else it is one wait, which the times tell all about */
+	HEAD_COUNTED = 1 << 4,	/* count and durations follow; else it is one wait, fully described by its times */
 	HEAD_DELAYS = 1 << 5,
 	HEAD_WHOLE = 1 << 6,
-	HEAD_EVEN = 1 << 7,	/* with the one before */
+	HEAD_EVEN = 1 << 7,	/* with HEAD_WHOLE */
 };
 
 #define MANTISSA_BITS 8
@@ -46,7 +46,7 @@ static void put_u8(GByteArray *into, unsigned value)
 	g_byte_array_append(into, &byte, 1);
 }
 
-/* Whole waits are the rule, and shorter so: a number of waits is even, one of their parts odd. */
+/* Whole waits are most common and get the short form: even numbers are whole waits, odd ones fractions. */
 static void put_count(GByteArray *into, uint64_t count_q8)
 {
 	if (count_q8 % SLICE_COUNT_Q8 || count_q8 > UINT64_MAX / 2)
@@ -66,7 +66,7 @@ static uint64_t get_count(struct cursor *from)
 	return value / 2 * SLICE_COUNT_Q8;
 }
 
-/* From the first bar to the last one, those between that are 0 included. */
+/* The bars from the first used one to the last, including empty ones between. */
 static void put_hist(GByteArray *into, const struct slice_hist *h)
 {
 	unsigned first = h->cnt ? h->bar[0].slot : 0, last = h->cnt ? h->bar[h->cnt - 1].slot : 0;
@@ -93,7 +93,7 @@ static void get_hist(struct cursor *from, struct slice_hist *ret_hist)
 	}
 }
 
-/* The bits of max_ns below its highest one, which is known by the histogram. */
+/* The bits of max_ns below its highest one, which the histogram shows. */
 static unsigned mantissa_of(uint64_t ns)
 {
 	unsigned slot = ns ? 63 - (unsigned)__builtin_clzll(ns) : 0;
@@ -119,7 +119,7 @@ static bool has_one_bar_of(const struct slice_hist *h, uint64_t ns)
 	return h->cnt == 1 && h->bar[0].slot == profile_hist_slot(ns) && h->bar[0].count_q8 == SLICE_COUNT_Q8;
 }
 
-/* Is it one wait that stands for itself?  Then its times tell its duration, and that its histogram. */
+/* Is it a single unsampled wait? Then its times give its duration, and that its histogram. */
 static bool is_plain(const struct slice_cell *c)
 {
 	return c->count_q8 == SLICE_COUNT_Q8 && c->max_ns == slice_cell_ns(c) &&

@@ -4,9 +4,9 @@
 #include "profile/profile_reader.h"
 #include "profile/profile_rows.h"
 
-/* Slices in the tables of a recording: the totals are for people, what is read are the cells. */
+/* Slices in the tables of a recording: totals are for people, only the cells are read. */
 
-/* A blob of ours: readers take none above 64 KiB. */
+/* Our own limit of a blob; readers accept 64 KiB. */
 #define CHUNK_BYTES 32768U
 
 static char *hist_text(const uint64_t *hist)
@@ -82,7 +82,7 @@ void row_of_slice(struct reader *r)
 		row_wrong(r, 0);
 }
 
-/* Cells call rows by their numbers: in a file of ours these are the profile's. */
+/* Are the ids of the file those of the profile, as in our own files? Cells refer to rows by them. */
 static bool are_ids_kept(const GArray *ids, guint cnt)
 {
 	return ids->len == cnt;
