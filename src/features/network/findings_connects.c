@@ -7,7 +7,7 @@
 #include "explain/text.h"
 
 #define FEW 2
-#define PAUSE_NS 2000000000ULL	/* who tries again after more has time */
+#define PAUSE_NS 2000000000ULL	/* retries after a longer pause are not urgent */
 
 static const struct {
 	const char *says_before, *says_behind, *evidence, *advice;	/* the address stands between the first two */
@@ -29,13 +29,13 @@ static const struct {
 	[CONNECT_FAILED] = { "connections to ", " fail", "failed", NULL },
 };
 
-/* Of sleeps that a rule knows as retries a process, else a thread. */
+/* The key of who sleeps: a process for sleeps that a rule knows as retries, else a thread. */
 static gpointer sleeper(uint32_t pid, uint32_t tid, bool is_retry)
 {
 	return GSIZE_TO_POINTER(is_retry ? pid : (gsize)pid << 32 | tid);
 }
 
-/* Those of the finding's waits. */
+/* The sleepers of the finding's waits. */
 static GHashTable *sleepers_new(const struct findings *f, const struct finding *row, bool is_retry)
 {
 	GHashTable *ids = g_hash_table_new(NULL, NULL);
@@ -49,7 +49,7 @@ static GHashTable *sleepers_new(const struct findings *f, const struct finding *
 	return ids;
 }
 
-/* Of several addresses the one that failed most often in one thread; all threads' tries there count. */
+/* Keeps the address that failed most often in one thread; the failures of all threads there are summed. */
 static void add(struct finding_limit *best, const struct profile_limit *l, const struct limit_connect *failed)
 {
 	struct limit_connect known;
@@ -86,7 +86,7 @@ bool connects_find(const struct findings *f, const struct finding *row, struct f
 		all += failed.cnt;
 		add(ret, l, &failed);
 	}
-	/* a thread may connect now and then, and sleep for other reasons */
+	/* a thread may connect occasionally and sleep for other reasons */
 	return ret->limit && (is_retry || all >= row->count / 2);
 }
 

@@ -24,7 +24,7 @@ static bool ended_by_network(const struct findings *f, const struct finding *row
 	return network_ns > all_ns / 2;
 }
 
-/* Does the network end most of the time that the one waits itself who ends the finding's waits, and for as long? */
+/* Is the thread that ends the finding's waits itself waiting for the network, most of the time and for as long? */
 static bool answers_by_network(const struct findings *f, const struct finding *row)
 {
 	const struct profile *p = f->profile;
@@ -44,7 +44,7 @@ static bool answers_by_network(const struct findings *f, const struct finding *r
 	return network_ns > row->time_ns / 2 && cnt && network_ns / cnt < 2 * DELAYED_ACK_NS;
 }
 
-/* Most of the time is in waits as long as the acknowledgement takes. */
+/* Is most of the time in waits as long as a delayed acknowledgement? */
 static bool are_as_long(const struct finding *row)
 {
 	uint64_t most_ns = 0, others_ns = 0;

@@ -7,11 +7,11 @@
 #include "explain/text.h"
 #include "profile/profile.h"
 
-#define SHORT_WAY_US 1000	/* to a process of this machine: the kernel hands segments over at once */
-#define NETWORK_TOLD 5	/* of the time: that is told as a share of its own */
-#define QUEUED_US 10000	/* a round trip that is so long, and so many times the least one, passes a queue */
+#define SHORT_WAY_US 1000	/* a peer on this machine: the kernel passes segments on at once */
+#define NETWORK_TOLD 5	/* minimum percentage to be listed as a separate share */
+#define QUEUED_US 10000	/* a round trip this long, and this many times the minimum, includes queueing */
 #define QUEUED_TIMES 10
-#define RTT_PART 10	/* a round trip below this part of a wait is the network's alone, whoever acknowledged */
+#define RTT_PART 10	/* a round trip below this part of a wait is the network's, whoever acknowledged */
 
 const char *tcp_share_name(enum tcp_share share)
 {
@@ -23,13 +23,13 @@ const char *tcp_share_name(enum tcp_share share)
 	return names[share];
 }
 
-/* A connection that this side accepted is ":8080 from 10.0.0.7": who asks there is the other side. */
+/* ":8080 from 10.0.0.7" is a connection accepted here: the other side asks. */
 static bool is_accepted(const struct object *o)
 {
 	return o->kind == OBJECT_SOCKET && strstr(o->name, " from ");
 }
 
-/* Nothing on such a way takes time: what is not clear is the peer's. */
+/* The path takes no time, so unclear time is the peer's. */
 static bool has_short_way(const struct object *o, const struct tcp_wait *t)
 {
 	return net_text_is_loopback(object_upstream(o) ?: o->name) ||
@@ -53,14 +53,14 @@ struct tcp_shares tcp_shares_of(const struct profile *p, const struct tcp_wait *
 		s.ns[TCP_SHARE_UNCLEAR] = 0;
 	}
 	for (unsigned i = 0; i < TCP_SHARE_UNKNOWN; i++) {
-		s.ns[i] = MIN(s.ns[i], left_ns);	/* a file may say anything */
+		s.ns[i] = MIN(s.ns[i], left_ns);	/* a file may contain anything */
 		left_ns -= s.ns[i];
 	}
 	s.ns[TCP_SHARE_UNKNOWN] = left_ns;
 	for (unsigned i = 0; i < TCP_SHARE_UNKNOWN; i++)
 		if (s.ns[i] && s.ns[i] >= s.all_ns / 2)
 			s.most = (enum tcp_share)i;
-	/* without a segment that was sent again, network_ns is round trips, so that they are known to be the network's */
+	/* without retransmissions, network_ns is round trips, known to be the network's */
 	if (t->min_rtt_us * 1000ULL < mean_ns / RTT_PART || s.most == TCP_SHARE_NETWORK ||
 	    (t->network_ns && !t->resent))
 		s.rtt_us = t->min_rtt_us;
@@ -88,15 +88,15 @@ bool tcp_shares_find(const struct findings *f, const struct finding *row, struct
 		if (t->object != row->object - 1 || t->direction != direction)
 			continue;
 		*ret = tcp_shares_of(f->profile, t);
-		/* of these waits, and of no others that are many */
+		/* they must be these waits, and few others */
 		return ret->all_ns >= row->time_ns / 2 && row->time_ns >= ret->all_ns / 2;
 	}
 	return false;
 }
 
 /*
- * The peer's kernel acknowledges what comes, however slowly its program reads: while its window is open what is late lies
- * on the way.
+ * The peer's kernel acknowledges data however slowly its program reads. So while its window is open, delays are on
+ * the way.
  */
 bool tcp_shares_is_way_full(const struct findings *f, const struct finding *row)
 {
@@ -107,7 +107,7 @@ bool tcp_shares_is_way_full(const struct findings *f, const struct finding *row)
 	       t.srtt_us / QUEUED_TIMES >= t.min_rtt_us;
 }
 
-/* "; RTT 0.3 ms, nothing was sent twice: ": what is known for sure, before what follows from it. */
+/* "; RTT 0.3 ms, nothing was sent twice: ": facts first, then what follows from them. */
 static void append_facts(GString *s, const struct tcp_shares *t, bool is_range)
 {
 	g_string_append(s, "; ");
@@ -120,9 +120,9 @@ static void append_facts(GString *s, const struct tcp_shares *t, bool is_range)
 	else {
 		g_string_append_printf(s, "%s segments were sent again", TEXT_COUNT(t->resent));
 	}
-	if (t->resent && is_range)	/* when is not known */
+	if (t->resent && is_range)	/* it is not known when */
 		g_string_append(s, " in the whole recording");
-	/* else it is said below */
+	/* otherwise it is mentioned below */
 	if (t->resent && t->most == TCP_SHARE_PEER && t->ns[TCP_SHARE_NETWORK] < t->all_ns / NETWORK_TOLD)
 		g_string_append_printf(s, " (%.0f%% of the time)", text_percent(t->ns[TCP_SHARE_NETWORK], t->all_ns));
 	g_string_append(s, ": ");

@@ -28,7 +28,7 @@ void json_tcp_shares(struct json *j, const struct findings *f, const struct find
 	json_object_end(j);
 }
 
-/* Of each object: is a selected wait for it? */
+/* For each object: does a selected wait have it? */
 static bool *selected_objects(const struct profile *p, const struct selection *selection)
 {
 	bool *is_selected = g_new0(bool, p->objects->len + 1);
@@ -38,7 +38,7 @@ static bool *selected_objects(const struct profile *p, const struct selection *s
 	return is_selected;
 }
 
-#define TCP_WAITS_MAX 1000	/* each client of a server may be one */
+#define TCP_WAITS_MAX 1000	/* a server may have one for each client */
 
 ORDER_POINTERS(compare_blocked, struct tcp_wait, ORDER_HIGH(blocked_ns))
 
@@ -52,7 +52,7 @@ void json_tcp_waits(struct json *j, const struct profile *p, const struct select
 			g_ptr_array_add(rows, (gpointer)profile_tcp_wait(p, i));
 	if (!p->tcp_waits->len)
 		return;
-	if (rows->len > TCP_WAITS_MAX)	/* else in the order of the recording */
+	if (rows->len > TCP_WAITS_MAX)	/* otherwise in the recording's order */
 		g_ptr_array_sort(rows, compare_blocked);
 	JSON_ARRAY(j, "tcp_waits")
 		for (guint i = 0; i < MIN(rows->len, TCP_WAITS_MAX); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Connections that failed, and what TCP sent again: features/network/connect.bpf.h is the kernel's half. */
+/* Failed connections, and TCP's retransmissions: features/network/connect.bpf.h is the kernel's half. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
@@ -15,14 +15,14 @@
 #include "session/probe.h"
 #include "offcpu.skel.h"
 
-#define TOLD_MAX 64	/* those that failed most often; of what a profile can tell others take a share, too */
+#define TOLD_MAX 64	/* those that failed most often; a profile's limits are shared with others */
 
-#define AGAIN_MIN 3	/* segments; less is told to nobody */
+#define AGAIN_MIN 3	/* minimum segments to report */
 
 struct connects {
 	struct offcpu_bpf *skel;
-	GArray *cut;		/* struct failed, of the window that ends */
-	GHashTable *again;	/* whom segments were for -> uint64_t *, how many were sent again; of that window */
+	GArray *cut;		/* struct failed of the window that ended */
+	GHashTable *again;	/* peer -> uint64_t *: segments retransmitted in that window */
 	bool has_read;
 };
 
@@ -73,8 +73,8 @@ static void take_failed(const void *key, const void *cnt, void *data)
 }
 
 /*
- * As sockets are named: "10.0.0.5:5432", of a server's own clients ":5432 from 10.0.0.9".  The port that the kernel gave
- * is the higher one, as it nearly always is.
+ * The socket's name: "10.0.0.5:5432", or ":5432 from 10.0.0.9" for a client of ours. The higher port is taken as the
+ * ephemeral one, which is nearly always right.
  */
 static char *name_of(const struct sent_again_key *key)
 {

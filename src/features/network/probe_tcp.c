@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Whether TCP's waits are the network's or the peer's: features/network/tcp.bpf.h is the kernel's half. */
+/* Whether TCP's waits are due to the network or the peer: features/network/tcp.bpf.h is the kernel's half. */
 #include <bpf/libbpf.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 struct tcp_waits {
 	struct offcpu_bpf *skel;
-	GArray *cut;	/* struct fold_tcp_sum, of the window that ends */
+	GArray *cut;	/* struct fold_tcp_sum of the window that ended */
 	bool has_read;
 };
 
@@ -21,7 +21,7 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 
 	(void)cfg;
 	if (!s->options->want_objects || s->options->mode != COLLECT_WAITS) {
-		/* the programs name them all the same */
+		/* programs refer to it even if unused */
 		bpf_map__set_max_entries(s->skel->maps.tcp_sums, 1);
 		bpf_map__set_max_entries(s->skel->maps.connected, 1);
 		return false;
@@ -44,7 +44,7 @@ static void take(const void *key, const void *sum, void *data)
 
 static void read_all(struct tcp_waits *all)
 {
-	/* what comes meanwhile counts for the next window, or is not known */
+	/* what comes meanwhile counts for the next window, or is lost */
 	map_read_out(all->skel->maps.tcp_sums, take, all);
 	all->has_read = true;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Below the list of objects: whose time waits for TCP sockets were. */
+/* For the list of objects: how the waits for TCP sockets were spent. */
 #include "analyse/locks.h"
 #include "explain/limits.h"
 #include "explain/text.h"
 #include "render/text/text.h"
 
-/* Is it one of the objects that are listed? */
+/* Is the object in the list? */
 static bool is_shown(const struct top *top, unsigned shown, const struct object *o)
 {
 	g_autoptr(GString) label = g_string_new(NULL);
