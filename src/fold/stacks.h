@@ -27,8 +27,7 @@ void fold_stacks_append_holder(struct fold_stacks *f, const struct offcpu_rec_la
 void fold_stacks_add_language(struct fold_stacks *f, const struct offcpu_rec_language *rec, size_t size);
 /* Adds what the thread's trace context says. */
 void fold_stacks_add_context(struct fold_stacks *f, const struct offcpu_rec_context *rec, size_t size);
-/* Adds a context, whose stack is its attributes. _route() appends its route; returns the process's own name, or
- * NULL. */
+/* The stack of the id is its attributes. Appends the name of its route; returns the process's own name, or NULL. */
 const char *fold_stacks_route(struct fold_stacks *f, const struct offcpu_rec_context *rec, size_t size,
 			      GString *ret_route);
 /* For the next kernel stack. */

@@ -543,7 +543,7 @@ void profile_add_single_wait(struct profile *p, const struct wait *w);
 void profile_set_max_waker(struct profile *p, uint32_t wait, uint64_t max_start_unix_ns, uint32_t waker);
 /* For reading files. max_waker: index + 1, 0: unknown. */
 void profile_set_longest(struct profile *p, uint32_t wait, uint64_t max_start_unix_ns, uint32_t max_waker);
-/* For reading files. max_waker: index + 1, 0: unknown. */
+/* Corrects the wall-clock time of the window's begin, and that of single waits with it. */
 void profile_set_start_unix(struct profile *p, uint64_t start_unix_ns);
 /* Appends a thread's total of one state. */
 void profile_add_state(struct profile *p, const struct state_total *total);
