@@ -20,31 +20,31 @@
 #include "symbolize/process/spaces.h"
 #include "symbolize/runtime/memory.h"
 
-#define JIT_MAX_BYTES ((size_t)256 << 20)	/* all perf maps together */
+#define JIT_MAX_BYTES ((size_t)256 << 20)	/* limit for all perf maps together */
 #define JIT_PAUSE_MAX_US 5000000
-/* Between two looks at a list, and no less than so many times as long as the last one took. */
+/* Pause between checks of a perf map: at least this, and at least this multiple of the last check's duration. */
 #define JIT_LOOK_US 100000
 #define JIT_TIMES 20
 #define JVM_PAUSE_US 1000000
 #define V8_PAUSE_US 1000000
 #define MAPS_MAX_BYTES (64 << 20)
-#define EXECUTED_FRESH_US 2000000	/* a file is taken to be executed by the same path so long */
+#define EXECUTED_FRESH_US 2000000	/* how long the path that a file was last executed by is assumed unchanged */
 #define INLINED_MAX (HOTSPOT_INLINED_MAX > V8_INLINED_MAX ? HOTSPOT_INLINED_MAX : V8_INLINED_MAX)
-/* So long after its end a process is asked about at most: stacks cross within a round of the event loop. */
+/* How long after its end a process may be asked about: its stacks arrive within a round of the event loop. */
 #define EXITED_KEPT_NS UINT64_C(30000000000)
 
 struct symbolizer {
 	char *proc_dir, *debug_dir;
 	struct modules *modules;
 	struct spaces *spaces;
-	GHashTable *demangled;	/* name in a table -> what to show, NULL: itself */
+	GHashTable *demangled;	/* name in a table -> name to show, NULL: the same */
 	GStringChunk *strings;
-	bool has_lines;		/* keys of `demangled` lie in `strings` */
+	bool has_lines;		/* keys of `demangled` are in `strings` */
 	size_t jit_bytes;
 	uint64_t jit_renamed_cnt;
 	struct hotspot_names *jvm_names;
 	struct v8_names *v8_names;
-	struct symbol_frame inlined[INLINED_MAX];	/* of the last answer */
+	struct symbol_frame inlined[INLINED_MAX];	/* for the last answer */
 	struct kernel_symbols *kernel;
 };
 
@@ -137,7 +137,7 @@ bool symbolizer_foresee_user(struct symbolizer *s, uint32_t pid)
 	return spaces_foresee(s->spaces, pid);
 }
 
-/* raw lives in a table or in s->strings and is not freed before this forgets it, so its address can be the key. */
+/* `raw` is in a table or in s->strings and stays valid until the cache forgets it, so its address can be the key. */
 static const char *shown_name(struct symbolizer *s, const char *raw)
 {
 	gpointer shown;
@@ -149,7 +149,7 @@ static const char *shown_name(struct symbolizer *s, const char *raw)
 	return shown ? shown : raw;
 }
 
-/* Where the names of a table lie. */
+/* Memory that contains a table's names. */
 struct names {
 	uintptr_t from, to;
 };
@@ -205,7 +205,7 @@ void symbolizer_next_turn(struct symbolizer *s, uint64_t now_ns, size_t max_byte
 	g_hash_table_foreach_remove(s->demangled, is_in_names, names);
 }
 
-/* A compiler maps the dump it writes, so that tools see where it lies; NULL: none. */
+/* Compilers map the jitdump that they write, so that tools find it. NULL: none. */
 static const char *jitdump_path(const struct generation *g)
 {
 	const struct space_map *newest = NULL;
@@ -220,7 +220,7 @@ static const char *jitdump_path(const struct generation *g)
 	return newest ? newest->module->path : NULL;
 }
 
-/* Another version is in force.  The one before is kept where it had other names, for stacks that are on their way. */
+/* Makes a new version current. The old one is kept if it had other names, for stacks that are still arriving. */
 static void jit_replace(struct symbolizer *s, struct generation *g, struct perf_map *fresh, uint64_t now_ns)
 {
 	uint64_t since_ns = clock_ns(CLOCK_REALTIME) - g->jit_version.mtime_ns;
@@ -230,7 +230,7 @@ static void jit_replace(struct symbolizer *s, struct generation *g, struct perf_
 	g->jit_before = g->jit;
 	g->jit = fresh;
 	g->jit_before_seen_ns = g->jit_seen_ns;
-	/* the file's time is its owner's to set */
+	/* the owner can set the file's time to anything */
 	g->jit_from_ns = since_ns < now_ns ? MAX(now_ns - since_ns, g->jit_before_seen_ns) : now_ns;
 	if (g->jit_before && perf_map_renames(g->jit_before, fresh)) {
 		s->jit_renamed_cnt++;
@@ -240,7 +240,7 @@ static void jit_replace(struct symbolizer *s, struct generation *g, struct perf_
 	g->jit_before = NULL;
 }
 
-/* Until it is looked at again: the longer the longer that took, and where there is none ever longer. */
+/* Pause until the next check: proportional to the last one's duration, and growing while there is no map. */
 static int64_t jit_pause_us(struct generation *g, int64_t took_us)
 {
 	uint32_t pause_us = g->jit_pause_us;
@@ -251,7 +251,7 @@ static int64_t jit_pause_us(struct generation *g, int64_t took_us)
 	return pause_us;
 }
 
-/* Reads the compiler's list of functions for the first time, or again when it has changed. */
+/* Reads the perf map, or reads it again if it has changed. */
 static void jit_refresh(struct symbolizer *s, struct generation *g)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
@@ -295,7 +295,7 @@ const char *symbolizer_newest_jit_name(struct symbolizer *s, uint32_t pid, uint6
 	return perf_map_find(g->jit, addr, &offset);
 }
 
-/* By the version that was in force at ts_ns; both names where it may have been either.  NULL: none. */
+/* The name in the version that was current at ts_ns. If that is not certain, both names. NULL: none. */
 static const char *jit_name(struct symbolizer *s, const struct generation *g, uint64_t ts_ns, uint64_t addr,
 			    uint64_t *ret_offset)
 {
@@ -314,7 +314,7 @@ static const char *jit_name(struct symbolizer *s, const struct generation *g, ui
 	return name ? g_string_chunk_insert_const(s->strings, name) : NULL;
 }
 
-/* The JVM that a process is; NULL: it is none, or has ended. */
+/* The process's JVM. NULL: none, or the process has ended. */
 static struct hotspot *jvm_of(struct symbolizer *s, struct generation *g)
 {
 	int64_t now_us = g_get_monotonic_time();
@@ -333,7 +333,7 @@ static struct hotspot *jvm_of(struct symbolizer *s, struct generation *g)
 	return g->jvm;
 }
 
-/* A method is one, whether it is interpreted or compiled, and wherever its code is: its place is not told. */
+/* A method has no offset, because it is the same one whether interpreted or compiled, and wherever its code is. */
 static void take_jvm_name(const char *name, struct symbol *ret)
 {
 	ret->name = name;
@@ -349,7 +349,7 @@ static unsigned jvm_names_at(struct symbolizer *s, struct hotspot *jvm, uint64_t
 {
 	unsigned cnt;
 
-	/* its code stays where it is for longer than a look takes; what was not there then may be there by now */
+	/* code does not move within this time; an address without code then may have some now */
 	memory_names_may_be_old(true);
 	cnt = hotspot_names_code(s->jvm_names, jvm, ip, is_return, ret);
 	memory_names_may_be_old(false);
@@ -366,7 +366,7 @@ static const char *jvm_method_name(struct symbolizer *s, struct hotspot *jvm, ui
 	return name ? name : hotspot_names_method(s->jvm_names, jvm, method);
 }
 
-/* The same of V8. */
+/* Likewise for V8. */
 static struct v8 *v8_of(struct symbolizer *s, struct generation *g)
 {
 	int64_t now_us = g_get_monotonic_time();
@@ -394,7 +394,7 @@ static void take_v8_function(const struct language_frame *found, struct symbol *
 		ret->module = found->file;
 }
 
-/* code: where its code stands; 0: it has none of its own, or that is not known. */
+/* code: address of its code; 0: none of its own, or unknown. */
 static void take_v8_name(struct symbolizer *s, const struct v8 *v8, uint64_t ip, uint64_t code, bool is_return,
 			 struct symbol *ret)
 {
@@ -420,7 +420,7 @@ static void take_v8_name(struct symbolizer *s, const struct v8 *v8, uint64_t ip,
 	ret->inlined_cnt = cnt ? cnt - 1 : 0;
 }
 
-/* A function that has no code of its own, or whose code moves: V8's or HotSpot's. */
+/* A function of V8 or HotSpot without code of its own, or whose code moves. */
 static void method_find(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_t ip, uint64_t code, bool is_return,
 			struct symbol *ret)
 {
@@ -474,8 +474,8 @@ static bool jit_find(struct symbolizer *s, struct generation *g, uint64_t ts_ns,
 }
 
 /*
- * An exec maps its program first, and names the thread by the path that it was given, as far as there is room.  So no
- * process is asked for a library's sake, nor where that name is the file's own.
+ * On exec the program is mapped first, and the thread gets the last part of its path, cut to a comm. So no process is
+ * asked for libraries, nor if that name is the file's own.
  */
 static bool may_have_other_name(const struct space_map *m, const struct generation *g)
 {
@@ -496,7 +496,7 @@ static const char *ask_executed(struct symbolizer *s, const struct space_map *m,
 	return path ? modules_executed(module, path) : NULL;
 }
 
-/* For as long as the module lives; NULL: the mapping's own path will do. */
+/* Valid as long as the module. NULL: use the mapping's path. */
 static const char *executed_as(struct symbolizer *s, const struct space_map *m, struct generation *g)
 {
 	struct module *module = m->module;
@@ -505,7 +505,7 @@ static const char *executed_as(struct symbolizer *s, const struct space_map *m, 
 
 	if (module->kind != MODULE_FILE || !may_have_other_name(m, g))
 		return NULL;
-	/* scripts and builds start a program again and again */
+	/* scripts and builds start the same program repeatedly */
 	if (g->name[0] && now_us < module->executed_until_us && !strcmp(g->name, module->executed_name))
 		return module->executed_last;
 	path = generation_is_current(g) ? ask_executed(s, m, g) : NULL;
@@ -520,7 +520,7 @@ static const char *executed_as(struct symbolizer *s, const struct space_map *m, 
 static struct elf_table *map_table(struct symbolizer *s, struct space_map *m, struct generation *g)
 {
 	if (!m->table_tried && !hurry_is_over()) {
-		/* a child that is gone, and whose files lie in a container, would leave its parent without names, too */
+		/* otherwise an ended child with files in a container would leave its parent without names, too */
 		struct generation *by = spaces_living(s->spaces, g);
 
 		m->table = modules_table(s->modules, m->module, by->pid, m->start, m->end, generation_is_current(by));
@@ -530,7 +530,7 @@ static struct elf_table *map_table(struct symbolizer *s, struct space_map *m, st
 	return m->table ? m->table : m->module->last;
 }
 
-/* Names addr by the file mapped there; false without an ELF file. */
+/* Names addr from the file mapped there. False: not an ELF file. */
 static bool file_find(struct symbolizer *s, struct elf_table *t, uint64_t file_off, struct symbol *ret)
 {
 	uint64_t vaddr, start;
@@ -575,7 +575,7 @@ void symbolizer_user(struct symbolizer *s, uint32_t pid, uint64_t ts_ns, uint64_
 		return;
 	}
 	t = m->module->kind == MODULE_SPECIAL ? NULL : map_table(s, m, g);
-	ret->module = m->executed ? m->executed : m->module->shown;	/* settled once the file was looked for */
+	ret->module = m->executed ? m->executed : m->module->shown;	/* known once the file was looked up */
 	ret->why = FRAME_NO_SYMBOLS;
 	if (m->module->kind == MODULE_SPECIAL)
 		return;

@@ -7,11 +7,11 @@
 #define ABBREVS_MAX (1u << 20)
 #define ATTRS_MAX (1u << 22)
 #define FIXED_MAX_BYTES (1u << 20)
-#define OTHER_STEPS 256	/* an abbreviation out of order is dear */
+#define OTHER_STEPS 256	/* cost of an abbreviation outside of the usual order */
 
 struct dwarf_abbrevs {
-	GArray *abbrevs;	/* struct dwarf_abbrev; the one of code N is at N - 1, as compilers write them, */
-	GHashTable *others;	/* or here: code -> index */
+	GArray *abbrevs;	/* struct dwarf_abbrev; compilers put code N at index N - 1 */
+	GHashTable *others;	/* others: code -> index */
 	GArray *attrs;		/* struct dwarf_attr */
 };
 
@@ -62,7 +62,7 @@ static int8_t kept_of(uint64_t name)
 	}
 }
 
-/* The attributes of one abbreviation, to their end. */
+/* Reads the attributes of an abbreviation. */
 static bool read_attrs(struct dwarf_image *im, struct dwarf_abbrevs *a, struct cursor *c, uint8_t address_bytes,
 		       uint8_t offset_bytes, uint16_t version, struct dwarf_abbrev *b)
 {
@@ -127,7 +127,7 @@ struct dwarf_abbrevs *dwarf_abbrevs_read(struct dwarf_image *im, uint64_t off, u
 			break;
 		add(a, &b);
 	}
-	return a;	/* what a damaged table has up to the damage may do */
+	return a;	/* what precedes the damage may be usable */
 }
 
 void dwarf_abbrevs_free(struct dwarf_abbrevs *a)
@@ -158,6 +158,6 @@ const struct dwarf_abbrev *dwarf_abbrevs_find(const struct dwarf_abbrevs *a, uin
 
 const struct dwarf_attr *dwarf_abbrevs_attrs(const struct dwarf_abbrevs *a, const struct dwarf_abbrev *b)
 {
-	/* a table whose abbreviations have no attributes has no array to point into */
+	/* without any attributes the array may be NULL */
 	return b->attr_cnt ? &g_array_index(a->attrs, struct dwarf_attr, b->attr_from) : NULL;
 }

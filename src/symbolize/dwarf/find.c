@@ -7,24 +7,24 @@
 #include "base/order.h"
 
 #define NO_UNIT UINT32_MAX
-#define HEAD_BYTES ((size_t)1024)	/* of a unit: its first entry, to see which addresses are its own */
+#define HEAD_BYTES ((size_t)1024)	/* enough of a unit for its first entry, which has its addresses */
 #define DEPTH_MAX 4096
-#define RANGE_STEPS 4	/* a search among the addresses, and each that is found */
+#define RANGE_STEPS 4	/* cost of a search among the addresses, and of each one found */
 
-/* A function, or a call inlined into the one before, that covers a place. */
+/* A function, or a call inlined into the previous step, that covers the place. */
 struct step {
 	uint64_t die_off, call_file;
 	uint32_t call_line, depth;
 	bool has_call_file;
 };
 
-/* What is being found out about a place. */
+/* State of looking up a place. */
 struct query {
 	struct dwarf_place *place;
 	uint64_t addr;
 	uint32_t unit;		/* index */
-	uint64_t width;		/* of the range by which the unit claims it: the narrowest wins */
-	GArray *steps;		/* struct step, outermost first; NULL: none yet */
+	uint64_t width;		/* size of the unit's range with the place: the narrowest wins */
+	GArray *steps;		/* struct step, outermost first; NULL: none so far */
 	uint64_t file;
 	uint32_t line;
 	bool has_line;
@@ -34,18 +34,18 @@ struct finder {
 	struct dwarf_image *im;
 	struct dwarf_names *names;
 	GStringChunk *strings;
-	struct query *queries;	/* of one unit, or of all, by address */
+	struct query *queries;	/* those of one unit, or all, by address */
 	size_t cnt;
 	uint32_t unit;
 	bool has_split, has_damage;
-	/* of one unit */
-	struct dwarf_die die;	/* the entry at hand */
+	/* current unit */
+	struct dwarf_die die;	/* current entry */
 	unsigned depth;
 	struct dwarf_lines *lines;
 	GHashTable *paths;	/* file number -> const char *, NULL for none */
 };
 
-/* The first query at `addr` or above. */
+/* The first query at or above `addr`. */
 static size_t first_at(const struct finder *f, uint64_t addr)
 {
 	size_t low = 0, high = f->cnt;
@@ -61,7 +61,7 @@ static size_t first_at(const struct finder *f, uint64_t addr)
 	return low;
 }
 
-/* Calls for each query in [low, high), while there is budget. */
+/* Calls fn for each query in [low, high) within the budget. */
 static void for_each_query(struct finder *f, uint64_t low, uint64_t high,
 			   void (*fn)(struct finder *f, struct query *q, uint64_t width))
 {
@@ -87,7 +87,7 @@ static void claim(uint64_t low, uint64_t high, void *data)
 	for_each_query(data, low, high, claim_query);
 }
 
-/* Asks every unit, by its first entry, which of the addresses are its own. */
+/* Assigns addresses to units by each unit's first entry. */
 static void assign_units(struct finder *f)
 {
 	const GArray *units = dwarf_names_units(f->names);
@@ -116,7 +116,7 @@ static void add_step(struct query *q, const struct dwarf_die *d, unsigned depth)
 		q->steps = g_array_new(FALSE, FALSE, sizeof(struct step));
 	if (d->tag == DW_TAG_subprogram)
 		g_array_set_size(q->steps, 0);
-	/* siblings that overlap: compilers make none, and the last one stands */
+	/* overlapping siblings, which compilers never produce: the last one wins */
 	while (q->steps->len && g_array_index(q->steps, struct step, q->steps->len - 1).depth >= depth)
 		g_array_set_size(q->steps, q->steps->len - 1);
 	if (d->tag == DW_TAG_subprogram ? !q->steps->len : q->steps->len && q->steps->len < DWARF_INLINE_MAX)
@@ -128,13 +128,13 @@ static void cover_query(struct finder *f, struct query *q, uint64_t width)
 	add_step(q, &f->die, f->depth);
 }
 
-/* The entry at hand covers [low, high): it is the next step inwards of the queries there. */
+/* The current entry covers [low, high): adds a step to the queries there. */
 static void cover(uint64_t low, uint64_t high, void *data)
 {
 	for_each_query(data, low, high, cover_query);
 }
 
-/* Goes through all entries of the unit, in order; no recursion, whatever the nesting. */
+/* Visits all entries of the unit in order, without recursion. */
 static void scan_entries(struct finder *f, const struct dwarf_unit *u)
 {
 	struct cursor c = dwarf_unit_cursor(u, u->head.off + u->head.header_bytes);
@@ -198,7 +198,7 @@ static const char *name_at(struct finder *f, const struct dwarf_unit *u, uint64_
 	return dwarf_die_read(u, &c, &d) && d.tag ? dwarf_names_of(f->names, u, &d) : NULL;
 }
 
-/* From steps to frames, turned round: each frame's line is where the one inside it was called. */
+/* Turns steps into frames, in reverse order: a frame's line is that of the call to the next inner one. */
 static void answer(struct finder *f, const struct dwarf_unit *u, struct query *q)
 {
 	unsigned step_cnt = q->steps ? q->steps->len : 0;
@@ -225,7 +225,7 @@ static void answer(struct finder *f, const struct dwarf_unit *u, struct query *q
 	}
 }
 
-/* All queries of one unit, which are f->queries now. */
+/* Answers the queries of one unit, which are f->queries now. */
 static void search_unit(struct finder *f, const struct dwarf_unit_head *head)
 {
 	struct dwarf_unit *u = dwarf_unit_load(f->im, head, SIZE_MAX);

@@ -11,17 +11,17 @@
 #define ALTLINK_MAX_BYTES 4096
 #define NOTE_MAX_BYTES 4096
 #define STRING_PIECE_BYTES 256
-/* What a system call and a string cost, in steps. */
+/* The cost of a system call and of a string, in steps. */
 #define READ_STEPS 32
 #define STRING_STEPS 16
 
 G_DEFINE_QUARK(offcpu-dwarf-error, dwarf_error)
 
 struct section {
-	Elf_Scn *scn;	/* NULL: not there */
-	uint64_t off, size;	/* in the file; size is that of the unpacked bytes once they are there */
+	Elf_Scn *scn;	/* NULL: missing */
+	uint64_t off, size;	/* in the file; size: uncompressed, once that is done */
 	bool is_packed, is_tried;
-	const uint8_t *bytes;	/* libelf's, or ours in `owned` */
+	const uint8_t *bytes;	/* owned by libelf, or ours in `owned` */
 	uint8_t *owned;
 };
 
@@ -182,7 +182,7 @@ static bool keep_bytes(struct dwarf_image *im, uint64_t bytes)
 	return true;
 }
 
-/* Packed sections are unpacked once and whole, by libelf, when the size they claim can be paid. */
+/* Compressed sections are decompressed at once by libelf, if the budget covers the size they claim. */
 static void unpack(struct dwarf_image *im, struct section *s)
 {
 	uint64_t packed = s->size;
@@ -242,7 +242,7 @@ const uint8_t *dwarf_section_whole(struct dwarf_image *im, enum dwarf_section_id
 		return NULL;
 	if (!s->is_packed && !s->is_tried) {
 		s->is_tried = true;
-		/* A size beyond the file's would be paid in memory before the read fails. */
+		/* A size beyond the file's would allocate memory before the read fails. */
 		if (!fstat(im->fd, &st) && s->size <= (uint64_t)st.st_size && s->size && keep_bytes(im, s->size)) {
 			s->owned = g_malloc(s->size);
 			if (dwarf_section_read(im, id, 0, s->owned, s->size))

@@ -10,7 +10,7 @@ struct seeker {
 	void *data;
 	guint max;
 	GStringChunk *strings;
-	GHashTable *known;	/* name -> whether it is one; names are interned */
+	GHashTable *known;	/* interned name -> whether it matches */
 	GArray *found;
 };
 
@@ -60,7 +60,7 @@ static void search_unit(struct seeker *s, const struct dwarf_unit *u)
 				return;
 			continue;
 		}
-		/* a declaration within a function's types has no code */
+		/* a declaration inside of types has no code */
 		if (die.tag == DW_TAG_subprogram && (die.kept[KEPT_LOW].form || die.kept[KEPT_RANGES].form))
 			function = die;
 		else if (die.tag == DW_TAG_inlined_subroutine && function.tag &&

@@ -13,9 +13,9 @@ struct entry {
 };
 
 struct dwarf_lines {
-	struct dwarf_unit in;	/* stands in for the unit: strings in place are offsets in our bytes */
+	struct dwarf_unit in;	/* used in place of the unit: inline strings are offsets in our bytes */
 	const struct dwarf_unit *unit;
-	GArray *folders, *files;	/* struct entry; [0] is the compilation's own also before DWARF 5 */
+	GArray *folders, *files;	/* struct entry; [0] is that of the compilation, also before DWARF 5 */
 	uint8_t min_bytes, line_range, opcode_base;
 	int8_t line_base;
 	uint8_t operands[256];
@@ -53,7 +53,7 @@ static bool add_entry(GArray *entries, const struct entry *e)
 	return true;
 }
 
-/* Before DWARF 5: strings up to an empty one, files with three numbers behind each. */
+/* Before DWARF 5: strings, terminated by an empty one; for files three numbers follow each. */
 static bool read_old_table(struct dwarf_lines *l, struct cursor *c, GArray *ret, bool are_files)
 {
 	struct entry none = { .path = { 0 } };
@@ -129,7 +129,7 @@ static bool read_header(struct dwarf_lines *l)
 	if (l->in.head.version < 2 || l->in.head.version > 5)
 		return false;
 	if (l->in.head.version >= 5)
-		cursor_take(&c, 2);	/* sizes of an address and of a segment selector */
+		cursor_take(&c, 2);	/* sizes of address and segment selector */
 	header_len = l->in.head.offset_bytes == 8 ? cursor_u64(&c) : cursor_u32(&c);
 	if (c.bad || header_len > cursor_left(&c))
 		return false;
@@ -137,8 +137,8 @@ static bool read_header(struct dwarf_lines *l)
 	c.end = l->program.at;
 	l->min_bytes = cursor_u8(&c);
 	if (l->in.head.version >= 4)
-		cursor_u8(&c);	/* operations of a VLIW instruction: no machine of ours has them */
-	cursor_u8(&c);		/* whether rows are statements at first */
+		cursor_u8(&c);	/* operations per VLIW instruction: not on our machines */
+	cursor_u8(&c);		/* default_is_stmt */
 	l->line_base = (int8_t)cursor_u8(&c);
 	l->line_range = cursor_u8(&c);
 	l->opcode_base = cursor_u8(&c);
@@ -174,7 +174,7 @@ struct row {
 	uint32_t line;
 };
 
-/* The machine that a line program runs on. */
+/* The state of a line program. */
 struct machine {
 	struct row now, last;
 	bool has_last, is_dead;
@@ -188,11 +188,11 @@ static void machine_reset(struct machine *m)
 	m->has_last = m->is_dead = false;
 }
 
-/* A row stands for the addresses from its own to the next row's. */
+/* A row covers the addresses up to the next row. */
 static void emit(struct machine *m)
 {
 	if (!m->has_last)
-		m->is_dead = m->now.address == 0;	/* what the linker dropped, see dwarf_ranges.c */
+		m->is_dead = m->now.address == 0;	/* dropped by the linker, see ranges.c */
 	else if (!m->is_dead && m->last.address < m->now.address)
 		m->each(m->last.address, m->now.address, m->last.file, m->last.line, m->data);
 	m->last = m->now;
@@ -277,7 +277,7 @@ static char *entry_string(const struct dwarf_lines *l, const struct entry *e)
 	return dwarf_value_string(&l->in, &e->path);
 }
 
-/* Takes both. */
+/* Frees both arguments. */
 static char *joined(char *folder, char *name)
 {
 	char *path = NULL;

@@ -10,7 +10,7 @@
 #include "symbolize/elf/table.h"
 #include "symbolize/process/fileopen.h"
 
-/* For all files together: some ten seconds of work (docs/lines.md), if somebody means harm. */
+/* For all files together: about ten seconds with hostile files (docs/lines.md). */
 #define ALL_STEPS_MAX (3 * DWARF_STEPS_MAX)
 
 G_STATIC_ASSERT(SYMBOL_MISSED_CNT == DWARF_MISSED_CNT);
@@ -42,7 +42,7 @@ const char *symbol_missed_text(unsigned missed, const char **ret_id)
 	return texts[missed].text;
 }
 
-/* The supplementary file as long as it is open. */
+/* The supplementary file while it is open. */
 struct supplement {
 	int fd;
 	struct dwarf_image *image;
@@ -56,7 +56,7 @@ static void supplement_close(struct supplement *s)
 	*s = (struct supplement){ .fd = -1 };
 }
 
-/* Opens the file at path if it is below debug_dir and of that build. */
+/* Opens the file at path if it is below debug_dir and has that build-id. */
 static bool supplement_open(struct supplement *s, const char *path, const char *debug_dir, const uint8_t *build_id,
 			    size_t bytes, struct dwarf_budget *budget)
 {
@@ -82,7 +82,7 @@ static bool supplement_open(struct supplement *s, const char *path, const char *
 	return false;
 }
 
-/* The folder of the file behind fd; NULL: it has none any more. */
+/* The folder of the file behind fd. NULL: deleted. */
 static char *folder_of(int fd)
 {
 	g_autofree char *link = g_strdup_printf("/proc/self/fd/%d", fd);
@@ -92,8 +92,8 @@ static char *folder_of(int fd)
 }
 
 /*
- * The supplementary file of im, whose name the file's owner chose: it must lie below the
- * folder of debug files, whoever the owner is, and have the build-id that is named with it.
+ * Finds the supplementary file of im. The file's owner chose its name, so it must be below the folder of debug files,
+ * whoever owns it, and have the stated build-id.
  */
 static void supplement_find(struct supplement *s, const struct dwarf_image *im, int fd, const char *debug_dir,
 			    struct dwarf_budget *budget)
@@ -125,7 +125,7 @@ struct reading {
 	uint64_t *missed;
 };
 
-/* The frames of dwarf_find.h and of symbolize.h are the same, but these are to be demangled. */
+/* Copies frames of dwarf/find.h to those of symbolize.h, which are to be demangled. */
 static void hand_over(const struct dwarf_place *from, struct symbol_place *to)
 {
 	to->frames = g_new0(struct symbol_frame, from->frame_cnt);
@@ -150,7 +150,7 @@ static void find_in(struct reading *r, struct dwarf_image *im, struct symbol_pla
 			hand_over(&asked[i], &places[i]);
 }
 
-/* All places of one file. */
+/* Looks up all places in one file. */
 static void find_in_file(struct reading *r, int fd, struct symbol_place *places, size_t cnt)
 {
 	uint64_t steps = MIN(DWARF_STEPS_MAX, r->steps_left);

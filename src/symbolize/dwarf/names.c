@@ -4,14 +4,14 @@
 #include "base/hash.h"
 
 #define UNITS_MAX (1u << 20)
-#define HOPS_MAX 8	/* an inlined call's origin, its declaration; compilers need two */
-#define LOADED_MAX 8	/* units kept because names of others are in them */
+#define HOPS_MAX 8	/* an inlined call's origin, then its declaration; compilers need two */
+#define LOADED_MAX 8	/* cached units that contain names of other units' entries */
 
 struct dwarf_names {
 	struct dwarf_image *im;
 	GStringChunk *strings;
-	GArray *units, *alt_units;	/* struct dwarf_unit_head; alt_units NULL: not listed yet */
-	/* offset of an entry; of the supplementary file's with the top bit: const char * */
+	GArray *units, *alt_units;	/* struct dwarf_unit_head; alt_units NULL: not read yet */
+	/* offset of an entry, with the top bit for the supplementary file -> const char * */
 	GHashTable *known;
 	struct dwarf_unit *loaded[LOADED_MAX];
 	unsigned loaded_next;
@@ -60,7 +60,7 @@ static const struct dwarf_unit_head *head_of(const GArray *units, uint64_t off)
 {
 	guint low = 0, high = units->len;
 
-	while (low < high) {	/* the first unit behind off */
+	while (low < high) {	/* the first unit after off */
 		guint middle = low + (high - low) / 2;
 
 		if (g_array_index(units, struct dwarf_unit_head, middle).off <= off)
@@ -73,7 +73,7 @@ static const struct dwarf_unit_head *head_of(const GArray *units, uint64_t off)
 	return &g_array_index(units, struct dwarf_unit_head, low - 1);
 }
 
-/* The unit that holds offset off of im's .debug_info, kept for the next names. */
+/* The unit of im that contains offset off of .debug_info; cached. */
 static const struct dwarf_unit *unit_at(struct dwarf_names *n, struct dwarf_image *im, uint64_t off)
 {
 	const struct dwarf_unit_head *h;
@@ -95,7 +95,7 @@ static const struct dwarf_unit *unit_at(struct dwarf_names *n, struct dwarf_imag
 	return u;
 }
 
-/* Where a reference leads: the image and the offset in its .debug_info. */
+/* Resolves a reference to an image and an offset in its .debug_info. */
 static bool target_of(const struct dwarf_unit *u, const struct dwarf_value *v, struct dwarf_image **ret_image,
 		      uint64_t *ret_off)
 {
@@ -108,7 +108,7 @@ static bool target_of(const struct dwarf_unit *u, const struct dwarf_value *v, s
 		*ret_image = dwarf_image_alt(u->im);
 		*ret_off = v->u;
 		return *ret_image;
-	default: return false;	/* type signatures name no functions */
+	default: return false;	/* type signatures are not used for names of functions */
 	}
 }
 
@@ -156,7 +156,7 @@ const char *dwarf_names_of(struct dwarf_names *n, const struct dwarf_unit *u, co
 	uint64_t key = d->off, origin;
 	gpointer name;
 
-	/* Many calls have one origin: what is asked for is its name. */
+	/* Many calls share an origin, so the name is cached by it. */
 	if (ref->form && target_of(u, ref, &im, &origin))
 		key = origin | (im == n->im ? 0 : UINT64_C(1) << 63);
 	if (g_hash_table_lookup_extended(n->known, &key, NULL, &name))

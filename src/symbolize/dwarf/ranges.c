@@ -9,8 +9,8 @@ struct ranges {
 };
 
 /*
- * Linkers leave the entries of functions they dropped, at address 0 or at the very end of the
- * address space; no program has code there.
+ * Linkers keep the entries of dropped functions, at address 0 or at the very end of the address space, where no
+ * program has code.
  */
 static void give(const struct ranges *r, uint64_t low, uint64_t high)
 {
@@ -32,7 +32,7 @@ static uint64_t address_by_index(struct ranges *r, struct cursor *c)
 	return address;
 }
 
-/* Up to DWARF 4: pairs of offsets from the base, of which the largest first sets it anew. */
+/* Up to DWARF 4: pairs of offsets from a base, which a pair with the largest offset sets anew. */
 static void walk_pairs(struct ranges *r, struct cursor *c)
 {
 	uint64_t all_ones = r->unit->head.address_bytes == 8 ? UINT64_MAX : UINT32_MAX;
@@ -100,7 +100,7 @@ static bool cursor_at(const struct dwarf_unit *u, enum dwarf_section_id id, uint
 	return true;
 }
 
-/* DW_FORM_rnglistx is a number in the table of offsets at the unit's base. */
+/* DW_FORM_rnglistx is an index in the table of offsets at the unit's base. */
 static bool list_by_index(const struct dwarf_unit *u, uint64_t index, uint64_t *ret_off)
 {
 	struct cursor c;
@@ -134,6 +134,6 @@ void dwarf_die_ranges(const struct dwarf_unit *u, const struct dwarf_die *d, dwa
 	if (!high->form || !dwarf_value_address(u, &d->kept[KEPT_LOW], &low))
 		return;
 	if (!dwarf_value_address(u, high, &end))
-		end = low + high->u;	/* a number counts from low_pc */
+		end = low + high->u;	/* a constant is relative to low_pc */
 	give(&r, low, end);
 }

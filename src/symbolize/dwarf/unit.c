@@ -47,7 +47,7 @@ bool dwarf_unit_head(struct dwarf_image *im, uint64_t off, struct dwarf_unit_hea
 	if (c.bad || __builtin_add_overflow(off + (uint64_t)(c.at - bytes), len, &ret->end) || ret->end > size || !len)
 		return false;
 	if (!versions_rest(&c, ret))
-		ret->version = 0;	/* of a kind we do not know: to be skipped */
+		ret->version = 0;	/* unknown version: skip it */
 	ret->header_bytes = (uint32_t)(c.at - bytes);
 	return true;
 }
@@ -58,7 +58,7 @@ static bool offset_value(const struct dwarf_unit *u, struct cursor *c, uint64_t 
 	return !c->bad;
 }
 
-/* A number of 1, 2, 3, 4, 8 or 16 bytes; of the last, which names nothing we want, nothing is kept. */
+/* Reads a number of 1, 2, 3, 4, 8 or 16 bytes. 16 bytes are skipped, because nothing we need has them. */
 static uint64_t sized_value(struct cursor *c, int bytes)
 {
 	switch (bytes) {
@@ -179,7 +179,7 @@ struct cursor dwarf_unit_cursor(const struct dwarf_unit *u, uint64_t off)
 	return (struct cursor){ .at = u->bytes + at, .end = u->bytes + u->len };
 }
 
-/* Bases that the first entry does not give are right behind the tables' headers. */
+/* The default of a base is right after the table's header. */
 static void read_bases(struct dwarf_unit *u)
 {
 	const struct dwarf_value *k = u->root.kept;

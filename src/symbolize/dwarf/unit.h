@@ -5,7 +5,7 @@
 #include "base/cursor.h"
 #include "symbolize/dwarf/image.h"
 
-/* The numbers of DWARF 2 to 5 that the reader of .debug_info and .debug_line knows. */
+/* Constants of DWARF 2 to 5 that the reader of .debug_info and .debug_line uses. */
 
 enum dwarf_unit_type {
 	DW_UT_compile = 0x01, DW_UT_type, DW_UT_partial, DW_UT_skeleton, DW_UT_split_compile, DW_UT_split_type,
@@ -51,14 +51,14 @@ enum dwarf_lne { DW_LNE_end_sequence = 1, DW_LNE_set_address, DW_LNE_define_file
 enum dwarf_lnct { DW_LNCT_path = 1, DW_LNCT_directory_index };
 
 /*
- * A unit of .debug_info: its header, its abbreviations, and one entry (DIE) after another.
- * Only the attributes that name functions and places are kept of an entry.
+ * A unit of .debug_info: header, abbreviations, and a sequence of entries (DIEs). Of an entry only attributes for
+ * names and positions of functions are kept.
  */
 
-/* An attribute's value as it stands in the file. */
+/* An attribute's raw value. */
 struct dwarf_value {
-	uint16_t form;	/* 0: the entry has no such attribute */
-	uint64_t u;	/* of a number, an offset, an index; of a string in place, its offset in the unit */
+	uint16_t form;	/* 0: no such attribute */
+	uint64_t u;	/* a number, an offset, or an index; for an inline string its offset in the unit */
 };
 
 enum dwarf_kept {
@@ -69,14 +69,14 @@ enum dwarf_kept {
 
 struct dwarf_die {
 	uint64_t off;	/* in .debug_info */
-	uint16_t tag;	/* 0: the end of a list of children */
+	uint16_t tag;	/* 0: end of a list of children */
 	bool has_children;
 	struct dwarf_value kept[KEPT_CNT];
 };
 
-/* Where a unit lies, by its header. */
+/* A unit's position, from its header. */
 struct dwarf_unit_head {
-	uint64_t off, end;	/* in .debug_info, header included */
+	uint64_t off, end;	/* in .debug_info, including the header */
 	uint64_t abbrev_off;
 	uint32_t header_bytes;
 	uint16_t version;
@@ -84,75 +84,75 @@ struct dwarf_unit_head {
 	uint8_t address_bytes, offset_bytes;
 };
 
-/* Reads the header at off: false at the section's end or when it makes no sense. */
+/* Reads the header at off. False: end of section, or invalid. */
 bool dwarf_unit_head(struct dwarf_image *im, uint64_t off, struct dwarf_unit_head *ret);
 
 struct dwarf_abbrevs;
 struct dwarf_unit {
 	struct dwarf_image *im;
 	struct dwarf_unit_head head;
-	uint8_t *bytes;		/* of the unit from its header on */
-	size_t len;		/* less than the whole unit when only its beginning was asked for */
+	uint8_t *bytes;		/* of the unit, including its header */
+	size_t len;		/* less than the unit if only its beginning was requested */
 	struct dwarf_abbrevs *abbrevs;
-	/* of its first entry */
+	/* attributes of its first entry */
 	uint64_t low_pc, str_base, addr_base, rnglists_base;
 	struct dwarf_die root;
 };
 
-/* `bytes_max`: how much of the unit is needed; the first entry alone is most often in the first KiB. */
+/* bytes_max: how much of the unit to read; usually 1 KiB suffices for the first entry. */
 struct dwarf_unit *dwarf_unit_load(struct dwarf_image *im, const struct dwarf_unit_head *head, size_t bytes_max);
 void dwarf_unit_free(struct dwarf_unit *u);
 
-/* A cursor at section offset `off` of the unit; at its end when that lies outside. */
+/* A cursor at section offset `off` of the unit; at its end if that is outside. */
 struct cursor dwarf_unit_cursor(const struct dwarf_unit *u, uint64_t off);
 
-/* Reads the entry at the cursor; false when it is damaged or the budget is spent. */
+/* Reads the entry at the cursor. False: damaged, or the budget is used up. */
 bool dwarf_die_read(const struct dwarf_unit *u, struct cursor *c, struct dwarf_die *ret);
-/* The same, leaving out the attributes of entries other than functions and calls: `kept` stays as it was. */
+/* Likewise, but skips the attributes of entries other than functions and calls: `kept` stays unchanged. */
 bool dwarf_die_read_function(const struct dwarf_unit *u, struct cursor *c, struct dwarf_die *ret);
 
-/* Reads one value of that form, for the tables of .debug_line, which use the same. */
+/* Reads a value of that form; the tables of .debug_line use the same forms. */
 bool dwarf_value_read(const struct dwarf_unit *u, struct cursor *c, uint64_t form, struct dwarf_value *ret);
 
-/* The string an attribute stands for; NULL: none.  Free with g_free. */
+/* The string of an attribute. NULL: none. Free with g_free(). */
 char *dwarf_value_string(const struct dwarf_unit *u, const struct dwarf_value *v);
-/* The address; false when it is none. */
+/* False: not an address. */
 bool dwarf_value_address(const struct dwarf_unit *u, const struct dwarf_value *v, uint64_t *ret);
 /* Entry number `index` of .debug_addr. */
 bool dwarf_unit_address(const struct dwarf_unit *u, uint64_t index, uint64_t *ret);
 
-/* Calls `each` for every part [low, high) of the addresses of an entry that are not empty. */
+/* Calls `each` for every non-empty part [low, high) of an entry's addresses. */
 typedef void dwarf_range_fn(uint64_t low, uint64_t high, void *data);
 void dwarf_die_ranges(const struct dwarf_unit *u, const struct dwarf_die *d, dwarf_range_fn *each, void *data);
 
-/* A table of .debug_abbrev: what the entries of a unit look like. */
+/* A table of .debug_abbrev, which describes the entries of a unit. */
 struct dwarf_attr {
 	uint16_t form;
-	int8_t kept;		/* enum dwarf_kept, -1: of no interest */
-	int64_t implicit;	/* the value of DW_FORM_implicit_const */
+	int8_t kept;		/* enum dwarf_kept, -1: not needed */
+	int64_t implicit;	/* value of DW_FORM_implicit_const */
 };
 
 struct dwarf_abbrev {
 	uint64_t code;
 	uint16_t tag;
 	bool has_children;
-	bool is_fixed;		/* all entries of this kind take fixed_bytes behind the code */
+	bool is_fixed;		/* all entries of this kind have fixed_bytes after the code */
 	uint32_t fixed_bytes;
 	uint32_t attr_from, attr_cnt;
 };
 
 struct dwarf_abbrevs;
 
-/* The table at `off`, for a unit of those sizes; NULL: damaged, or beyond the budget. */
+/* Reads the table at `off` for a unit with these sizes. NULL: damaged, or beyond the budget. */
 struct dwarf_abbrevs *dwarf_abbrevs_read(struct dwarf_image *im, uint64_t off, uint8_t address_bytes,
 					 uint8_t offset_bytes, uint16_t version);
 void dwarf_abbrevs_free(struct dwarf_abbrevs *a);
 
 const struct dwarf_abbrev *dwarf_abbrevs_find(const struct dwarf_abbrevs *a, uint64_t code);
-/* Its attr_cnt attributes; NULL: it has none. */
+/* Its attr_cnt attributes. NULL: none. */
 const struct dwarf_attr *dwarf_abbrevs_attrs(const struct dwarf_abbrevs *a, const struct dwarf_abbrev *b);
 
-/* How many bytes a value of that form takes: -1 when that depends on the value. */
+/* The size of values of a form; -1: it depends on the value. */
 int dwarf_form_bytes(uint64_t form, uint8_t address_bytes, uint8_t offset_bytes, uint16_t version);
 
 #endif

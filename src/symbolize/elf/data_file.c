@@ -11,7 +11,7 @@
 
 #define SECTIONS_MAX 65536
 
-/* What is in memory and no code. */
+/* Is it a section in memory without code? */
 static bool holds_data(const struct elf_file *f, uint32_t index, GElf_Shdr *ret)
 {
 	Elf_Scn *scn = index && index < SECTIONS_MAX ? elf_getscn(f->elf, index) : NULL;
@@ -20,7 +20,7 @@ static bool holds_data(const struct elf_file *f, uint32_t index, GElf_Shdr *ret)
 	       !(ret->sh_flags & (SHF_EXECINSTR | SHF_TLS));
 }
 
-/* A variable; false for what is none, or lies outside of its section. */
+/* Makes a variable of a symbol. False: not a variable, or outside of its section. */
 static bool variable(const struct elf_file *f, const GElf_Sym *sym, const char *names, size_t names_bytes,
 		     struct symtab_raw *ret)
 {

@@ -18,19 +18,19 @@
 #include "symbolize/process/maps.h"
 
 #define MAPS_MAX_BYTES (16 << 20)
-#define PROCESSES_MAX 256	/* whose mappings are kept */
-#define PROCESSES_FEW 32	/* with more than that those go that nobody asked about for a while */
+#define PROCESSES_MAX 256	/* limit of cached processes */
+#define PROCESSES_FEW 32	/* with more than this, those unused for a while are removed */
 #define ASKED_US 10000000
 #define FILES_MAX 1024
-#define VARIABLES_MAX_BYTES ((size_t)256 << 20)	/* of all files together; a browser's debug file has 20 MiB */
-#define THREADS_MAX 4096	/* of one process, whose stacks are looked for */
-/* The mappings of a process are read again for what is not found, with a pause; and after so long in any case. */
+#define VARIABLES_MAX_BYTES ((size_t)256 << 20)	/* for all files together; a browser's debug file has 20 MiB */
+#define THREADS_MAX 4096	/* per process, for finding stacks */
+/* Mappings of a process are read again for unknown addresses, after a pause, or if older than FRESH_US. */
 #define PAUSE_US 10000
-#define PAUSE_TIMES 20	/* as long as it took */
+#define PAUSE_TIMES 20	/* minimum pause in durations of the last reading */
 #define STALE_US 2000000
 #define SEMAPHORE_PREFIX "sem."
-#define SEMAPHORES_MAX 4096	/* that are looked through */
-#define ARENA_BYTES (UINT64_C(64) << 20)	/* glibc's HEAP_MAX_SIZE: a thread's heap begins at a multiple of it */
+#define SEMAPHORES_MAX 4096	/* limit of files to check */
+#define ARENA_BYTES (UINT64_C(64) << 20)	/* glibc's HEAP_MAX_SIZE, to which a thread's heap is aligned */
 
 struct stack {
 	uint64_t sp;
@@ -40,17 +40,17 @@ struct stack {
 struct process {
 	uint64_t space;
 	uint32_t pid;
-	char *text;		/* of /proc/PID/maps; the lines' paths lie in it */
+	char *text;		/* text of /proc/PID/maps, which contains the paths */
 	GArray *maps;		/* struct maps_line, by address */
-	GArray *stacks;		/* struct stack; NULL: not looked for yet */
+	GArray *stacks;		/* struct stack; NULL: not read yet */
 	int64_t read_us, took_us;
 };
 
 struct data_symbols {
 	char *proc_dir, *debug_dir;
 	GHashTable *processes;	/* uint64_t space -> struct process */
-	GHashTable *files;	/* struct maps_file -> struct data_file, NULL: no ELF file */
-	size_t variables_bytes;	/* of them */
+	GHashTable *files;	/* struct maps_file -> struct data_file, NULL: not an ELF file */
+	size_t variables_bytes;	/* memory used by these */
 	GStringChunk *strings;
 };
 
@@ -92,7 +92,7 @@ GStringChunk *data_symbols_begin_forgetting(struct data_symbols *d)
 	GStringChunk *forgotten = d->strings;
 
 	d->strings = g_string_chunk_new(4096);
-	/* half full: before there is no room for the next program */
+	/* at half already, so that there is room for another program */
 	if (g_hash_table_size(d->files) > FILES_MAX / 2 || d->variables_bytes > VARIABLES_MAX_BYTES / 2) {
 		g_hash_table_remove_all(d->files);
 		d->variables_bytes = 0;
@@ -120,12 +120,12 @@ static void read_maps(const struct data_symbols *d, struct process *p)
 
 	p->read_us = g_get_monotonic_time();
 	p->took_us = p->read_us - began_us;
-	if (!text || !*text) {	/* gone: what was known of it still holds */
+	if (!text || !*text) {	/* the process is gone: keep what is known */
 		g_free(text);
 		return;
 	}
 	g_free(p->text);
-	p->text = text = g_realloc(text, strlen(text) + 1);	/* it is kept, and was read into more than it takes */
+	p->text = text = g_realloc(text, strlen(text) + 1);	/* shrink it: it was read into a larger buffer */
 	g_array_set_size(p->maps, 0);
 	g_clear_pointer(&p->stacks, g_array_unref);
 	for (char *line = text; line && *line; line = next) {
@@ -139,7 +139,7 @@ static void read_maps(const struct data_symbols *d, struct process *p)
 	}
 }
 
-/* What is asked about is read anew before that. */
+/* A process in use was read anew before. */
 static gboolean is_old(gpointer space, gpointer process, gpointer now_us)
 {
 	(void)space;
@@ -198,7 +198,7 @@ static bool same_file(const struct maps_line *a, const struct maps_line *b)
 	return a->inode && a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
 }
 
-/* The mapping of the file's beginning that this one of the same program or library belongs to; NULL: none. */
+/* The mapping of the file's beginning in the same program or library. NULL: none. */
 static const struct maps_line *first_of_module(const struct process *p, guint i)
 {
 	const struct maps_line *m = map_at(p, i);
@@ -246,7 +246,7 @@ static const struct data_file *file_of(struct data_symbols *d, uint32_t pid, con
 	return own;
 }
 
-/* Where the file's first segment puts the file's first byte. */
+/* The address that the first segment gives to the file's first byte. */
 static bool vaddr_of_start(const struct data_file *f, uint64_t *ret_vaddr)
 {
 	for (size_t i = 0; i < f->segment_cnt; i++) {
@@ -266,7 +266,7 @@ static bool is_in_segment(const struct data_file *f, uint64_t vaddr)
 	return false;
 }
 
-/* What may lie there instead is somebody's to make: a file system of another kind may answer when it likes. */
+/* Something else may be mounted there, and another file system might hang. */
 static DIR *open_semaphores(const char *proc_dir, uint32_t pid)
 {
 	int at = folder_hold_in_process(proc_dir, pid, OPENER_SEMAPHORES), fd = -1;
@@ -288,8 +288,9 @@ static bool is_made_by_sem_open(const struct maps_line *m)
 }
 
 /*
- * sem_open() makes a semaphore under a name for the moment, which its creator's mapping keeps, and gives it its own by a
- * link.  NULL: it is none, or has lost that name, too.  The folder is of the process' making: it is read a little way.
+ * sem_open() creates a semaphore with a temporary name, which its creator's mapping keeps, and then links it to its
+ * own name. NULL: not a semaphore, or that name is gone, too. The process controls the folder, so only a limited
+ * number of files is checked.
  */
 static char *semaphore_path(const struct data_symbols *d, uint32_t pid, const struct maps_line *m)
 {
@@ -316,7 +317,7 @@ static const char *shown_path(struct data_symbols *d, uint32_t pid, const struct
 
 	if (executed)
 		return g_string_chunk_insert_const(d->strings, executed);
-	/* six letters behind the prefix may be a semaphore's own name, or one for the moment: of that it is told that it is gone */
+	/* six letters after the prefix may be its own name; the temporary one shows as deleted */
 	if (g_str_has_suffix(m->path, MAPS_DELETED) && !is_made_by_sem_open(m) &&
 	    !file_is_at_path(d->proc_dir, pid, m, true))
 		len -= strlen(MAPS_DELETED);
@@ -340,7 +341,7 @@ static void name_variable(struct data_symbols *d, const struct data_file *f, uin
 	ret->name_bytes = e->size;
 }
 
-/* Data of the program or library that the i-th mapping, a private one of a file, belongs to. */
+/* Finds data of the program or library that the i-th mapping, a private file mapping, belongs to. */
 static bool find_in_module(struct data_symbols *d, const struct process *p, guint i, uint64_t addr,
 			   struct data_place *ret)
 {
@@ -360,7 +361,7 @@ static bool find_in_module(struct data_symbols *d, const struct process *p, guin
 	return true;
 }
 
-/* The stack pointer in a /proc/PID/task/TID/syscall: the last number but one; 0: it runs. */
+/* The stack pointer in /proc/PID/task/TID/syscall, its last number but one. 0: the thread runs. */
 static uint64_t stack_pointer(const char *text)
 {
 	g_auto(GStrv) words = g_strsplit(text, " ", 16);
@@ -399,7 +400,7 @@ static void read_stacks(const struct data_symbols *d, struct process *p)
 	opener_list(task, false, read_stack, &s);
 }
 
-/* Whose stack is in this mapping, below addr?  The nearest; 0: nobody's that is known. */
+/* The thread whose stack is in this mapping below addr, the nearest one. 0: unknown. */
 static uint32_t stack_owner(struct data_symbols *d, struct process *p, const struct maps_line *m, uint64_t addr,
 			    uint64_t sp, uint32_t tid)
 {
@@ -419,7 +420,7 @@ static uint32_t stack_owner(struct data_symbols *d, struct process *p, const str
 	return owner;
 }
 
-/* One of malloc's heaps for threads: it begins at a multiple of its greatest size, the rest is reserved behind it. */
+/* A heap of malloc for threads: aligned to its maximum size, with reserved memory after it. */
 static bool is_arena(const struct process *p, guint i)
 {
 	const struct maps_line *m = map_at(p, i), *next = i + 1 < p->maps->len ? map_at(p, i + 1) : NULL;
@@ -436,7 +437,7 @@ static void find_anonymous(struct data_symbols *d, struct process *p, guint i, u
 	const struct maps_line *m = map_at(p, i);
 	guint before = i;
 
-	/* what a program has no bytes of in its file follows right behind what it has; so may the heap */
+	/* .bss directly follows the data from the file; so may the heap */
 	while (before && !map_at(p, before)->inode && map_at(p, before - 1)->end == map_at(p, before)->start &&
 	       i - before < 4)
 		before--;

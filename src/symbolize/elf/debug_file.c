@@ -6,7 +6,7 @@
 #include "symbolize/elf/functions.h"
 #include "symbolize/elf/reader.h"
 
-/* What xz -9 needs; the file's owner chose the dictionary. */
+/* What xz -9 needs. The file's owner chose the dictionary's size. */
 #define DECODER_MAX_BYTES ((uint64_t)80 << 20)
 #define FIRST_BYTES ((size_t)1 << 20)
 
@@ -54,7 +54,7 @@ static void make_crc_table(uint32_t table[256])
 	}
 }
 
-/* The CRC-32 of zlib over the whole file. */
+/* zlib's CRC-32 of the whole file. */
 static bool file_crc(int fd, uint32_t *ret_crc)
 {
 	g_autofree uint8_t *bytes = g_malloc(65536);

@@ -9,9 +9,9 @@
 #include "base/quiet_thread.h"
 
 #define ASKED_MAX 4096
-#define FILE_MAX_US (120 * G_USEC_PER_SEC)	/* for one file from all servers */
+#define FILE_MAX_US (120 * G_USEC_PER_SEC)	/* for a file, over all servers */
 
-/* The library's interface, as far as used; its header is not needed to build. */
+/* The parts of the library's interface that are used, so that its header is not needed to build. */
 struct debuginfod_client;
 typedef int debuginfod_progress_fn(struct debuginfod_client *client, long done, long size);
 typedef void *debuginfod_get_user_data_fn(struct debuginfod_client *client);
@@ -28,15 +28,15 @@ struct library {
 struct debuginfod {
 	struct library library;
 	GHashTable *asked;	/* GBytes */
-	GAsyncQueue *questions;	/* GBytes, an empty one to end */
+	GAsyncQueue *questions;	/* GBytes; an empty one ends the thread */
 	GAsyncQueue *answers;	/* struct elf_table */
 	GThread *thread;
 	gint is_ending;
 	gint keeps_files;
-	gint64 deadline_us;	/* the thread's */
+	gint64 deadline_us;	/* used by the thread */
 };
 
-/* The library asks again and again whether to go on; it hands over no more than the client. */
+/* The library regularly asks whether to continue, and passes only the client. */
 static debuginfod_get_user_data_fn *get_user_data;
 
 static bool library_open(struct library *l)

@@ -9,26 +9,23 @@
 #include "symbolize/elf/table.h"
 
 /*
- * Separate debug files from the servers in DEBUGINFOD_URLS, by elfutils' libdebuginfod, which
- * is loaded only when that variable is set.  A thread of its own waits for the network; the
- * two functions below never do.
+ * Downloads separate debug files from the servers in DEBUGINFOD_URLS, with elfutils' libdebuginfod, which is loaded
+ * only if that variable is set. A separate thread waits for the network; the functions below never do.
  */
 struct debuginfod;
 
-/* NULL when DEBUGINFOD_URLS is unset or empty, or the library is not there. */
+/* NULL: DEBUGINFOD_URLS is unset or empty, or the library is missing. */
 struct debuginfod *debuginfod_new(void);
-/* Breaks off a transfer, which may take a second or two. */
+/* Aborts a transfer, which may take a second or two. */
 void debuginfod_free(struct debuginfod *d);
 
-/* From now on tables keep the file they were read from open, where it has debug information. */
+/* From now on tables keep their file open if it has debug information. */
 void debuginfod_keep_files(struct debuginfod *d);
 
-/* Asks for the debug file of this build-id, once each; what is too much is forgotten. */
+/* Requests the debug file of this build-id, once each; requests beyond a limit are dropped. */
 void debuginfod_ask(struct debuginfod *d, const uint8_t *build_id, size_t bytes);
 
-/*
- * The next table that has arrived and has symbols (or the file open, where wanted), now the caller's; NULL: none now.
- */
+/* The next arrived table with symbols (or with the file open, if requested), owned by the caller. NULL: none now. */
 struct elf_table *debuginfod_take(struct debuginfod *d);
 
 #endif

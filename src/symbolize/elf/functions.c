@@ -27,7 +27,7 @@ bool elf_function_is_glob(const char *pattern)
 	return strpbrk(pattern, "*?[") != NULL;
 }
 
-/* Where a name ends and its parameters begin. */
+/* The end of the name, before its parameters. */
 static size_t name_length(const char *whole)
 {
 	int depth = 0;
@@ -89,7 +89,7 @@ static bool is_match(const char *pattern, bool is_glob, const char *name)
 	return name && (is_glob ? fnmatch(pattern, name, 0) == 0 : strcmp(pattern, name) == 0);
 }
 
-/* What must be in a linker's name whatever it was mangled by: the last word of the pattern. */
+/* The last word of the pattern, which a matching symbol contains however it is mangled. */
 static char *needle_of(const char *pattern)
 {
 	size_t end = name_length(pattern), start;
@@ -123,7 +123,7 @@ static bool offset_of(const struct elf_segment *segments, size_t cnt, uint64_t a
 	return false;
 }
 
-/* The linker's name without a version; NULL: a part of a function, or none. */
+/* The linkage name without version. NULL: part of a function, or none. */
 static char *linkers_name(const char *raw)
 {
 	const char *at = strchr(raw + 1, '@'), *dot = strchr(raw + 1, '.');
@@ -132,14 +132,14 @@ static char *linkers_name(const char *raw)
 	if (!raw[0] || raw[0] == '.' || strstr(raw, ".cold") || strstr(raw, ".part.") || strlen(raw) > NAME_MAX_BYTES)
 		return NULL;
 	name = at ? g_strndup(raw, (size_t)(at - raw)) : g_strdup(raw);
-	/* GCC's copies of one function, ".isra.0", ".constprop.0"; in Go's names dots are everywhere */
+	/* GCC's clones of a function, ".isra.0", ".constprop.0"; Go's names contain dots everywhere */
 	if (dot && (g_str_has_prefix(dot, ".isra.") || g_str_has_prefix(dot, ".constprop.") ||
 		    g_str_has_prefix(dot, ".lto_priv.")))
 		name[dot - raw] = 0;
 	return name;
 }
 
-/* Is it one of those looked for?  Names are to be freed in any case. */
+/* Does it match? Free the names in either case. */
 static bool is_wanted(const struct search *s, const char *raw, char **ret_name, char **ret_whole)
 {
 	g_autofree char *linkers = NULL, *plain = NULL;
@@ -173,7 +173,7 @@ static void take_symbol(struct search *s, const GElf_Sym *sym, const char *raw)
 	g_array_append_val(s->to->list, f);
 }
 
-/* Of a section of symbols; false: it is damaged, or too large. */
+/* Searches a symbol table. False: damaged, or too large. */
 static bool search_symbols(struct search *s, const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Scn *names_scn = elf_getscn(file->elf, sh->sh_link);
@@ -202,7 +202,7 @@ static bool search_symbols(struct search *s, const struct elf_file *file, Elf_Sc
 
 static bool has_text(const void *bytes, size_t len, const char *word)
 {
-	size_t word_len = strlen(word) + 1;	/* with the byte that ends it */
+	size_t word_len = strlen(word) + 1;	/* including its terminator */
 
 	for (const char *p = bytes, *end = p + len; p < end;) {
 		const char *found = memmem(p, (size_t)(end - p), word, word_len);
@@ -216,7 +216,7 @@ static bool has_text(const void *bytes, size_t len, const char *word)
 	return false;
 }
 
-/* Debug information has a name for what is inlined everywhere, too. */
+/* Checks debug information for the name, which is there even if the function is inlined everywhere. */
 static void look_for_name(struct search *s, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *data;
@@ -251,7 +251,7 @@ static void search_file(struct search *s, const struct elf_file *file)
 	}
 }
 
-/* Go's function table names all functions, of a stripped program, too. */
+/* Go's function table names all functions, also in stripped programs. */
 static void search_go(struct search *s, const struct elf_file *file)
 {
 	GElf_Sym sym = { .st_info = GELF_ST_INFO(STB_LOCAL, STT_FUNC) };
@@ -275,11 +275,11 @@ static bool is_wanted_name(const char *name, void *data)
 {
 	g_autofree char *plain = NULL, *whole = NULL;
 
-	/* it has no linker's name, so the namespace is not known */
+	/* without a linkage name the namespace is unknown */
 	return *name && (is_wanted(data, name, &plain, &whole) || strcmp(name, ((struct search *)data)->needle) == 0);
 }
 
-/* Which functions have the code of one that has none of its own. */
+/* Finds functions into which one without code of its own is inlined. */
 static void search_inlined(struct search *s, int fd)
 {
 	struct dwarf_budget budget = { INLINED_STEPS_MAX, DWARF_KEPT_MAX_BYTES };
@@ -304,7 +304,7 @@ static void search_inlined(struct search *s, int fd)
 	dwarf_image_free(im);
 }
 
-/* The separate debug file has the symbols of a stripped one. */
+/* The separate debug file has the symbols of a stripped file. */
 static void search_debug_file(struct search *s, int fd, const char *path)
 {
 	struct elf_table *t = elf_table_read(fd, NULL);
@@ -347,7 +347,7 @@ static void sort_out(GArray *list)
 			g_array_index(list, struct elf_function, kept) = *f;
 		kept++;
 	}
-	/* those behind are moved or freed */
+	/* the remaining ones were moved or freed */
 	g_array_set_clear_func(list, NULL);
 	g_array_set_size(list, kept);
 	g_array_set_clear_func(list, function_clear);
@@ -389,7 +389,7 @@ void elf_functions_clear(struct elf_functions *f)
 	g_clear_pointer(&f->inlined, g_ptr_array_unref);
 }
 
-/* -- USDT: notes of SystemTap's form ------------------------------------------------- */
+/* -- USDT: notes in SystemTap's format ----------------------------------------------- */
 
 #define NOTE_STAPSDT 3
 #define NOTES_MAX_BYTES (64 << 20)
@@ -397,9 +397,9 @@ void elf_functions_clear(struct elf_functions *f)
 struct note_search {
 	struct elf_file file;
 	const char *provider, *name;
-	uint64_t base;		/* address of .stapsdt.base, 0: there is none */
+	uint64_t base;		/* address of .stapsdt.base, 0: none */
 	GArray *found;
-	GPtrArray *names;	/* in place of `found`: of the provider's probes, or of providers */
+	GPtrArray *names;	/* instead of `found`: names of the provider's probes, or of providers */
 };
 
 static void take_name(struct note_search *s, const char *provider, const char *name)
@@ -411,7 +411,7 @@ static void take_name(struct note_search *s, const char *provider, const char *n
 		g_ptr_array_add(s->names, g_strdup(word));
 }
 
-/* Three addresses, and three strings that a 0 byte ends. */
+/* A note has three addresses and three NUL-terminated strings. */
 static void take_note(struct note_search *s, const uint8_t *desc, size_t len)
 {
 	const char *provider = (const char *)desc + 3 * sizeof(uint64_t), *name;
@@ -430,7 +430,7 @@ static void take_note(struct note_search *s, const uint8_t *desc, size_t len)
 	}
 	if (strcmp(provider, s->provider) != 0 || strcmp(name, s->name) != 0)
 		return;
-	shift = s->base ? s->base - addr[1] : 0;	/* the file was prelinked */
+	shift = s->base ? s->base - addr[1] : 0;	/* correct for prelinking */
 	if (!offset_of(s->file.segments, s->file.segment_cnt, addr[0] + shift, &probe.off))
 		return;
 	if (addr[2] && !offset_of(s->file.segments, s->file.segment_cnt, addr[2] + shift, &probe.semaphore))

@@ -9,29 +9,29 @@
 #include "symbolize/elf/table.h"
 #include "symbolize/symbolize.h"
 
-/* Functions and probes of an ELF file by name: where something can be attached. */
+/* Functions and probes of an ELF file by name, for attaching. */
 
 struct elf_function {
-	char *name;		/* as people write it: demangled, without parameters */
-	char *whole;		/* the same with parameters */
+	char *name;		/* demangled, without parameters */
+	char *whole;		/* demangled, with parameters */
 	uint64_t off;		/* in the file */
 	uint64_t addr, size;
 };
 
 struct elf_functions {
-	GArray *list;		/* struct elf_function, by address; one each */
-	bool has_symbols;	/* a full symbol table was read, of the file or of its debug file */
+	GArray *list;		/* struct elf_function, by address, without duplicates */
+	bool has_symbols;	/* it includes a full symbol table, of the file or its debug file */
 	bool is_go;
-	bool is_named_elsewhere;	/* debug information has the name: of an inlined function, perhaps */
-	bool is_ifunc;		/* one is a choice among several, made as the program starts: calls go past it */
-	GPtrArray *inlined;	/* char *: "caller (file.c:12)", where one without code of its own is inlined; a few */
+	bool is_named_elsewhere;	/* debug information has the name, perhaps of an inlined function */
+	bool is_ifunc;		/* one is an IFUNC: chosen at start from several implementations, so calls bypass it */
+	GPtrArray *inlined;	/* char *: "caller (file.c:12)", a few places where one without code is inlined */
 	uint16_t machine;
 };
 
 /*
- * Functions whose name matches: the linker's, the demangled one with or without parameters and template arguments, and
- * if `pattern` has
- * * ? or [ by these.  Parts that a compiler split off (.cold, .part) are none.  `path` is for finding the debug file.
+ * Functions with a matching name: linkage name, or demangled with or without parameters and template arguments;
+ * `pattern` may contain * ? and [. Parts split off by a compiler (.cold, .part) never match. `path` helps to find the
+ * debug file.
  */
 bool elf_functions_find(struct elf_functions *f, int fd, const char *path, const char *pattern, GError **error);
 void elf_functions_clear(struct elf_functions *f);
@@ -40,29 +40,29 @@ bool elf_function_is_glob(const char *pattern);
 
 struct elf_probe {
 	uint64_t off;		/* of the instruction, in the file */
-	uint64_t semaphore;	/* of its counter, in the file; 0: none */
+	uint64_t semaphore;	/* of its semaphore, in the file; 0: none */
 };
 
-/* Places of the probe PROVIDER:NAME (USDT), struct elf_probe.  NULL: no ELF file. */
+/* Places of the USDT probe PROVIDER:NAME, struct elf_probe. NULL: not an ELF file. */
 GArray *elf_probes_find(int fd, const char *provider, const char *name, GError **error);
-/* char *: the names of that provider's probes; without one, the providers.  Each once, as they come. */
+/* char *: names of the provider's probes, or without a provider the providers; no duplicates. */
 GPtrArray *elf_probes_list(int fd, const char *provider);
 
 /*
- * Where the separate debug file of t, which lies at path, may be: by its build-id, then by what .gnu_debuglink names
- * in the places where gdb looks.  char *, freed with the array.
+ * Possible paths of the separate debug file of t, which is at `path`: by build-id, then by .gnu_debuglink's name in
+ * gdb's search path. char *, freed with the array.
  */
 GPtrArray *debug_file_paths(const struct elf_table *t, const char *path, const char *debug_dir);
 
 /*
- * Reads the file behind fd, if it is the debug file of t: of the same build-id, or, where t has none, with the
- * checksum that .gnu_debuglink tells.  NULL: it is not.
+ * Reads fd if it is the debug file of t: same build-id, or, if t has none, the checksum in .gnu_debuglink. NULL: it
+ * is not.
  */
 struct elf_table *debug_file_read(const struct elf_table *t, int fd);
 
 /*
- * Function, file and line of the places that have none yet, from Go's own table in the file behind fd.  Inlined
- * functions have no frame of their own here.  Strings go to `strings`.
+ * Adds function, file and line of places without any, from Go's table in the file behind fd. Inlined functions have
+ * no frame of their own here. Strings go to `strings`.
  */
 void go_lines_find(int fd, struct symbol_place *places, size_t cnt, GStringChunk *strings);
 

@@ -34,8 +34,8 @@ void go_lines_find(int fd, struct symbol_place *places, size_t cnt, GStringChunk
 #define NAMES_MAX_BYTES ((size_t)256 << 20)
 
 /*
- * Where .symtab has a name for the same place, the plainer one is taken: runtime.futex, not runtime.futex.abi0.
- * So a program's functions have the same names, stripped or not.
+ * If .symtab has another name for the same address, the plainer one is used: runtime.futex, not runtime.futex.abi0.
+ * So stripped and unstripped programs have the same names.
  */
 bool elf_go_names(const struct elf_file *file, GArray *raw, char **names, size_t *names_bytes)
 {
@@ -45,7 +45,7 @@ bool elf_go_names(const struct elf_file *file, GArray *raw, char **names, size_t
 
 	if (!go_table_open(&table, file))
 		return false;
-	/* the list of files' units lies behind the names, or anything */
+	/* other data follows, such as the table of compilation units */
 	end = table.units > table.names ? table.units : table.size;
 	bytes = MIN(end - table.names, NAMES_MAX_BYTES);
 	*names_bytes += bytes + 1;

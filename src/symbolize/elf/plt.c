@@ -6,20 +6,20 @@
 #include "base/order.h"
 
 /*
- * Linkers lay out these sections in many ways (lazy, with ENDBR64, BND, 8 or 16 bytes; on arm64 with "bti c", 16 or 24
- * bytes), but every entry jumps through a slot, "jmp *DISTANCE(%rip)" or what "ldr x17, [x16, OFFSET]" has read, and a
- * relocation says whose address the slot takes; only the first half of a lazy entry with ENDBR64 pushes the number of
- * its relocation instead.  So entries are read, not counted.
+ * Linkers use many layouts for these sections (lazy, with ENDBR64, BND, 8 or 16 bytes; on arm64 with "bti c", 16 or
+ * 24 bytes). But every entry jumps through a slot, "jmp *DISTANCE(%rip)" or the target of "ldr x17, [x16, OFFSET]",
+ * and a relocation gives the slot's symbol. Only the first half of a lazy entry with ENDBR64 pushes the index of its
+ * relocation instead. So entries are decoded, not counted.
  */
 #define PLT_MAX_BYTES (4u << 20)
 #define RELOCATIONS_MAX_BYTES (64u << 20)
 #define NAME_MAX_BYTES 1024u
-#define NAMES_MAX_BYTES (32u << 20)	/* many entries may bear the same long name */
+#define NAMES_MAX_BYTES (32u << 20)	/* many entries may have the same long name */
 #define ENTRY_BYTES 16u
 
 struct slot {
 	uint64_t addr;
-	uint64_t resolver;	/* of a function chosen at run time */
+	uint64_t resolver;	/* of an IFUNC */
 	uint32_t symbol;	/* in .dynsym, 0: see resolver */
 };
 
@@ -76,7 +76,7 @@ static void read_relocations(struct plt_reader *p, Elf_Scn *scn)
 	}
 }
 
-/* The name of a symbol in .dynsym and its length, NULL when there is none. */
+/* The name of a symbol in .dynsym and its length. NULL: none. */
 static const char *symbol_name(const struct plt_reader *p, uint32_t symbol, size_t *ret_len)
 {
 	const char *name;
@@ -90,7 +90,7 @@ static const char *symbol_name(const struct plt_reader *p, uint32_t symbol, size
 	return *ret_len ? name : NULL;
 }
 
-/* Appends "NAME@plt" to the names; false when it has no name. */
+/* Appends "NAME@plt" to the names. False: it has no name. */
 static bool append_name(struct plt_reader *p, const struct slot *slot)
 {
 	const struct symtab *known = &p->r->table->symbols;
@@ -149,7 +149,7 @@ static const struct slot *slot_of(const struct plt_reader *p, uint64_t addr, con
 	return NULL;
 }
 
-/* unknown: the name of what has no slot, which mostly resolves for the others. */
+/* unknown: the name for entries without a slot, which mostly resolve the others. */
 static void add_entry(struct plt_reader *p, uint64_t start, uint64_t end, const struct slot *slot, uint32_t unknown)
 {
 	struct symtab_raw raw = { .addr = start, .end = end, .sized = true, .name = (uint32_t)p->names->len };
@@ -175,7 +175,7 @@ static void read_entries_x86_64(struct plt_reader *p, const GElf_Shdr *sh, const
 
 #define AARCH64_BTI_C 0xd503245fU
 
-/* Of "adrp x16, PAGE; ldr x17, [x16, OFFSET]" at addr the slot; NULL: it is something else. */
+/* The slot of "adrp x16, PAGE; ldr x17, [x16, OFFSET]" at addr. NULL: other code. */
 static const struct slot *slot_of_aarch64(const struct plt_reader *p, uint64_t addr, const uint8_t *bytes)
 {
 	uint32_t adrp = (uint32_t)number_at(bytes), ldr = (uint32_t)number_at(bytes + 4);
@@ -187,7 +187,7 @@ static const struct slot *slot_of_aarch64(const struct plt_reader *p, uint64_t a
 	return slot_at(p, (addr & ~UINT64_C(0xfff)) + ((uint64_t)pages << 12) + (uint64_t)(ldr >> 10 & 0xfff) * 8);
 }
 
-/* An entry reaches up to the next one. */
+/* An entry extends to the next one. */
 static void read_entries_aarch64(struct plt_reader *p, const GElf_Shdr *sh, const Elf_Data *data, uint32_t unknown)
 {
 	const uint8_t *bytes = data->d_buf;

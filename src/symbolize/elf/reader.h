@@ -9,8 +9,8 @@
 #include "symbolize/elf/table.h"
 
 /*
- * What the parts of the ELF reader know of a file while it is open.  Inside this layer only;
- * what others need is in struct elf_table.
+ * What the parts of the ELF reader know of a file while it is open. Private to this layer; results are in struct
+ * elf_table.
  */
 #define ELF_PLTS_MAX 4
 #define ELF_RELOCATIONS_MAX 8
@@ -33,40 +33,38 @@ struct elf_reader {
 	size_t plt_cnt;
 	Elf_Scn *relocations[ELF_RELOCATIONS_MAX];	/* of the loaded program */
 	size_t relocation_cnt;
-	Elf_Scn *plt_relocations;	/* .rela.plt, also one of relocations */
+	Elf_Scn *plt_relocations;	/* .rela.plt, also in `relocations` */
 };
 
-/* The entries of a symbol table; NULL: none, or too many. */
+/* The entries of a symbol table. NULL: none, or too many. */
 Elf_Data *elf_reader_symbols(const struct elf_reader *r, Elf_Scn *scn);
-/* The names of a symbol table, as bytes of the file (no 0 byte is sure); NULL: none, or too large. */
+/* The names of a symbol table as raw bytes, possibly without a terminator. NULL: none, or too large. */
 Elf_Data *elf_reader_names(const struct elf_reader *r, const GElf_Shdr *symbols);
 
-/*
- * Adds the functions of Go's own table to the candidates and their names.  False where the file has none.
- */
+/* Adds the functions of Go's table to the candidates and names. False: the file has no such table. */
 bool elf_go_names(const struct elf_file *file, GArray *raw, char **names, size_t *names_bytes);
 
-/* Fills table->plt; table->symbols names the functions that are found at run time (IFUNC). */
+/* Fills table->plt; table->symbols is needed for the names of IFUNCs. */
 void elf_plt_read(struct elf_reader *r);
 
 /*
- * Unpacks an xz stream; NULL when it is damaged, needs too much memory or gives more than
- * ELF_DEBUGDATA_MAX_BYTES.  Free with g_free.
+ * Unpacks an xz stream. NULL: damaged, needs too much memory, or larger than ELF_DEBUGDATA_MAX_BYTES. Free with
+ * g_free().
  */
 #define ELF_DEBUGDATA_MAX_BYTES ((size_t)64 << 20)
 void *elf_debugdata_unpack(const void *xz, size_t bytes, size_t *ret_bytes);
 
 /*
- * How far a function reaches whose symbol has no size, as those written in assembly.  Where all symbols are there it
- * ends at the next one at the latest.  A stripped file has only the exported ones, and what lies between them may be
- * anybody's: in musl the place where all threads wait follows memset().  There only the function's own code tells: it
- * goes on until an instruction that leads nowhere else, and which no conditional jump before it leads past.
+ * The extent of functions whose symbol has no size, as in assembly. With all symbols present, they end at the next
+ * one. A stripped file has only exported symbols, and the code between belongs to unknown functions: in musl, the
+ * code where all threads wait follows memset(). There the code itself is decoded: the function extends to an
+ * instruction that control never passes, and no earlier conditional jump leads beyond.
  */
 
-/* So much code of one file is looked at: no library has more of it, a hostile one may. */
+/* Limit for a file: no library has more of it, a hostile one may. */
 #define UNSIZED_CODE_MAX_BYTES ((size_t)4 << 20)
 
-/* In bytes; 0: not known but for the address itself, as on all but x86-64.  What was looked at leaves the budget. */
+/* In bytes; 0: unknown but for the address itself, as on all but x86-64. Decoded bytes are taken from the budget. */
 uint64_t elf_unsized_reach(const struct elf_reader *r, const GElf_Sym *sym, size_t *budget_bytes);
 
 #endif

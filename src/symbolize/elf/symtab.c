@@ -5,17 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Enclosing functions looked at when the nearest one ends before the address. */
+/* Limit of enclosing functions to check if the nearest one ends before the address. */
 #define NESTING_MAX 32
-/* Names are compared this far: a hostile file may hold millions of long equal ones. */
+/* How far names are compared: a hostile file may contain millions of long equal ones. */
 #define COMPARED_BYTES 256
 
 ORDER(raw_compare, struct symtab_raw, ORDER_LOW(addr) ORDER_LOW(rank) ORDER_LOW(name))
 
 /*
- * Most tables come nearly in order; /proc/kallsyms has only aliases the wrong way round.  Puts
- * the stragglers in their places and gives up when there are too many: then *raw is as good
- * as before, for a real sort.
+ * Most tables are nearly sorted; /proc/kallsyms has only aliases in the wrong order. Moves the few misplaced entries,
+ * and gives up if there are too many: *raw then still needs a real sort.
  */
 static bool sort_stragglers(struct symtab_raw *raw, size_t cnt)
 {
@@ -34,7 +33,7 @@ static bool sort_stragglers(struct symtab_raw *raw, size_t cnt)
 	return true;
 }
 
-/* The candidates raw[from..to) share an address and are ordered by rank. */
+/* The candidates raw[from..to) have the same address and are sorted by rank. */
 static struct symtab_raw group_best(const struct symtab_raw *raw, size_t from, size_t to, const char *names)
 {
 	struct symtab_raw best = raw[from];
@@ -116,7 +115,7 @@ const struct symtab_entry *symtab_find(const struct symtab *t, uint64_t addr)
 {
 	size_t low = 0, high = t->cnt;
 
-	while (low < high) {	/* the first entry behind addr */
+	while (low < high) {	/* the first entry after addr */
 		size_t middle = low + (high - low) / 2;
 
 		if (t->entries[middle].addr <= addr)

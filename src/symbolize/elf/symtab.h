@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * A compact table of functions: 16 bytes each, sorted, names as offsets into one buffer.
- * ELF files and /proc/kallsyms both become one.
+ * A compact table of functions: 16 bytes each, sorted, with names as offsets into one buffer. Used for ELF files and
+ * /proc/kallsyms.
  */
 struct symtab_entry {
 	uint64_t addr;
@@ -18,22 +18,22 @@ struct symtab_entry {
 };
 
 struct symtab {
-	struct symtab_entry *entries;	/* by address, addresses distinct */
+	struct symtab_entry *entries;	/* by address, without duplicates */
 	size_t cnt;
-	char *names;	/* always ends with a 0 byte */
+	char *names;	/* always ends with a NUL */
 	size_t names_bytes;
 };
 
-/* Lower is better where several names share an address; then the first by name. */
+/* Lower is better if several names have the same address; then alphabetically first. */
 enum symtab_rank {
 	SYMTAB_GLOBAL = 0,
 	SYMTAB_WEAK = 32,
 	SYMTAB_LOCAL = 64,
-	SYMTAB_LABEL = 128,	/* no function: names only what no sized function covers */
-	SYMTAB_BOUND = 255,	/* names nothing, but ends an unsized function before it */
+	SYMTAB_LABEL = 128,	/* not a function: names only code outside of sized functions */
+	SYMTAB_BOUND = 255,	/* names nothing, but ends a preceding unsized function */
 };
 
-/* "read" says more to people than its aliases "__read" and "__libc_read"; 0 to 3. */
+/* "read" is better than its aliases "__read" and "__libc_read"; 0 to 3. */
 static inline unsigned symtab_underscores(const char *name)
 {
 	unsigned n = 0;
@@ -43,24 +43,24 @@ static inline unsigned symtab_underscores(const char *name)
 	return n;
 }
 
-/* A candidate, as read from a file. */
+/* A candidate read from a file. */
 struct symtab_raw {
 	uint64_t addr;
-	uint64_t end;	/* sized: first address behind it; unsized: the furthest it may reach */
+	uint64_t end;	/* sized: its end; unsized: the maximum end */
 	uint32_t name;
 	uint8_t rank;
 	bool sized;
 };
 
 /*
- * Makes the table of the candidates, whose order is lost.  Takes over `names`, which must
- * have a 0 byte at names[names_bytes - 1]; name offsets must lie below names_bytes.
+ * Builds the table from the candidates, which get reordered. Takes ownership of `names`, which must have a NUL at
+ * names[names_bytes - 1]; name offsets must be below names_bytes.
  */
 void symtab_build(struct symtab *ret, GArray *raw, char *names, size_t names_bytes);
 void symtab_clear(struct symtab *t);
 struct symtab symtab_copy(const struct symtab *t);
 
-/* The function that covers addr, the innermost where they overlap, or NULL. */
+/* The function that contains addr, the innermost if they overlap, or NULL. */
 const struct symtab_entry *symtab_find(const struct symtab *t, uint64_t addr);
 static inline const char *symtab_name(const struct symtab *t, const struct symtab_entry *e)
 {

@@ -7,15 +7,15 @@
 #include "base/opener/parser.h"
 #include "symbolize/elf/reader.h"
 
-/* Far above any real file (a debug build of a browser has 2 million functions), far below what hurts. */
+/* Far above any real file (a browser's debug build has 2 million functions), far below what would hurt. */
 #define SYMTAB_MAX_BYTES (128 << 20)
 #define STRTAB_MAX_BYTES (512 << 20)
 #define SECTIONS_MAX 65536
-/* of all sections: libelf keeps what it has read, and many may name the same bytes */
+/* for all sections: libelf keeps what it has read, and many sections may share bytes */
 #define NOTES_MAX_BYTES (1 << 20)
 #define DEBUGDATA_MAX_BYTES (64 << 20)
 
-/* Symbols of one or several tables, with their names in one buffer. */
+/* Symbols of several tables, with their names in one buffer. */
 struct pool {
 	GArray *raw;	/* struct symtab_raw */
 	char *names;
@@ -64,7 +64,7 @@ static void read_debuglink(struct elf_reader *r, Elf_Scn *scn, const GElf_Shdr *
 		r->table->debuglink = g_strdup(link);
 }
 
-/* Sections of the program's own bytes are known by name only. */
+/* Sections of type PROGBITS are identified by name. */
 static void note_progbits(struct elf_reader *r, Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 {
 	if (!strcmp(name, ".gnu_debuglink"))
@@ -122,7 +122,7 @@ static void read_sections(struct elf_reader *r)
 	}
 }
 
-/* Whether the name is kept for old programs only ("cfree", an alias of free). */
+/* Is the name only for old programs ("cfree", an alias of free)? */
 static bool is_old_version(Elf_Data *versions, int i, const char *name)
 {
 	const char *version;
@@ -130,22 +130,22 @@ static bool is_old_version(Elf_Data *versions, int i, const char *name)
 
 	if (versions)
 		return gelf_getversym(versions, i, &v) && (v & 0x8000);
-	version = memchr(name, '@', strnlen(name, 256));	/* further is hostile, and slow */
+	version = memchr(name, '@', strnlen(name, 256));	/* a longer name is hostile, and slow */
 	return version && version[1] != '@';
 }
 
-/* Exported names first, of those current ones, the plainest; weak ones are aliases as good as any. */
+/* Exported names first, among these current ones, then the plainest. Weak symbols are ordinary aliases. */
 static uint8_t symbol_rank(const GElf_Sym *sym, const char *name, bool is_old)
 {
 	unsigned bind = GELF_ST_BIND(sym->st_info);
 
-	if (GELF_ST_TYPE(sym->st_info) == STT_NOTYPE)	/* in assembly only, and ARM's "$x" marks */
+	if (GELF_ST_TYPE(sym->st_info) == STT_NOTYPE)	/* only in assembly, and ARM's "$x" marks */
 		return bind == STB_LOCAL || name[0] == '$' || name[0] == '.' ? SYMTAB_BOUND : SYMTAB_LABEL;
 	return (uint8_t)((bind == STB_LOCAL ? SYMTAB_LOCAL : SYMTAB_GLOBAL) + (is_old ? 8 : 0) +
 			 symtab_underscores(name) * 2 + (bind == STB_WEAK));
 }
 
-/* Turns a symbol into a candidate; false for what is no place in the program's text. */
+/* Makes a candidate of a symbol. False: not an address in the program's code. */
 static bool symbol_candidate(const struct elf_reader *r, const GElf_Sym *sym, const char *names, size_t names_bytes,
 			     struct symtab_raw *ret)
 {
@@ -210,7 +210,7 @@ static void pool_add_symbols(struct pool *pool, const struct elf_reader *r, Elf_
 			continue;
 		candidate.rank = symbol_rank(&sym, names + sym.st_name,
 					     is_old_version(versions, (int)i, names + sym.st_name));
-		/* behind the C runtime's own (frame_dummy) comes code of compilers that name no local functions, as GHC */
+		/* after the C runtime's (frame_dummy) comes code of compilers that omit local symbols, such as GHC */
 		bool is_local = GELF_ST_BIND(sym.st_info) == STB_LOCAL && GELF_ST_TYPE(sym.st_info) == STT_FUNC;
 		uint64_t reach = (is_stripped || is_local) && !candidate.sized
 					 ? elf_unsized_reach(r, &sym, &budget_bytes)
@@ -222,7 +222,7 @@ static void pool_add_symbols(struct pool *pool, const struct elf_reader *r, Elf_
 	}
 }
 
-/* Of each of these symbols; NULL: there are none, or it is damaged. */
+/* The version of each symbol. NULL: none, or damaged. */
 static Elf_Data *versions_of(const struct elf_reader *r, const Elf_Data *symbols)
 {
 	size_t cnt = symbols->d_size / gelf_fsize(r->elf, ELF_T_SYM, 1, EV_CURRENT);
@@ -234,7 +234,7 @@ static Elf_Data *versions_of(const struct elf_reader *r, const Elf_Data *symbols
 	return elf_getdata(r->versions, NULL);
 }
 
-/* False when the section is damaged, empty or too large: the caller may try another. */
+/* False: the section is damaged, empty or too large; the caller may try another one. */
 static bool pool_add(struct pool *pool, const struct elf_reader *r, Elf_Scn *scn)
 {
 	Elf_Data *data = elf_reader_symbols(r, scn), *strings, *versions;
@@ -252,7 +252,7 @@ static bool pool_add(struct pool *pool, const struct elf_reader *r, Elf_Scn *scn
 	return true;
 }
 
-/* .gnu_debugdata is an ELF file within the file, whose .symtab has what .dynsym has not. */
+/* .gnu_debugdata is an embedded ELF file whose .symtab complements .dynsym. */
 static void pool_add_debugdata(struct pool *pool, const struct elf_reader *outer)
 {
 	Elf_Data *packed = elf_rawdata(outer->debugdata, NULL);

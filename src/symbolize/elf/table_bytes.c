@@ -9,7 +9,7 @@
 #define SEGMENTS_MAX 65536
 #define DEBUGLINK_MAX_BYTES 4096
 
-/* Both ends are one program: numbers are as they lie in memory. */
+/* Both processes run the same build, so numbers are in native format. */
 struct head {
 	uint64_t symbol_cnt, symbol_names_bytes, plt_cnt, plt_names_bytes, segment_cnt;
 	uint32_t build_id_bytes, debuglink_bytes, debuglink_crc;
@@ -17,7 +17,7 @@ struct head {
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 };
 
-/* Entries into `entries`, their names and no others into `names`. */
+/* Collects entries and the names that they use. */
 static void gather(const struct symtab *t, GByteArray *entries, GByteArray *names)
 {
 	g_autoptr(GHashTable) places = g_hash_table_new(NULL, NULL);
@@ -71,7 +71,7 @@ void elf_table_write(const struct elf_table *t, GByteArray *into)
 	g_byte_array_append(into, (const guint8 *)(t->debuglink ? t->debuglink : ""), h.debuglink_bytes);
 }
 
-/* A copy of so many things; NULL where there are none, or not so many bytes, which is bad. */
+/* A copy of `cnt` items. NULL if cnt is 0, or if there are too few bytes, which sets `bad`. */
 static void *take(struct cursor *c, uint64_t cnt, size_t each_bytes)
 {
 	uint64_t bytes = 0;
@@ -82,7 +82,7 @@ static void *take(struct cursor *c, uint64_t cnt, size_t each_bytes)
 	return at && bytes ? g_memdup2(at, bytes) : NULL;
 }
 
-/* symtab_find() takes any order; a name that is looked at lies within the names, and ends there. */
+/* symtab_find() tolerates any order, but names must be inside of the buffer and terminated. */
 static bool take_symtab(struct cursor *c, struct symtab *t, uint64_t cnt, uint64_t names_bytes)
 {
 	t->entries = take(c, cnt, sizeof(*t->entries));
@@ -100,7 +100,7 @@ static bool take_symtab(struct cursor *c, struct symtab *t, uint64_t cnt, uint64
 bool elf_segments_take(struct cursor *c, uint64_t cnt, struct elf_segment **ret)
 {
 	*ret = cnt <= SEGMENTS_MAX ? take(c, cnt, sizeof(**ret)) : NULL;
-	for (uint64_t i = 0; *ret && i < cnt; i++)	/* any byte but 0 and 1 is no bool */
+	for (uint64_t i = 0; *ret && i < cnt; i++)	/* a bool must be 0 or 1 */
 		if (((const uint8_t *)&(*ret)[i].is_exec)[0] > 1)
 			return false;
 	return !c->bad && (*ret || !cnt);

@@ -4,14 +4,14 @@
 #include "base/insn_x86.h"
 
 #define FUNCTION_MAX_BYTES 4096U
-#define PIECE_MIN_BYTES 64U	/* what each counts for at least: libelf keeps as much of it */
+#define PIECE_MIN_BYTES 64U	/* minimum charge, since libelf keeps at least this much */
 
 static bool is_conditional(const struct insn *i)
 {
 	return i->kind == INSN_JUMP && (i->is_two_byte || (i->opcode >= 0x70 && i->opcode <= 0x7f));
 }
 
-/* Nothing leads from it to the next one: ret, jmp, hlt, ud2. */
+/* Control does not continue after it: ret, jmp, hlt, ud2. */
 static bool is_end(const struct insn *i)
 {
 	unsigned group = i->modrm >> 3 & 7;
@@ -55,7 +55,7 @@ uint64_t elf_unsized_reach(const struct elf_reader *r, const GElf_Sym *sym, size
 	    at >= sh.sh_size)
 		return 0;
 	len = MIN(MIN(sh.sh_size - at, FUNCTION_MAX_BYTES), *budget_bytes);
-	/* a piece of the file, as the whole section may be large */
+	/* a part of the section, which may be large */
 	code = len ? elf_getdata_rawchunk(r->elf, (int64_t)(sh.sh_offset + at), len, ELF_T_BYTE) : NULL;
 	*budget_bytes -= MIN(*budget_bytes, MAX(len, PIECE_MIN_BYTES));
 	return code && code->d_buf ? reach_of(code->d_buf, MIN(code->d_size, len)) : 0;

@@ -12,7 +12,7 @@
 #define TEXT_MAX_BYTES (64u << 20)
 #define NAME_MAX_BYTES 1024u
 
-/* As in tools/perf/Documentation/jitdump-specification.txt of Linux. */
+/* See tools/perf/Documentation/jitdump-specification.txt in Linux. */
 struct header {
 	uint32_t magic, version, total_size, elf_mach, pad, pid;
 	uint64_t timestamp, flags;
@@ -38,7 +38,7 @@ struct move {
 struct dump {
 	int fd;
 	GString *text;
-	GHashTable *names;	/* index of a function -> where its name begins in text */
+	GHashTable *names;	/* index of a function -> offset of its name in text */
 };
 
 static void add_load(struct dump *d, uint64_t at, uint64_t bytes)
@@ -54,7 +54,7 @@ static void add_load(struct dump *d, uint64_t at, uint64_t bytes)
 		return;
 	name[n] = 0;
 	for (char *c = name; *c; c++)
-		if ((unsigned char)*c < ' ')	/* would be a line of its own */
+		if ((unsigned char)*c < ' ')	/* it would begin a line of its own */
 			*c = '?';
 	g_string_append_printf(d->text, "%" PRIx64 " %" PRIx64 " ", load.addr, load.size);
 	g_hash_table_insert(d->names, g_memdup2(&load.index, sizeof(load.index)), GSIZE_TO_POINTER(d->text->len));

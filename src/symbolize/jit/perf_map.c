@@ -14,7 +14,7 @@
 #include "symbolize/process/fileopen.h"
 
 #define LINES_MAX (2u << 20)
-/* Neighbours looked at for one that covers the address; functions seldom overlap at all. */
+/* Limit of preceding entries to check for one that contains the address; functions rarely overlap. */
 #define OVERLAP_MAX 64
 #define STATUS_MAX_BYTES 16384
 
@@ -22,12 +22,12 @@ struct line {
 	uint64_t start;
 	uint32_t size;
 	uint32_t name;
-	uint32_t number;	/* the later wins */
+	uint32_t number;	/* the later one wins */
 };
 
 struct perf_map {
-	GArray *lines;	/* struct line by start */
-	char *text;	/* names end with 0 bytes in it */
+	GArray *lines;	/* struct line, by start */
+	char *text;	/* contains NUL-terminated names */
 	size_t text_bytes;
 	size_t *account;
 };
@@ -54,8 +54,8 @@ static bool is_java_type(char c)
 }
 
 /*
- * .NET writes "instance void [library] Shop.Till::Pay(int32)[Tier1]".  A method is compiled several times, so what is
- * told of it is "Shop.Till::Pay" each time.  NULL: it is none of these.
+ * .NET: "instance void [library] Shop.Till::Pay(int32)[Tier1]". A method is compiled several times, so only
+ * "Shop.Till::Pay" is kept. NULL: not of this form.
  */
 static char *method_of_dotnet(char *name, char *end)
 {
@@ -70,7 +70,7 @@ static char *method_of_dotnet(char *name, char *end)
 	return at;
 }
 
-/* Erlang writes "$shop:pay/1". */
+/* Erlang: "$shop:pay/1". */
 static char *function_of_erlang(char *name, const char *end)
 {
 	return name[0] == '$' && memchr(name, ':', (size_t)(end - name)) && memchr(name, '/', (size_t)(end - name))
@@ -79,9 +79,8 @@ static char *function_of_erlang(char *name, const char *end)
 }
 
 /*
- * HotSpot writes what a method returns before its class: "void com.example.Shop.pay(long)".  That is no part of its
- * name, by which rules and people know it.  Other compilers' names have other marks there: "py::f:/a.py",
- * "LazyCompile:~f /a.js".
+ * HotSpot: "void com.example.Shop.pay(long)", with the return type in front, which rules and people do not expect in
+ * a name. Other compilers' names have other characters there: "py::f:/a.py", "LazyCompile:~f /a.js".
  */
 static char *behind_return_type(char *name, const char *end)
 {
@@ -95,7 +94,7 @@ static char *behind_return_type(char *name, const char *end)
 	method = ++at;
 	for (; at < end && *at != '('; at++) {
 		has_class |= *at == '.';
-		if (!is_java_type(*at) && !strchr("<>/+-", *at))	/* <init>, the addresses of hidden classes */
+		if (!is_java_type(*at) && !strchr("<>/+-", *at))	/* <init>, and addresses of hidden classes */
 			return name;
 	}
 	return has_class && at < end ? method : name;
@@ -114,7 +113,7 @@ static bool parse_line(char *text, char *p, char *end, struct line *ret)
 		return false;
 	for (char *c = p; c < end; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';	/* would break lines and terminals later */
+			*c = '?';	/* control characters would break lines and terminals */
 	ret->size = (uint32_t)size;
 	method = method_of_dotnet(p, end);
 	if (!method)
@@ -147,7 +146,7 @@ struct perf_map *perf_map_parse(char *text, size_t len)
 	return m;
 }
 
-/* ---- as a parser answers: both ends are one program, so numbers are as they lie in memory */
+/* ---- transfer from the parser: both processes run the same build, so numbers are in native format */
 
 struct head {
 	uint64_t line_cnt, names_bytes;
@@ -175,7 +174,7 @@ void perf_map_write(const struct perf_map *m, GByteArray *into)
 	memcpy(into->data + at, &h, sizeof(h));
 }
 
-/* What perf_map_find() and terminals rely on. */
+/* Checks what perf_map_find() and terminals rely on. */
 static bool is_sound(const struct perf_map *m)
 {
 	const struct line *lines = (const struct line *)(const void *)m->lines->data;
@@ -217,7 +216,7 @@ struct perf_map *perf_map_from_bytes(const void *bytes, size_t len)
 	return NULL;
 }
 
-/* of the files that this reads: the question that a parser is asked along with one */
+/* the format of the file, as the question to the parser */
 enum kind { KIND_PERF_MAP, KIND_JITDUMP };
 
 static struct perf_map *read_file(int fd, enum kind kind)
@@ -345,7 +344,7 @@ static bool process_identity(const char *proc_dir, uint32_t pid, uint32_t *ret_i
 	return status && perf_map_parse_status(status, ret_inner_pid, ret_uid);
 }
 
-/* Opens path as process pid sees it, if it may be trusted and is not the known version; -1 else. */
+/* Opens path as process pid sees it, if it can be trusted and is not the known version; else -1. */
 static int open_trusted(const char *proc_dir, uint32_t pid, uid_t uid, const char *path,
 			struct perf_map_version known, struct perf_map_version *ret)
 {

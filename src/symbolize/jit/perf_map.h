@@ -9,58 +9,56 @@
 #include <sys/types.h>
 
 /*
- * The functions a just-in-time compiler lists in /tmp/perf-PID.map: lines "START SIZE NAME",
- * hexadecimal.  Later lines hide earlier ones where they overlap, since compilers reuse
- * memory.  The file is the traced user's: links, other owners' files and lines that make no
- * sense are refused, size and number of lines bounded.
+ * The functions that a just-in-time compiler lists in /tmp/perf-PID.map: lines "START SIZE NAME" in hexadecimal.
+ * Later lines override earlier ones that they overlap, since compilers reuse memory. The traced user owns the file:
+ * links, files of other owners and invalid lines are rejected; size and number of lines are bounded.
  */
 #define PERF_MAP_MAX_BYTES (64u << 20)
 
 struct perf_map;
 
-/* Which of a file that changes: what is appended to it, or written anew, makes another one.  Of bytes 0: none. */
+/* The version of a file that changes. bytes 0: none. */
 struct perf_map_version {
 	uint64_t bytes;
 	uint64_t mtime_ns;	/* CLOCK_REALTIME */
 };
 
-/* Takes over text, g_malloc'ed with room for a byte at text[len]. */
+/* Takes ownership of text, which must have room for a byte at text[len]. */
 struct perf_map *perf_map_parse(char *text, size_t len);
 void perf_map_free(struct perf_map *m);
-/* The name of the function at addr, valid as long as m; NULL: none. */
+/* The name of the function at addr, valid as long as m. NULL: none. */
 const char *perf_map_find(const struct perf_map *m, uint64_t addr, uint64_t *ret_symbol_offset);
 size_t perf_map_cnt(const struct perf_map *m);
-/* Has an address that `before` names another name in `now`? */
+/* Does `now` have another name for an address in `before`? */
 bool perf_map_renames(const struct perf_map *before, const struct perf_map *now);
 /* Adds the memory of m to *account until m is freed; account must outlive it. */
 void perf_map_charge(struct perf_map *m, size_t *account);
 
-/* As bytes, of which nothing but names and places is left.  NULL: these are none that perf_map_write() made. */
+/* Serializes names and addresses. NULL: not from perf_map_write(). */
 void perf_map_write(const struct perf_map *m, GByteArray *into);
 struct perf_map *perf_map_from_bytes(const void *bytes, size_t len);
-/* For parser_start(): both readers below ask it. */
+/* For parser_start(): used by both readers below. */
 bool perf_map_parse_file(int fd, const void *question, size_t question_bytes, GByteArray *into);
 
 /*
- * Reads process pid's own file, by its innermost pid and below its root.  NULL: none, not to
- * be trusted, or still the known version.  *ret is the version seen, which may have grown by the time it was read.
+ * Reads process pid's own file, named by its innermost pid, below its root. NULL: none, not trusted, or still the
+ * known version. *ret is the version before reading, during which the file may grow.
  */
 struct perf_map *perf_map_read(const char *proc_dir, uint32_t pid, struct perf_map_version known,
 			       struct perf_map_version *ret);
 
-/* The same of the "jit-PID.dump" that process pid has mapped from path. */
+/* Likewise for the "jit-PID.dump" that process pid has mapped from path. */
 struct perf_map *perf_map_read_jitdump(const char *proc_dir, uint32_t pid, const char *path,
 				       struct perf_map_version known, struct perf_map_version *ret);
 
-/* The innermost pid and the effective uid out of the text of /proc/PID/status. */
+/* The innermost pid and the effective uid in the text of /proc/PID/status. */
 bool perf_map_parse_status(const char *status, uint32_t *ret_pid, uid_t *ret_uid);
 
 /*
- * The functions in a "jit-PID.dump", which a just-in-time compiler writes with their code,
- * as the text of a perf map ("START SIZE NAME" lines, in order of time).  The file is the
- * traced user's: what makes no sense ends the list, records and text are bounded, code is
- * not read.  NULL: it is no such file.  There is room for a byte at text[*ret_len];
- * free with g_free.
+ * Converts a "jit-PID.dump", in which a just-in-time compiler writes functions with their code, to the text of a perf
+ * map ("START SIZE NAME" lines, in order of time). The traced user owns the file: invalid data ends the list, records
+ * and text are bounded, code is not read. NULL: not such a file. There is room for a byte at text[*ret_len]; free
+ * with g_free().
  */
 char *jitdump_read(int fd, size_t *ret_len);
 

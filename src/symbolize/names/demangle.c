@@ -4,32 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the C++ runtime, which the build links for it. */
+/* In the C++ runtime, which the build links. */
 extern char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
 
 #define MANGLED_MAX_BYTES 1024
 #define DEMANGLED_MAX_BYTES 4096
-/* Parts the demangler may visit; honest names stay far below, this is some milliseconds. */
+/* Limit of parts that the demangler visits: real names stay far below, and it takes some milliseconds. */
 #define GROWTH_MAX (1u << 20)
 #define SUBSTITUTIONS_MAX 256
 
 /*
- * A mangled name may refer back to its own parts ("S1_", "T0_"), so 200 bytes can stand for
- * gigabytes, and __cxa_demangle knows no limit.  This bounds the size from above without
- * parsing: a reference is at most as large as all that came before the first reference to
- * it or to a later part, since parts are numbered as they end.  What may only look like a
- * reference (inside an identifier, or the second letter of an operator) counts as one but
- * fixes no part's size.
+ * A mangled name may refer back to its own parts ("S1_", "T0_"), so 200 bytes can expand to gigabytes, and
+ * __cxa_demangle has no limit. This computes an upper bound of the size without parsing. A reference is at most as
+ * large as everything before the first reference to it or to a later part, because parts are numbered as they end.
+ * Text that may only look like a reference (inside an identifier, or the second letter of an operator) counts as one
+ * but fixes no part's size.
  */
 struct growth {
 	uint64_t total;
-	uint64_t part[SUBSTITUTIONS_MAX];	/* bound for each part numbered below `fixed` */
+	uint64_t part[SUBSTITUTIONS_MAX];	/* bound of each part numbered below `fixed` */
 	unsigned fixed;
-	uint64_t argument;	/* bound for a template's argument, "T_": all before the first one; 0: none yet */
-	uint64_t packs;	/* expansions of packs: each walks what it expands once more */
+	uint64_t argument;	/* bound of a template argument, "T_": everything before the first one; 0: none yet */
+	uint64_t packs;	/* pack expansions: each visits its pattern once more */
 };
 
-/* Reads "S_", "S<base 36>_"; gives the characters behind the 'S', 0 when it is none. */
+/* Reads "S_" or "S<base 36>_"; returns the length after the 'S', 0 for other text. */
 static size_t substitution_at(const char *p, unsigned *ret_index)
 {
 	unsigned value = 0;
@@ -87,7 +86,7 @@ static bool grows_too_much(const char *mangled)
 	return g.total * g.packs > GROWTH_MAX;
 }
 
-/* Rust's older names are C++ ones that end with a part "h" + 16 hexadecimal digits; gives what follows, or NULL. */
+/* Rust's legacy names are C++ names that end with a part "h" + 16 hexadecimal digits; returns the rest, or NULL. */
 static const char *rust_legacy_end(const char *mangled)
 {
 	const char *hash = g_strrstr(mangled, "17h");
@@ -100,7 +99,7 @@ static const char *rust_legacy_end(const char *mangled)
 	return hash[19] == 'E' && (!hash[20] || hash[20] == '.') ? hash + 20 : NULL;
 }
 
-/* Decodes one "$LT$" at p into *ret; gives its length, 0 when it is none. */
+/* Decodes one "$LT$" at p into *ret; returns its length, 0 for other text. */
 static size_t rust_escape(const char *p, gunichar *ret)
 {
 	static const struct { const char *text; char c; } escapes[] = {
@@ -143,7 +142,7 @@ static char *rust_decode(const char *name)
 		} else if (p[0] == '.' && p[1] == '.') {
 			g_string_append(out, "::");
 			p++;
-		} else if (!(starts_part && p[0] == '_' && p[1] == '$')) {	/* "_$LT$": shields the '$' */
+		} else if (!(starts_part && p[0] == '_' && p[1] == '$')) {	/* "_$LT$": '_' before an escape */
 			g_string_append_c(out, *p);
 		}
 	}
@@ -151,8 +150,8 @@ static char *rust_decode(const char *name)
 }
 
 /*
- * What g++ makes of a coroutine takes its frame, whose type is named by the coroutine, mangled: of
- * "f(f(int)::_Z1fi.Frame*) [clone .actor]" stays "f(int) [clone .actor]".  NULL: it is none.
+ * g++ functions of a coroutine take its frame, whose type contains the coroutine's mangled name:
+ * "f(f(int)::_Z1fi.Frame*) [clone .actor]" becomes "f(int) [clone .actor]". NULL: no such function.
  */
 static char *coroutine_name(const char *name)
 {
@@ -184,7 +183,7 @@ static char *demangle_cxx(const char *mangled)
 	return result;
 }
 
-/* LLVM gives a local name that other units need a suffix of its own: ".llvm.1234". */
+/* LLVM appends a suffix to promoted local names: ".llvm.1234". */
 static void drop_llvm_suffix(char *mangled)
 {
 	char *suffix = strstr(mangled, ".llvm.");

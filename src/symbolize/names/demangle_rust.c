@@ -4,17 +4,15 @@
 #include "symbolize/names/demangle.h"
 
 /*
- * Rust's symbol names, version 0 (RFC 2603): a grammar of tags, one letter each, with
- * references back to earlier places, so that a short name can stand for an endless one.
- * Therefore the output, the depth and the number of steps are bounded; what goes beyond, or
- * is not in the grammar, fails as a whole.  Printed as people write it: without the hashes of
- * crates and without the types of constants.
+ * Rust's v0 symbol names (RFC 2603): a grammar of one-letter tags with back references, so that a short name can
+ * expand without end. So output, depth and steps are bounded; a name that exceeds them or breaks the grammar fails as
+ * a whole. Printed as people write it: without hashes of crates and types of constants.
  */
 static void print_path(struct rust *r, bool in_value);
 static void print_type(struct rust *r);
 static void print_const(struct rust *r);
 
-/* Behind a 'B': goes to the place it tells of, prints what is there, and comes back. */
+/* After a 'B': prints what is at the referenced position, then continues. */
 static void print_reference(struct rust *r, void (*print_there)(struct rust *r))
 {
 	const char *from = r->p - 1, *back;
@@ -24,7 +22,7 @@ static void print_reference(struct rust *r, void (*print_there)(struct rust *r))
 		rust_fail(r);
 		return;
 	}
-	if (r->silent)	/* has been read already, and shows nothing */
+	if (r->silent)	/* it was parsed before, and prints nothing */
 		return;
 	back = r->p;
 	r->p = r->start + offset;
@@ -66,7 +64,7 @@ static void print_lifetime(struct rust *r, uint64_t index)
 	}
 }
 
-/* "for<'a, 'b> "; gives their number, to be taken from bound_lifetimes at the end of what they hold for. */
+/* "for<'a, 'b> "; returns their number, to be subtracted from bound_lifetimes at the end of their scope. */
 static uint64_t print_binder(struct rust *r)
 {
 	uint64_t cnt = rust_read_tagged_base62(r, 'G');
@@ -95,7 +93,7 @@ static void print_generic_arg(struct rust *r)
 		print_type(r);
 }
 
-/* Items up to an 'E', with commas between; gives their number. */
+/* Prints items up to an 'E', separated by commas; returns their number. */
 static unsigned print_list(struct rust *r, void (*print_item)(struct rust *r))
 {
 	unsigned cnt = 0;
@@ -143,7 +141,7 @@ static void print_nested(struct rust *r, bool in_value)
 
 static void print_impl(struct rust *r, char tag)
 {
-	if (tag != 'Y') {	/* where the impl stands says little */
+	if (tag != 'Y') {	/* the path of an impl is of little use */
 		rust_read_tagged_base62(r, 's');
 		r->silent++;
 		print_path(r, false);
@@ -193,7 +191,7 @@ static void print_path(struct rust *r, bool in_value)
 	rust_leave(r);
 }
 
-/* A trait, whose '<' stays open for the types that follow; says whether it has one. */
+/* A trait, with '<' left open for the associated types; returns whether it has one. */
 static bool print_open_path(struct rust *r)
 {
 	bool is_open = false;
@@ -384,7 +382,7 @@ static void print_type(struct rust *r)
 	rust_leave(r);
 }
 
-/* The digits up to '_', without zeros before; *ret_len is their number. */
+/* The digits up to '_', without leading zeros; *ret_len is their number. */
 static const char *read_hex(struct rust *r, size_t *ret_len)
 {
 	const char *digits = r->p;
@@ -476,7 +474,7 @@ static void print_const(struct rust *r)
 	} else if (tag && strchr("aslxni", tag)) {
 		rust_print(r, rust_eat(r, 'n') ? "-" : "");
 		print_integer(r);
-	} else {	/* structures as constants are not stable Rust yet */
+	} else {	/* structs as constants are not in stable Rust yet */
 		rust_fail(r);
 	}
 	rust_leave(r);
@@ -492,12 +490,12 @@ char *demangle_rust_v0(const char *mangled)
 	r.end = r.start + strlen(r.start);
 	r.out = g_string_new(NULL);
 	print_path(&r, true);
-	if (r.p < r.end && g_ascii_isupper(*r.p)) {	/* the crate that made this instance */
+	if (r.p < r.end && g_ascii_isupper(*r.p)) {	/* the instantiating crate */
 		r.silent++;
 		print_path(&r, false);
 		r.silent--;
 	}
-	if (!r.failed && r.p < r.end && (*r.p == '.' || *r.p == '$'))	/* ".cold" and the like */
+	if (!r.failed && r.p < r.end && (*r.p == '.' || *r.p == '$'))	/* a suffix such as ".cold" */
 		rust_print_len(&r, r.p, (size_t)(r.end - r.p));
 	else if (r.p < r.end)
 		rust_fail(&r);

@@ -11,7 +11,7 @@
 #include "base/opener/opener.h"
 #include "base/order.h"
 
-/* A function reaches to the next one; before a gap (the end of a module, unlisted memory) at most this far. */
+/* A function extends to the next one, but before a gap (end of a module, unlisted memory) at most this far. */
 #define REACH_BYTES (64 << 10)
 #define READ_STEP (1 << 20)
 #define FILE_MAX_BYTES (256 << 20)
@@ -47,7 +47,7 @@ bool kallsyms_is_lock(const char *name)
 	return ends_as_lock(name, strlen(name));
 }
 
-/* Before a module's name, too. */
+/* The name may be followed by that of a module. */
 static bool is_lock(const char *name, const char *line_end)
 {
 	const char *end = line_end[-1] == ']' ? memchr(name, '\t', (size_t)(line_end - name)) : line_end;
@@ -55,7 +55,7 @@ static bool is_lock(const char *name, const char *line_end)
 	return end && ends_as_lock(name, (size_t)(end - name));
 }
 
-/* Names that mark a section or the padding before a function rather than a function. */
+/* Symbols for sections or the padding before a function. */
 static bool is_marker(const char *name, size_t len)
 {
 	return g_str_has_prefix(name, "__pfx_") || !strcmp(name, "_text") ||
@@ -63,7 +63,7 @@ static bool is_marker(const char *name, size_t len)
 							  "_einittext", NULL });
 }
 
-/* Behind the last function of a section: nothing is there. */
+/* A symbol after the last function of a section, without code. */
 static bool is_end_marker(const char *name, size_t len)
 {
 	return !strcmp(name, "_etext") || !strcmp(name, "_einittext") ||
@@ -78,13 +78,13 @@ static uint8_t name_rank(char type, const char *name, size_t len)
 		return SYMTAB_BOUND;
 	rank += symtab_underscores(name) * 2;
 	if (g_str_has_prefix(name, "__ia32_"))
-		rank++;	/* the 64-bit twin says the same without a puzzle */
+		rank++;	/* the 64-bit alias is clearer */
 	if (name[0] == '_' || name[len - 1] == 't' || name[len - 1] == 'd')
-		rank += is_marker(name, len) ? SYMTAB_LOCAL + 16 : 0;	/* a static function there says more */
+		rank += is_marker(name, len) ? SYMTAB_LOCAL + 16 : 0;	/* a static function there is more useful */
 	return (uint8_t)rank;
 }
 
-/* Reads hexadecimal digits; the first other character is at the returned place. */
+/* Reads hexadecimal digits; returns the position of the first other character. */
 static char *parse_hex(char *p, uint64_t *ret_value)
 {
 	uint64_t value = 0;
@@ -104,9 +104,9 @@ static char *parse_hex(char *p, uint64_t *ret_value)
 }
 
 /*
- * One line, "ffffffff81000000 t name\t[module]", ended by a 0 byte.  Appends "name\0" and,
- * behind it for module symbols, "[module]\0" at *out: that is never ahead of the reading,
- * and since a name never starts with '[', no pointer to the module is needed.
+ * Parses a NUL-terminated line, "ffffffff81000000 t name\t[module]". Appends "name\0" and, for symbols of modules,
+ * "[module]\0" at *out. That never overtakes the input, and since no name begins with '[', no pointer to the module
+ * is needed.
  */
 static void parse_line(char *line, char *line_end, char *names, char **out, GArray *raw, GArray *locks,
 		       bool *any_address)
@@ -130,7 +130,7 @@ static void parse_line(char *line, char *line_end, char *names, char **out, GArr
 	if (!len || name[0] == '[')
 		return;
 	name[len] = 0;
-	if (strlen(name) != len)	/* the kernel writes no 0 bytes */
+	if (strlen(name) != len)	/* the kernel writes no NUL */
 		return;
 	r.rank = name_rank(p[1], name, len);
 	r.name = (uint32_t)(to - names);
@@ -153,7 +153,7 @@ static const char *entry_module(const struct kallsyms *k, const struct symtab_en
 	return *behind == '[' ? behind : "[kernel]";
 }
 
-/* A module's last function must not name the addresses up to the next module. */
+/* A module's last function must not extend to the next module. */
 static void limit_reach(struct kallsyms *k)
 {
 	EACH_IN(i, struct symtab_entry, e, k->table.entries, k->table.cnt) {
@@ -163,7 +163,7 @@ static void limit_reach(struct kallsyms *k)
 	}
 }
 
-/* Of the line that was just appended. */
+/* For the line just appended. */
 static void note_bound(struct kallsyms *k, const struct symtab_raw *r, const char *names)
 {
 	const char *name = names + r->name;
@@ -196,7 +196,7 @@ struct kallsyms *kallsyms_parse(char *text, size_t len)
 		if (raw->len > cnt)
 			note_bound(k, &g_array_index(raw, struct symtab_raw, cnt++), text);
 	}
-	*out++ = 0;	/* behind the last name: no module */
+	*out++ = 0;	/* after the last name: no module */
 	k->hidden = !any_address;
 	text = g_realloc(text, (size_t)(out - text));
 	symtab_build(&k->table, raw, text, (size_t)(out - text));

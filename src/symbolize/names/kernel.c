@@ -6,11 +6,11 @@
 #include "base/hash.h"
 #include "base/urgency.h"
 
-/* Modules and BPF programs come and go: an unknown kernel address is worth another look, seldom. */
+/* Modules and BPF programs come and go, so an unknown kernel address justifies reading again, a few times. */
 #define READS_MAX 8
 #define PAUSE_US 2000000
 #define ANSWERS_MAX 65536
-#define KERNEL_FROM (UINT64_C(1) << 63)	/* the upper half of addresses is the kernel's */
+#define KERNEL_FROM (UINT64_C(1) << 63)	/* kernel addresses are in the upper half */
 
 struct answer {
 	uint64_t addr, offset;
@@ -20,12 +20,12 @@ struct answer {
 struct kernel_symbols {
 	char *path;
 	struct symbolizer_kernel by;
-	GHashTable *answers;		/* struct answer, by its address */
+	GHashTable *answers;		/* struct answer, by address */
 	struct kallsyms *table;
-	GThread *early;			/* gives the first table; NULL: not foreseen, or taken */
+	GThread *early;			/* returns the first table; NULL: not started, or joined */
 	unsigned reads;
 	int64_t next_us;
-	GStringChunk *names;		/* those that were asked for, as they outlive the table */
+	GStringChunk *names;		/* names from queries, which outlive the table */
 	uint64_t sched_start, sched_end;
 	bool has_sched;
 };
@@ -65,7 +65,7 @@ void kernel_symbols_ask(struct kernel_symbols *k, const struct symbolizer_kernel
 	k->by = *by;
 }
 
-/* ---- all of them */
+/* ---- reading all */
 
 static gpointer read_early(gpointer path)
 {
@@ -78,7 +78,7 @@ void kernel_symbols_foresee(struct kernel_symbols *k)
 		k->early = urgency_thread_new("kallsyms", read_early, k->path);
 }
 
-/* False when it is too early or no use to read again. */
+/* False: too soon, or useless to read again. */
 static bool read_all(struct kernel_symbols *k)
 {
 	struct kallsyms *table;
@@ -110,9 +110,9 @@ static bool find_read(struct kernel_symbols *k, uint64_t addr, struct answer *re
 	return true;
 }
 
-/* ---- one by one */
+/* ---- single queries */
 
-/* /proc/kallsyms has [bpf] behind them. */
+/* /proc/kallsyms adds [bpf]. */
 static bool is_bpf(const char *name)
 {
 	return g_str_has_prefix(name, "bpf_prog_") || g_str_has_prefix(name, "bpf_trampoline_");
@@ -132,7 +132,7 @@ static bool understand(char *text, struct answer *ret)
 	return *end == '/';
 }
 
-/* False: there is none, or nobody answers any more. */
+/* False: unknown address, or no answers any more. */
 static bool ask(struct kernel_symbols *k, uint64_t addr, struct answer *ret)
 {
 	char text[SYMBOLIZER_KERNEL_NAME_MAX];

@@ -11,7 +11,7 @@
 void rust_fail(struct rust *r)
 {
 	r->failed = true;
-	r->p = r->end;	/* so that every loop ends */
+	r->p = r->end;	/* ends all loops */
 }
 
 char rust_next(struct rust *r)
@@ -141,7 +141,7 @@ static size_t punycode_adapt(size_t delta, size_t cnt, bool is_first)
 	return k + 36 * delta / (delta + 38);
 }
 
-/* One number of variable length; false at its end or when it makes no sense. */
+/* Reads one number of variable length. False: end, or invalid. */
 static bool punycode_delta(const char **p, const char *end, size_t bias, size_t *ret_delta)
 {
 	size_t weight = 1, delta = 0;
@@ -165,7 +165,7 @@ static bool punycode_delta(const char **p, const char *end, size_t bias, size_t 
 	return false;
 }
 
-/* RFC 3492, with '_' for '-'; gives the number of characters, 0 when it makes no sense. */
+/* RFC 3492, with '_' for '-'; returns the number of characters, 0 if invalid. */
 static size_t punycode_decode(const struct rust_identifier *id, gunichar *ret)
 {
 	const char *p = id->text, *end = p + id->len, *split = g_strrstr_len(p, (gssize)id->len, "_");

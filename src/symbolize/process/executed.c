@@ -19,7 +19,7 @@ char *program_path(const char *proc_dir, uint32_t pid)
 	return opener_link(link);
 }
 
-/* Where the kernel put the path as it was given to execve(); 0: it does not tell. */
+/* Where the kernel put the path given to execve(). 0: unknown. */
 static uint64_t address_of_path(const char *dir)
 {
 	g_autofree char *path = g_strconcat(dir, "/auxv", NULL);

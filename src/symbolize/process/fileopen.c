@@ -73,14 +73,14 @@ static int open_link(const char *proc_dir, uint32_t id, uint64_t start, uint64_t
 	return opener_hold(NULL, link, 0, 0);
 }
 
-/* The very file mapped at [start, end) of pid, be it deleted or renamed. */
+/* The file mapped at [start, end) of pid, even if deleted or renamed. */
 static int file_hold_mapped(const char *proc_dir, uint32_t pid, uint64_t start, uint64_t end, struct stat *ret_stat)
 {
 	int fd = open_link(proc_dir, pid, start, end);
 	uint32_t tid = fd < 0 && (errno == ENOENT || errno == ESRCH) ? living_thread(proc_dir, pid) : 0;
 
 	memset(ret_stat, 0, sizeof(*ret_stat));
-	if (tid)	/* only a process' directory has these links, but every thread has one by its id */
+	if (tid)	/* only a process has these links, but every thread id has a process directory */
 		fd = open_link(proc_dir, tid, start, end);
 	return held_if_regular(fd, ret_stat);
 }
@@ -92,8 +92,8 @@ int file_hold_here(const char *path, struct stat *ret_stat)
 }
 
 /*
- * btrfs and overlayfs show one number in stat and another in mappings.  One of the two is then a device without
- * hardware (major 0).
+ * btrfs and overlayfs report different devices in stat and in mappings. Then one of them is a device without hardware
+ * (major 0).
  */
 static bool device_may_differ(const struct stat *st, const struct maps_line *line)
 {
@@ -144,7 +144,7 @@ bool file_leads_to_line(const char *proc_dir, uint32_t pid, const char *path, co
 	return fd >= 0;
 }
 
-/* A file may really be named "x (deleted)", and a deleted one may have its name back: the inode decides. */
+/* A file may really be named "x (deleted)", and a deleted file's name may be reused, so the inode decides. */
 static int hold_path(const char *proc_dir, uint32_t pid, const struct maps_line *line, bool is_alive, struct stat *st)
 {
 	g_autofree char *plain = g_strdup(line->path);
@@ -165,10 +165,10 @@ int file_hold_line(const char *proc_dir, uint32_t pid, const struct maps_line *l
 {
 	int fd = is_alive ? file_hold_mapped(proc_dir, pid, line->start, line->end, ret_stat) : -1;
 
-	/* overlayfs may number even the inode in two ways; elsewhere another inode means another mapping by now */
+	/* overlayfs may even report two inodes; elsewhere another inode means that the mapping was replaced */
 	if (fd >= 0 && !device_may_differ(ret_stat, line))
 		fd = checked(fd, ret_stat, line);
-	if (fd < 0 && line->path[0] == '/' && !g_str_has_prefix(line->path, "/memfd:"))	/* where no path leads */
+	if (fd < 0 && line->path[0] == '/' && !g_str_has_prefix(line->path, "/memfd:"))	/* no path leads to it */
 		fd = hold_path(proc_dir, pid, line, is_alive, ret_stat);
 	return fd;
 }

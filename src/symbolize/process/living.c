@@ -6,7 +6,7 @@
 #include "base/opener/opener.h"
 #include "symbolize/process/fileopen.h"
 
-#define THREADS_TRIED 64	/* a thread other than the first leaves as it exits, unless a debugger holds it */
+#define THREADS_TRIED 64	/* threads other than the first vanish when they exit, unless a debugger holds them */
 
 static bool has_mappings(const char *maps)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Twice what Linux allows a process to have at once, unless vm.max_map_count is raised. */
+/* Twice Linux's default of vm.max_map_count. */
 #define MAPS_MAX 131072
 
 struct map_set *map_set_new(void)
@@ -34,7 +34,7 @@ static struct space_map *at_index(struct map_set *set, guint i)
 	return &g_array_index(set->maps, struct space_map, i);
 }
 
-/* How many mappings start at or below addr. */
+/* The number of mappings that start at or below addr. */
 static guint count_up_to(struct map_set *set, uint64_t addr)
 {
 	guint low = 0, high = set->maps->len;
@@ -50,7 +50,7 @@ static guint count_up_to(struct map_set *set, uint64_t addr)
 	return low;
 }
 
-/* The mapping before the i-th that covers addr, with its number in *i; NULL: there is none. */
+/* The last mapping before index *i that contains addr, with its index in *i. NULL: none. */
 static struct space_map *next_cover(struct map_set *set, uint64_t addr, guint *i)
 {
 	while ((*i)-- > 0) {
@@ -64,7 +64,7 @@ static struct space_map *next_cover(struct map_set *set, uint64_t addr, guint *i
 	return NULL;
 }
 
-/* The newest mapping that covers addr, whenever it came. */
+/* The newest mapping that contains addr, at any time. */
 static struct space_map *newest_at(struct map_set *set, uint64_t addr)
 {
 	struct space_map *newest = NULL, *m;
@@ -75,7 +75,7 @@ static struct space_map *newest_at(struct map_set *set, uint64_t addr)
 	return newest;
 }
 
-/* Is what lies in one place there the same as in the other? */
+/* Do both map the same part of the same file? */
 static bool is_same_code(const struct space_map *a, const struct space_map *b)
 {
 	return a->module == b->module &&
@@ -83,8 +83,8 @@ static bool is_same_code(const struct space_map *a, const struct space_map *b)
 }
 
 /*
- * The kernel lays its vDSO once, as a program begins, into a gap: on arm64 into the one between ld.so's code and its
- * data, which was mapped with the code at first.
+ * The kernel maps the vDSO once, when a program begins, into a gap: on arm64 that between code and data of ld.so,
+ * which was first mapped as code.
  */
 bool map_set_replaces(struct map_set *set, const struct space_map *map)
 {

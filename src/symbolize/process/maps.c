@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 
-/* Reads digits of base 10 or 16, at most 64 bits' worth, and the character that must follow. */
+/* Reads digits in base 10 or 16, at most 64 bits, and the character that must follow. */
 static bool number(const char **at, unsigned base, char follows, uint64_t *ret)
 {
 	const char *p = *at;
@@ -76,7 +76,7 @@ static bool is_code_without_file(const struct maps_line *m)
 	return m->is_exec && !m->inode && !m->path[0];
 }
 
-/* Whether the bytes between the two are those of their file between them. */
+/* Is the gap between the two exactly the missing part of their file? */
 static bool is_hole_in_file(const struct maps_line *before, const struct maps_line *after)
 {
 	return before->inode && before->inode == after->inode && before->dev_major == after->dev_major &&
@@ -84,7 +84,7 @@ static bool is_hole_in_file(const struct maps_line *before, const struct maps_li
 	       after->pgoff - before->pgoff == after->start - before->start;
 }
 
-/* How many lines from i on are code without a file, each beginning where the one before ends. */
+/* The number of lines from i on that are adjacent code without a file. */
 static guint hole_length(GArray *lines, guint i)
 {
 	guint cnt = 0;

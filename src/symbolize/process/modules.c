@@ -16,20 +16,20 @@
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 
-/* A hostile machine could map files without end; a busy honest one has some thousand. */
+/* Limits hostile machines, which could map files without end; a busy real one has some thousand. */
 #define MODULES_MAX 65536
-#define MODULES_KEPT 4096	/* up to so many none is forgotten */
-#define EXECUTED_MAX 1024	/* paths of one file */
+#define MODULES_KEPT 4096	/* none is freed up to this number */
+#define EXECUTED_MAX 1024	/* limit of paths for a file */
 #define TABLES_MAX 16384
 #define TABLES_MAX_BYTES ((size_t)1 << 30)
 /*
- * A file that was not changed for so long is looked at so seldom.  Another one in its place would need its path and its
- * inode, as has what a build writes again and again.
+ * A file unchanged for this long is checked only rarely. A replacement would need the same path and inode, as files
+ * have that a build rewrites.
  */
 #define SETTLED_S 60
 #define SETTLED_FRESH_US 2000000
 #define SELF_MAPS_MAX_BYTES (4 << 20)
-#define DEBUG_FILES_MAX 256	/* kept open; most files of a distribution have no debug information */
+#define DEBUG_FILES_MAX 256	/* limit of open files; most files of a distribution have no debug information */
 
 struct file_id {
 	uint64_t dev, inode;
@@ -39,17 +39,17 @@ struct file_id {
 struct modules {
 	char *proc_dir, *debug_dir;
 	GHashTable *modules;	/* struct module -> itself */
-	GHashTable *tables;	/* struct file_id -> struct elf_table, NULL for no ELF file */
-	guint many;		/* of modules: see modules_are_many() */
+	GHashTable *tables;	/* struct file_id -> struct elf_table, NULL: not an ELF file */
+	guint many;		/* see modules_are_many() */
 	size_t table_bytes;
 	uint32_t turn;		/* see modules_evict() */
 	struct elf_table *vdso;
 	bool vdso_tried;
 	bool keeps_debug_files;
 	unsigned debug_file_cnt;
-	struct debuginfod *debuginfod;	/* NULL: the user's environment names no server */
-	GPtrArray *arrived;	/* struct elf_table from there: several files may have one build-id */
-	GArray *replaced;	/* struct symtab: names of it were given out before better ones came */
+	struct debuginfod *debuginfod;	/* NULL: no server in the user's environment */
+	GPtrArray *arrived;	/* struct elf_table from there: several files may share a build-id */
+	GArray *replaced;	/* struct symtab: kept because its names were returned before better ones came */
 };
 
 static guint module_hash(gconstpointer key)
@@ -99,7 +99,7 @@ static enum module_kind kind_of(const struct module *m)
 	if (!m->path[0] || !strcmp(m->path, "//anon") || g_str_has_prefix(m->path, "[anon") ||
 	    g_str_has_prefix(m->path, "/dev/zero") || g_str_has_prefix(m->path, "/SYSV") ||
 	    g_str_has_prefix(m->path, "anon_inode:") ||
-	    g_str_has_prefix(m->path, "/memfd:doublemapper"))	/* .NET's compiled code, mapped twice */
+	    g_str_has_prefix(m->path, "/memfd:doublemapper"))	/* .NET's code, which is mapped twice */
 		return MODULE_ANON;
 	return m->path[0] == '/' ? MODULE_FILE : MODULE_SPECIAL;
 }
@@ -208,7 +208,7 @@ static struct elf_table *read_held(const struct modules *ms, int held_fd)
 	return t;
 }
 
-/* The debug information of t is in the file that `from` has open, if it is of the same build. */
+/* Uses the open file of `from` for the debug information of t, if it is the same build. */
 static bool take_debug_fd(struct modules *ms, struct elf_table *t, const struct elf_table *from)
 {
 	if (from->debug_fd < 0 || !wants_debug_file(ms, t) || !elf_table_is_same_build(t, from))
@@ -223,7 +223,7 @@ static bool has_all(const struct modules *ms, const struct elf_table *t)
 	return t->has_full_symbols && !wants_debug_file(ms, t);
 }
 
-/* Takes from the debug file at path what t lacks, if it belongs to t; true when t now has all. */
+/* Takes what t lacks from the debug file at path, if it belongs to t. True: t is complete. */
 static bool try_debug_file(struct modules *ms, struct elf_table *t, const char *path)
 {
 	struct elf_table *debug;
@@ -254,7 +254,7 @@ static bool add_debug_file(struct modules *ms, struct elf_table *t, const struct
 	return false;
 }
 
-/* Copies the symbols of a debug file that arrived; names already given out stay valid. */
+/* Copies symbols of a downloaded debug file; names already returned stay valid. */
 static bool add_arrived(struct modules *ms, struct elf_table *t, const struct elf_table *arrived)
 {
 	take_debug_fd(ms, t, arrived);
@@ -303,7 +303,7 @@ void modules_poll(struct modules *ms)
 		take_arrived(ms, arrived);
 }
 
-/* The table of a held file: known already, or read now. */
+/* The table of a held file: from the cache, or read now. */
 static struct elf_table *table_of(struct modules *ms, const struct module *m, int held_fd, const struct stat *st)
 {
 	struct file_id id = { st->st_dev, st->st_ino, st->st_mtim.tv_sec, st->st_mtim.tv_nsec, st->st_size };
@@ -323,7 +323,7 @@ static struct elf_table *table_of(struct modules *ms, const struct module *m, in
 	return t;
 }
 
-/* Ours serves for every 64-bit process: the kernel maps the same pages into all. */
+/* Our own vDSO serves for every 64-bit process, because the kernel maps the same pages into all. */
 static struct elf_table *vdso_table(struct modules *ms)
 {
 	uint64_t base = getauxval(AT_SYSINFO_EHDR);
@@ -347,7 +347,7 @@ static struct elf_table *vdso_table(struct modules *ms)
 	return ms->vdso;
 }
 
-/* A file may really be called "x (deleted)". */
+/* A file may really be named "x (deleted)". */
 static void undelete_if_named(struct modules *ms, struct module *m, uint32_t pid, bool is_alive)
 {
 	const struct maps_line line = { .dev_major = m->dev_major, .dev_minor = m->dev_minor, .inode = m->inode,
@@ -380,7 +380,7 @@ struct elf_table *modules_table(struct modules *ms, struct module *m, uint32_t p
 		undelete_if_named(ms, m, pid, is_alive);
 	t = table_of(ms, m, fd, &st);
 	close(fd);
-	/* Only what nobody can have forged may speak for the file in other processes. */
+	/* Only an identity that cannot be forged counts for other processes. */
 	if (t && ((major(st.st_dev) == m->dev_major && minor(st.st_dev) == m->dev_minor) || st.st_uid == 0)) {
 		m->last = t;
 		m->fresh_until_us = st.st_ctim.tv_sec + SETTLED_S < time(NULL) ? now_us + SETTLED_FRESH_US : 0;
@@ -400,7 +400,7 @@ size_t modules_table_bytes(const struct modules *ms)
 
 ORDER_POINTERS(by_use, struct elf_table, ORDER_LOW(used_turn))
 
-/* Those not used in this turn or the one before, longest ago first. */
+/* Tables unused in this turn and the one before, least recently used first. */
 static GPtrArray *unused_tables(const struct modules *ms)
 {
 	GPtrArray *unused = g_ptr_array_new_with_free_func((GDestroyNotify)elf_table_free);
@@ -415,7 +415,7 @@ static GPtrArray *unused_tables(const struct modules *ms)
 	return unused;
 }
 
-/* And with them what was no ELF file, which costs only room: it is looked at again. */
+/* Also forgets files that were no ELF files, which only take room and can be checked again. */
 static void take_out(struct modules *ms)
 {
 	GHashTableIter iter;

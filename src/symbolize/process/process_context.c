@@ -10,10 +10,10 @@
 #include "symbolize/process/fileopen.h"
 #include "symbolize/runtime/memory.h"
 
-#define MAPS_MAX_BYTES (1u << 20)	/* some 10,000 mappings */
+#define MAPS_MAX_BYTES (1u << 20)	/* about 10,000 mappings */
 #define PAYLOAD_MAX_BYTES PARSER_QUESTION_MAX
 #define VERSION 2
-#define ATTEMPTS 3	/* while it is being written */
+#define ATTEMPTS 3	/* retries while it is being written */
 
 struct header {
 	char signature[8];
@@ -22,7 +22,7 @@ struct header {
 	uint64_t payload;
 };
 
-/* The first field of that number which has a length; false: there is none. */
+/* The first length-delimited field with this number. False: none. */
 static bool find_field(struct cursor message, unsigned wanted, struct cursor *ret)
 {
 	struct wire_field field;
@@ -36,7 +36,7 @@ static bool find_field(struct cursor message, unsigned wanted, struct cursor *re
 	return false;
 }
 
-/* Of an AnyValue; NULL: it is none, or is empty. */
+/* The text of an AnyValue. NULL: not a text, or empty. */
 static char *text_value(struct cursor value)
 {
 	struct cursor text;
@@ -46,7 +46,7 @@ static char *text_value(struct cursor value)
 	return g_utf8_make_valid((const char *)text.at, (gssize)cursor_left(&text));
 }
 
-/* Of an AnyValue with a list; what is no text is an empty one, for its place counts. */
+/* The list in an AnyValue. Elements that are no text become empty ones, because indexes count. */
 static void take_keys(struct cursor value, GPtrArray *keys)
 {
 	struct wire_field item;
@@ -88,7 +88,7 @@ static void take_attribute(struct cursor attribute, struct process_context *c)
 		take_keys(value, c->keys);
 }
 
-/* The attributes that are a message's fields of that number. */
+/* The attributes in a message's fields with this number. */
 static void take_attributes(struct cursor message, unsigned number, struct process_context *c)
 {
 	struct wire_field attribute;
@@ -130,7 +130,7 @@ struct process_context *process_context_decode(const void *payload, size_t len_b
 	return NULL;
 }
 
-/* Texts one after another, each with its end: the service, the version, the keys. */
+/* Consecutive NUL-terminated texts: the service, the version, the keys. */
 static void put_text(GByteArray *into, const char *text)
 {
 	g_byte_array_append(into, (const guint8 *)(text ? text : ""), (guint)(text ? strlen(text) : 0) + 1);
@@ -149,7 +149,7 @@ bool process_context_parse(int fd, const void *payload, size_t len_bytes, GByteA
 	return true;
 }
 
-/* NULL: it is empty.  The answer ends with a 0 byte. */
+/* NULL: it is empty. The answer is NUL-terminated. */
 static char *next_text(const GByteArray *a, size_t *at)
 {
 	const char *text = (const char *)a->data + *at;

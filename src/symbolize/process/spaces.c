@@ -8,9 +8,9 @@
 #include "base/opener/opener.h"
 #include "symbolize/process/maps.h"
 
-#define EXITED_MAX 4096		/* exited processes remembered */
-#define GENERATIONS_MAX 64	/* of one process id: execs in a row */
-#define PROCESSES_SWEEP 16384	/* above, look for processes whose exit was lost */
+#define EXITED_MAX 4096		/* limit of exited processes to keep */
+#define GENERATIONS_MAX 64	/* per process id: consecutive execs */
+#define PROCESSES_SWEEP 16384	/* above this, looks for processes whose exit record was lost */
 #define MAPS_MAX_BYTES (64 << 20)
 #define PAUSE_FIRST_US 100000
 #define PAUSE_MAX_US 5000000
@@ -20,7 +20,7 @@ struct process {
 	GPtrArray *generations;	/* oldest first, never empty */
 };
 
-/* An exit, in the order of exits. */
+/* An exit, in order of time. */
 struct exited {
 	uint32_t pid;
 	uint64_t ts_ns;
@@ -95,7 +95,7 @@ struct generation *spaces_living(const struct spaces *s, struct generation *g)
 	return at && generation_is_current(at) ? at : g;
 }
 
-/* Exit records can be lost; then /proc knows.  For the notes only: it frees generations. */
+/* Exit records can be lost, so checks /proc. Only called from the notes, because it frees generations. */
 static void sweep_if_many(struct spaces *s)
 {
 	GHashTableIter iter;
@@ -114,7 +114,7 @@ static void sweep_if_many(struct spaces *s)
 	s->sweep_at = MAX(PROCESSES_SWEEP, g_hash_table_size(s->processes) * 2);
 }
 
-/* A new generation of pid from ts_ns on; takes over maps.  The one before ends. */
+/* Begins a new generation of pid at ts_ns and ends the previous one; takes ownership of maps. */
 static struct generation *generation_begin(struct spaces *s, uint32_t pid, uint64_t ts_ns, struct map_set *maps)
 {
 	struct process *p = process_get(s, pid);
@@ -136,7 +136,7 @@ static struct generation *generation_begin(struct spaces *s, uint32_t pid, uint6
 	return g;
 }
 
-/* The generation of a process that was there before anybody told us of it. */
+/* A generation of a process without any note. */
 static struct generation *generation_unannounced(struct spaces *s, uint32_t pid, uint64_t ts_ns)
 {
 	struct generation *g = generation_begin(s, pid, ts_ns, map_set_new());
@@ -220,7 +220,7 @@ void spaces_fork(struct spaces *s, uint32_t parent, uint32_t pid, uint64_t ts_ns
 		memcpy(g->name, from->name, sizeof(g->name));
 }
 
-/* Forgets the generations of the longest exited process. */
+/* Frees the generations of the process that exited first. */
 static void forget_oldest(struct spaces *s)
 {
 	g_autofree struct exited *e = g_queue_pop_head(s->exited);
@@ -291,7 +291,7 @@ void spaces_exit(struct spaces *s, uint32_t pid, uint64_t ts_ns)
 
 	if (g && g->is_exited)
 		return;
-	if (!g)	/* never asked about; a later process of this number must not answer for it */
+	if (!g)	/* never asked about; a later process with this number must not answer for it */
 		g = generation_begin(s, pid, 0, map_set_new());
 	g->is_exited = true;
 	g->to_ns = ts_ns;
@@ -326,8 +326,8 @@ static char *read_maps(const struct spaces *s, uint32_t pid)
 }
 
 /*
- * Reads /proc/PID/maps into g.  The first reading stands for all that was there at the
- * generation's beginning; what a later one finds anew was there at ts_ns at the latest.
+ * Reads /proc/PID/maps into g. The first reading counts from the generation's beginning; mappings that are new in a
+ * later one existed at ts_ns at the latest.
  */
 static bool generation_read(struct spaces *s, struct generation *g, uint64_t ts_ns)
 {
@@ -337,7 +337,7 @@ static bool generation_read(struct spaces *s, struct generation *g, uint64_t ts_
 
 	g->next_read_us = g_get_monotonic_time() + g->pause_us;
 	text = read_maps(s, g->pid);
-	if (text && *text) {	/* it is empty when the process is exiting */
+	if (text && *text) {	/* it is empty while the process exits */
 		generation_add_maps_text(s, g, text, g->needs_base ? g->from_ns : ts_ns);
 		g->needs_base = false;
 		g->was_read = true;
@@ -363,11 +363,11 @@ static struct generation *generation_at(struct spaces *s, uint32_t pid, uint64_t
 			break;
 	}
 	if (g->from_ns > ts_ns && !g->parent)
-		return NULL;	/* what was there before the first exec we know of is gone */
+		return NULL;	/* mappings from before the first noted exec are gone */
 	return g;
 }
 
-/* A process under the number of one that exited: its fork went unnoticed, or the exit was its first thread's. */
+/* A process with the number of one that exited: its fork was missed, or only its first thread exited. */
 static struct generation *generation_after_exit(struct spaces *s, struct generation *g)
 {
 	g_autofree char *text = NULL;

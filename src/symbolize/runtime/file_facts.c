@@ -12,18 +12,18 @@
 #include "symbolize/elf/functions.h"
 #include "symbolize/process/fileopen.h"
 
-#define TEXT_SEEN_BYTES (1u << 20)	/* of each executable segment */
+#define TEXT_SEEN_BYTES (1u << 20)	/* checked per executable segment */
 #define PROLOGUES_MIN 8
-#define BYTES_A_PROLOGUE 2048	/* functions are some 200 bytes long; without frame pointers there is one in 100 KB */
+#define BYTES_A_PROLOGUE 2048	/* functions have some 200 bytes; without frame pointers there is one in 100 KB */
 
 #define SECTION_MAX_BYTES (64u << 20)
-#define COVERED_PERCENT_MIN 50	/* assembly often has none, nor has what the C library adds to each program: */
+#define COVERED_PERCENT_MIN 50	/* assembly often lacks it, and code of the C library in each program: */
 #define UNCOVERED_FORGIVEN_BYTES 1024
 #define CIE_AUGMENTATION_MAX 16
 
 #define BUILD_INFO_MAGIC "\xff Go buildinf:"
 #define BUILD_INFO_FLAGS_AT 15
-#define BUILD_INFO_IS_INLINE 2	/* the version lies here, and not behind a pointer (Go 1.18) */
+#define BUILD_INFO_IS_INLINE 2	/* the version is here, not behind a pointer (Go 1.18) */
 #define BUILD_INFO_VERSION_AT 32
 
 static bool has_section(const struct elf_file *file, const char *name)
@@ -34,7 +34,7 @@ static bool has_section(const struct elf_file *file, const char *name)
 	return scn && gelf_getshdr(scn, &sh) && sh.sh_type != SHT_NOBITS && sh.sh_size > 0;
 }
 
-/* Of a pointer in an encoding of the DWARF CFI's (DW_EH_PE_*); 0: of no fixed size. */
+/* The size of a pointer in an encoding of CFI (DW_EH_PE_*). 0: not fixed. */
 static unsigned pointer_bytes(uint8_t encoding)
 {
 	switch (encoding & 7) {
@@ -45,7 +45,7 @@ static unsigned pointer_bytes(uint8_t encoding)
 	}
 }
 
-/* Bytes of an FDE's address and of its length, by the encoding that its CIE tells ("zR", "zPLR"); 0: not known. */
+/* The size of an FDE's address and length, by the encoding in its CIE ("zR", "zPLR"). 0: unknown. */
 static unsigned address_bytes(struct cursor cie)
 {
 	char augmentation[CIE_AUGMENTATION_MAX];
@@ -57,7 +57,7 @@ static unsigned address_bytes(struct cursor cie)
 	augmentation[len] = '\0';
 	if (augmentation[0] != 'z')
 		return len ? 0 : 8;
-	/* alignment of code, of data; the register of return addresses; the length of what follows */
+	/* code and data alignment, return address register, length of the augmentation */
 	cursor_uleb(&cie);
 	cursor_uleb(&cie);
 	cursor_uleb(&cie);
@@ -72,8 +72,8 @@ static unsigned address_bytes(struct cursor cie)
 }
 
 /*
- * How many bytes of code a .eh_frame tells about.  An FDE follows its CIE; all CIEs of a file have one encoding in
- * practice.
+ * The number of code bytes that .eh_frame covers. An FDE follows its CIE; in practice all CIEs of a file have the
+ * same encoding.
  */
 static uint64_t covered_bytes(const uint8_t *bytes, size_t size)
 {
@@ -117,7 +117,7 @@ static uint64_t code_bytes(const struct elf_file *file)
 	return bytes;
 }
 
-/* Whether .eh_frame is about most of the code.  A file without section headers has the loader's table, or none. */
+/* Does .eh_frame cover most of the code? A file without section headers has the loader's table, or none. */
 static bool covers_code(const struct elf_file *file)
 {
 	Elf_Scn *scn = elf_file_section_named(file, ".eh_frame");

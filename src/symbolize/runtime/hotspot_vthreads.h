@@ -6,10 +6,10 @@
 #include "runtimes/java/objects.h"
 
 /*
- * The virtual threads of a JVM (JDK 21 and later) that runs on meanwhile.  They are found in the sets that the JDK
- * itself keeps of them for thread dumps (jdk.internal.vm.ThreadContainers): those of executors, and those that were
- * started directly unless -Djdk.trackAllThreads=false.  What is read of each is read again after the last: one that
- * changed meanwhile has no stack; if a garbage collection came between, none has.
+ * The virtual threads of a running JVM (JDK 21 and later), from the sets that the JDK keeps for thread dumps
+ * (jdk.internal.vm.ThreadContainers): those of executors, and threads started directly unless
+ * -Djdk.trackAllThreads=false. All data is read a second time at the end: a thread that changed has no stack; after a
+ * garbage collection none has.
  */
 
 #define JAVA_VTHREADS_MAX (1u << 20)
@@ -17,33 +17,33 @@
 enum java_vthreads_state {
 	JAVA_VTHREADS_READABLE,
 	JAVA_VTHREADS_NO_JVM,
-	JAVA_VTHREADS_NONE,	/* there is none yet, or it is older than JDK 21 */
+	JAVA_VTHREADS_NONE,	/* none so far, or older than JDK 21 */
 	JAVA_VTHREADS_UNLISTED,	/* there may be some: -Djdk.trackAllThreads=false */
-	JAVA_VTHREADS_UNKNOWN,	/* its tables lack something */
+	JAVA_VTHREADS_UNKNOWN,	/* the tables lack something */
 	JAVA_VTHREADS_MOVE,	/* ZGC or Shenandoah */
 };
 
 enum java_vthread_does {
-	JAVA_RUNS,	/* it is on a carrier */
-	JAVA_RUNNABLE,	/* it has none */
-	JAVA_PARKED,	/* LockSupport.park(), and what is made of it */
-	JAVA_PARKED_FOR_A_TIME,	/* the same, or a sleep */
+	JAVA_RUNS,	/* on a carrier */
+	JAVA_RUNNABLE,	/* waits for a carrier */
+	JAVA_PARKED,	/* LockSupport.park() and what uses it */
+	JAVA_PARKED_FOR_A_TIME,	/* likewise with a timeout, or a sleep */
 	JAVA_BLOCKED,	/* a monitor (synchronized) */
 	JAVA_WAITS,	/* Object.wait() */
 };
 
-/* Why it keeps its carrier while it waits. */
+/* Why it is pinned to its carrier while it waits. */
 enum java_pin { JAVA_PIN_NONE, JAVA_PIN_MONITOR, JAVA_PIN_NATIVE, JAVA_PIN_CLASS, JAVA_PIN_UNKNOWN };
 
 struct java_vthread {
 	uint64_t object, number;	/* Thread.threadId() */
 	enum java_vthread_does does;
-	bool is_stale;		/* it changed while it was read: no stack */
+	bool is_stale;		/* it changed while being read: no stack */
 	enum java_pin pin;
-	const char *pinned_by;	/* the frame that pins; NULL: not known */
-	uint64_t blocker;	/* the object that it is parked for, mostly a lock; 0: not known */
-	const char *blocker_class;	/* "java/util/concurrent/locks/ReentrantLock$NonfairSync"; NULL: not known */
-	uint64_t holder;	/* the number of the thread that holds it; 0: not known */
+	const char *pinned_by;	/* the frame that pins it; NULL: unknown */
+	uint64_t blocker;	/* object that it is parked for, mostly a lock; 0: unknown */
+	const char *blocker_class;	/* "java/util/concurrent/locks/ReentrantLock$NonfairSync"; NULL: unknown */
+	uint64_t holder;	/* id of the thread that holds it; 0: unknown */
 	const char *const *names;	/* of its frames, innermost first */
 	unsigned frame_cnt;
 	enum stack_end end;
@@ -53,18 +53,18 @@ struct java_vthreads {
 	struct hotspot hotspot;
 	struct java_objects objects;
 	struct java_code *code;
-	uint64_t containers, threads;	/* the classes jdk.internal.vm.ThreadContainers and java.lang.VirtualThread */
-	GHashTable *states;	/* a number of VirtualThread.state: what it means */
-	GStringChunk *strings;	/* of one look */
+	uint64_t containers, threads;	/* classes jdk.internal.vm.ThreadContainers and java.lang.VirtualThread */
+	GHashTable *states;	/* VirtualThread.state -> its meaning */
+	GStringChunk *strings;	/* of the current look */
 	uint64_t listed;	/* in the last look */
 };
 
-/* What was found, and what could not be. */
+/* What was found, and what is missing. */
 struct java_vthreads_census {
-	uint64_t listed;	/* about so many there are */
+	uint64_t listed;	/* approximate number of threads */
 	uint64_t unreadable;
-	bool is_cut;		/* some of the lists could not be read to their end */
-	bool is_partial;	/* those that were started directly are not listed: -Djdk.trackAllThreads=false */
+	bool is_cut;		/* some lists could not be read completely */
+	bool is_partial;	/* threads started directly are not listed: -Djdk.trackAllThreads=false */
 };
 
 typedef void (*java_vthread_fn)(void *ctx, const struct java_vthread *t);
@@ -73,8 +73,8 @@ enum java_vthreads_state java_vthreads_open(struct java_vthreads *v, const char 
 void java_vthreads_close(struct java_vthreads *v);
 
 /*
- * Tells `fn` of about every stride-th virtual thread: of those in every stride-th chain of the JDK's tables, from `first`
- * on.  False: the process is gone.
+ * Calls `fn` for about every stride-th virtual thread: those in every stride-th chain of the JDK's tables, from
+ * `first` on. False: the process is gone.
  */
 bool java_vthreads_read(struct java_vthreads *v, uint64_t first, uint64_t stride, java_vthread_fn fn, void *ctx,
 			struct java_vthreads_census *ret);

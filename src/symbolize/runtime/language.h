@@ -9,15 +9,15 @@
 
 #include "abi/language_abi.h"
 
-/* What is known of an interpreter's functions, whichever it is. */
+/* An interpreter's function, in any language. */
 
 struct language_frame {
-	const char *name, *file;	/* for as long as lives what gave them */
+	const char *name, *file;	/* valid as long as the cache that returned them */
 	uint32_t first_line;		/* of the function */
-	uint32_t line;			/* 0: it has none there */
+	uint32_t line;			/* 0: unknown */
 };
 
-/* Where the code object lies; `space` tells one program that had this pid from another. */
+/* The address of a code object; `space` distinguishes programs of a pid. */
 struct language_place {
 	uint32_t version;	/* of struct offcpu_language */
 	uint32_t pid;
@@ -27,21 +27,21 @@ struct language_place {
 	bool is_outermost;
 };
 
-/* What is known of a process as a program of a language. */
+/* What is known of a process with regard to a language. */
 enum language_state {
-	LANGUAGE_NONE,		/* it has no file of the interpreter, or is gone */
+	LANGUAGE_NONE,		/* no file of the interpreter, or it is gone */
 	LANGUAGE_READABLE,	/* its frames can be read */
 	/*
-	 * the interpreter's file cannot be opened, or does not export where frames are found: threaded builds of PHP,
-	 * and those of Perl without threads
+	 * the interpreter's file cannot be opened, or exports no symbol that leads to frames: threaded builds of PHP,
+	 * and Perl without threads
 	 */
 	LANGUAGE_NO_SYMBOLS,
-	LANGUAGE_OTHER_VERSION,	/* not one whose frames we know; some builds of CPython without a GIL are others, too */
-	LANGUAGE_NO_LIBC,	/* no C library that tells where threads keep what is their own */
-	LANGUAGE_NOT_READY,	/* the interpreter has not begun, or has ended */
+	LANGUAGE_OTHER_VERSION,	/* unknown frame layout; also some builds of CPython without a GIL */
+	LANGUAGE_NO_LIBC,	/* unknown C library: thread-local data cannot be found */
+	LANGUAGE_NOT_READY,	/* the interpreter has not started, or has ended */
 };
 
-/* What tables of code are kept by. */
+/* Key of the caches of code. */
 struct language_key {
 	uint64_t space, code;
 };
@@ -49,53 +49,49 @@ struct language_key {
 unsigned language_key_hash(const void *key);
 int language_key_equal(const void *a, const void *b);
 
-/* Is the file one whose program may have an interpreter that is known of? */
+/* May a program with this file contain a known interpreter? */
 bool language_is_of_file(const char *path);
 
 /*
- * Which interpreter runs in a process, and where does it keep its frames?  The process must live.  False: none, an
- * unknown version, or it is not ready yet.
+ * Which interpreter does a process run, and where are its frames? The process must be alive. False: none, an unknown
+ * version, or not ready yet.
  */
 struct language_early {
-	bool is_early;		/* it is not ready yet */
-	uint64_t python_key_at;	/* and that is CPython, alone: for python_has_begun(), else 0 */
+	bool is_early;		/* not ready yet */
+	uint64_t python_key_at;	/* if it is only CPython that is not ready: for python_has_begun(), else 0 */
 };
 bool language_find(const char *proc_dir, uint32_t pid, struct offcpu_language *ret, struct language_early *ret_early);
 
 /*
- * PHP's functions: how a process's frames are found, and what they are called.  A script is compiled anew for each
- * request unless its compiled form is shared, so functions are told by hashes of their names and files too.  What is
- * read is not trusted.
+ * PHP: finds a process's frames and names of functions. A script is compiled anew for each request unless opcache
+ * shares it, so functions are identified by hashes of their names and files, too. Memory is not trusted.
  */
 struct php_code;
 
 struct php_code *php_code_new(void);
 void php_code_free(struct php_code *p);	/* NULL is fine */
-/* False: the process is gone, or another function lies there by now. */
+/* False: the process is gone, or another function has the address. */
 bool php_code_name(struct php_code *p, const struct language_place *place, struct language_frame *ret);
 
-/* lines: of its mappings, as maps_parse() gives them; NULL: it is gone. */
+/* lines: its mappings from maps_parse(). NULL: it is gone. */
 enum language_state php_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret);
 
-/*
- * Perl's functions, evals and required files: how a process's frames are found, and what they are called.  What is read
- * is not trusted.
- */
+/* Perl: finds a process's frames, and names of functions, evals and required files. Memory is not trusted. */
 struct perl_code;
 
 struct perl_code *perl_code_new(void);
 void perl_code_free(struct perl_code *p);	/* NULL is fine */
-/* False: the process is gone, or something else lies there by now. */
+/* False: the process is gone, or something else has the address. */
 bool perl_code_name(struct perl_code *p, const struct language_place *place, struct language_frame *ret);
-/* lines: of its mappings, as maps_parse() gives them; NULL: it is gone. */
+/* lines: its mappings from maps_parse(). NULL: it is gone. */
 enum language_state perl_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret);
 
 /*
- * Ruby's methods and blocks (CRuby 3.0 to 3.4): how a process's frames are found, and what they are called.  What is
- * read is not trusted: sizes are bounded, and what is no instruction sequence any more is not named.
+ * Ruby (CRuby 3.0 to 3.4): finds a process's frames, and names of methods and blocks. Memory is not trusted: sizes
+ * are bounded, and what is not an instruction sequence any more gets no name.
  */
 
-/* The function of C that executes Ruby's instructions: its bounds, as addresses in its file. */
+/* The C function that executes Ruby's instructions: its bounds as file addresses. */
 struct ruby_executor {
 	uint64_t start, end;
 };
@@ -104,73 +100,68 @@ struct ruby_code;
 
 struct ruby_code *ruby_code_new(void);
 void ruby_code_free(struct ruby_code *r);	/* NULL is fine */
-/* False: the process is gone, or another object lies there by now. */
+/* False: the process is gone, or another object has the address. */
 bool ruby_code_name(struct ruby_code *r, const struct language_place *place, struct language_frame *ret);
 
-/* What executes an instruction sequence, where that has no symbol.  False: not known. */
+/* Finds the executing function without a symbol, from an instruction sequence. False: unknown. */
 bool ruby_code_executor(struct ruby_code *r, const struct language_place *place, struct ruby_executor *ret);
 
-/* Of a frame; 0: the version is not known. */
+/* Size of a frame; 0: unknown version. */
 uint32_t ruby_frame_bytes(uint32_t version);
-/* lines: of its mappings, as maps_parse() gives them; NULL: it is gone. */
+/* lines: its mappings from maps_parse(). NULL: it is gone. */
 enum language_state ruby_look(const char *proc_dir, uint32_t pid, const GArray *lines, struct offcpu_language *ret);
 
-/* By the address of what executes one instruction.  The process must live.  False: not known. */
+/* By the address of one instruction's handler. The process must be alive. False: unknown. */
 bool ruby_executor_find(uint32_t pid, uint64_t handler, struct ruby_executor *ret);
 
-/* How a code object tells which lines its instructions are of. */
+/* The format of a code object's line table. */
 enum python_lines {
-	PYTHON_LINES_PAIRS,	/* co_lnotab, to 3.9 */
+	PYTHON_LINES_PAIRS,	/* co_lnotab, up to 3.9 */
 	PYTHON_LINES_RANGES,	/* co_linetable of 3.10 */
-	PYTHON_LINES_LOCATIONS,	/* the same from 3.11 on */
+	PYTHON_LINES_LOCATIONS,	/* likewise from 3.11 on */
 };
 
-/*
- * Where one version of CPython keeps what (64 bits).  Offsets as the compiler of python.org's sources lays them out.
- */
+/* Object layout of a CPython version (64 bits), as compiled from python.org's sources. */
 struct python_layout {
 	struct offcpu_language walk;	/* without keys_at, key_at and code_type */
-	uint32_t key_at;		/* _PyRuntime: the key of thread-specific data, on x86-64 */
-	uint32_t gil;			/* _PyRuntime: the lock of all interpreters; 0: each has its own */
-	/* PyCodeObject */
-	uint16_t first_line, file, name, qualname, lines, code;	/* qualname 0: there is none */
-	uint8_t code_is_object;		/* `code` points to a bytes object; else the code itself lies there */
-	uint8_t instr_scale;		/* of an index */
+	uint32_t key_at;		/* in _PyRuntime: the key of thread-specific data, on x86-64 */
+	uint32_t gil;			/* in _PyRuntime: the GIL; 0: one per interpreter */
+	/* offsets in PyCodeObject */
+	uint16_t first_line, file, name, qualname, lines, code;	/* qualname 0: none */
+	uint8_t code_is_object;		/* `code` points to a bytes object; else it is the code */
+	uint8_t instr_scale;		/* of an instruction index */
 	uint8_t line_kind;		/* enum python_lines */
 	/* PyASCIIObject, PyCompactUnicodeObject */
 	uint8_t ascii_bytes, compact_bytes;
-	uint8_t more_in_head;		/* bytes that each object begins with, beyond those of a build with a GIL */
+	uint8_t more_in_head;		/* additional bytes in an object's head, compared with a build with a GIL */
 };
 
-/* In a version: a build without a GIL. */
+/* Flag in a version: built without a GIL. */
 #define PYTHON_FREE_THREADED 0x80
 
-/* NULL: not known. */
+/* NULL: unknown. */
 const struct python_layout *python_layout_of(uint32_t version);
 
-/* In any version, but for more_in_head. */
+/* The same in all versions, plus more_in_head. */
 #define PYTHON_TYPE_AT 8	/* object: its type */
-#define PYTHON_SIZE_AT 16	/* bytes object: its length, and */
-#define PYTHON_BYTES_AT 32	/* its bytes */
-#define PYTHON_TEXT_SIZE_AT 16	/* str: its length, and */
-#define PYTHON_TEXT_STATE_AT 32	/* its kind: 2 bits of `interned`, 3 of the bytes a character, compact, ascii */
+#define PYTHON_SIZE_AT 16	/* bytes object: its length */
+#define PYTHON_BYTES_AT 32	/* bytes object: its data */
+#define PYTHON_TEXT_SIZE_AT 16	/* str: its length */
+#define PYTHON_TEXT_STATE_AT 32	/* str: its state (2 bits `interned`, 3 bits bytes per character, compact, ascii) */
 
 /*
- * Names of the code objects of CPython programs, read from their memory while they live.  What is read is not trusted:
- * sizes are bounded, and an object that is no code object any more is not named.
+ * Names of code objects of live CPython processes, read from their memory. Memory is not trusted: sizes are bounded,
+ * and what is not a code object any more gets no name.
  */
 struct python_code;
 
 struct python_code *python_code_new(void);
 void python_code_free(struct python_code *p);	/* NULL is fine */
 
-/* False: the process is gone, or another object lies there by now. */
+/* False: the process is gone, or another object has the address. */
 bool python_code_name(struct python_code *p, const struct language_place *place, struct language_frame *ret);
 
-/*
- * The line of the instruction at an offset, in bytes, of a code object whose table these untrusted bytes are; 0: it
- * has none, or the table is damaged.
- */
+/* The line of the instruction at a byte offset, from an untrusted line table. 0: none, or damaged. */
 uint32_t python_line(enum python_lines kind, const uint8_t *table, size_t bytes, uint32_t first_line, uint64_t offset);
 
 #endif

@@ -12,11 +12,11 @@
 #define KEPT_PAGES_MAX 1024
 #define PAGES_AROUND 7
 #define ADDRESS_BITS 48
-#define NAMES_US 20000	/* what is named has waited longer than that in the ring */
+#define NAMES_US 20000	/* stacks to be named have waited longer in the ring buffer */
 #define NAMES_OLD_US 200000
-#define NAMES_KEPT_US (5 * G_USEC_PER_SEC)	/* then their memory is given back */
+#define NAMES_KEPT_US (5 * G_USEC_PER_SEC)	/* afterwards the memory is freed */
 
-/* Another process reads it where there is one: it may never answer. */
+/* Another process reads, if there is one, because reading may hang. */
 static bool ask_all(uint32_t pid, const struct memory_piece *pieces, size_t cnt, bool *is_read)
 {
 	struct opener_piece asked[OPENER_PIECES_MAX];
@@ -45,20 +45,20 @@ struct kept_page {
 
 struct kept_pages {
 	GHashTable *pages;	/* struct kept_page, by page_key() */
-	uint32_t pid;		/* whose they are, of those that are kept; 0: none are */
-	bool around;		/* neighbours are read, too */
-	unsigned depth;		/* of those for names: 0: none are read */
+	uint32_t pid;		/* process of the kept pages; 0: none */
+	bool around;		/* also read neighbouring pages */
+	unsigned depth;		/* nesting of memory_begin_names(); 0: outside */
 	int64_t now_us;
-	int64_t from_us;	/* those that were read before are read anew */
+	int64_t from_us;	/* older pages are read again */
 	int64_t cleared_us;
 };
 
 FREES_DATA(kept_free, struct kept_pages, k, g_clear_pointer(&k->pages, g_hash_table_unref))
 
 static _Thread_local struct kept_pages kept;	/* between memory_keep_pages() and memory_drop_pages() */
-static GPrivate named_of_thread = G_PRIVATE_INIT(kept_free);	/* what names are read of */
+static GPrivate named_of_thread = G_PRIVATE_INIT(kept_free);	/* pages read for names */
 
-/* 48 bits of an address and 22 of a process (PID_MAX_LIMIT): no two pages have the same. */
+/* 48 bits of an address and 22 of a process id (PID_MAX_LIMIT), so keys are unique. */
 static gpointer page_key(uint32_t pid, uint64_t number)
 {
 	return GSIZE_TO_POINTER((uint64_t)pid << 36 | number);
@@ -130,7 +130,7 @@ void memory_end_names(void)
 	named->depth--;
 }
 
-/* As many at once as one question has room for. */
+/* As many as fit into one request. */
 static void keep_around(struct kept_pages *k, uint32_t pid, uint64_t number)
 {
 	struct kept_page *pages[PAGES_AROUND];
@@ -155,7 +155,7 @@ static void keep_around(struct kept_pages *k, uint32_t pid, uint64_t number)
 	}
 }
 
-/* NULL: not all of it can be read. */
+/* NULL: not completely readable. */
 static const char *kept_page(struct kept_pages *k, uint32_t pid, uint64_t number)
 {
 	gpointer key = page_key(pid, number);
@@ -181,7 +181,7 @@ static const char *kept_page(struct kept_pages *k, uint32_t pid, uint64_t number
 	return page->bytes;
 }
 
-/* At most PAGE_BYTES, which are on one page or two. */
+/* At most PAGE_BYTES, on one or two pages. */
 static bool read_kept(struct kept_pages *k, uint32_t pid, uint64_t addr, char *ret, size_t bytes)
 {
 	size_t first = MIN(PAGE_BYTES - addr % PAGE_BYTES, bytes);
@@ -212,7 +212,7 @@ bool memory_read(uint32_t pid, uint64_t addr, void *ret, size_t bytes)
 	return named && named->depth ? read_kept(named, pid, addr, ret, bytes) : ask_long(pid, addr, ret, bytes);
 }
 
-/* What lies behind the text may be unreadable, but only from another page on. */
+/* Memory after the text may be unreadable, but only from the next page on. */
 bool memory_text(uint32_t pid, uint64_t addr, char *ret, size_t room)
 {
 	size_t first = MIN(PAGE_BYTES - addr % PAGE_BYTES, room);
@@ -221,12 +221,12 @@ bool memory_text(uint32_t pid, uint64_t addr, char *ret, size_t room)
 		return false;
 	if (memchr(ret, 0, first))
 		return true;
-	/* a page that is not there costs the opener a look at all mappings */
+	/* a missing page costs the opener a look at all mappings */
 	return first < room && memory_read(pid, addr + first, ret + first, room - first) &&
 	       memchr(ret + first, 0, room - first);
 }
 
-/* How many of the first pieces could be read. */
+/* Returns how many of the first pieces could be read. */
 static size_t read_some(uint32_t pid, const struct memory_piece *pieces, size_t cnt)
 {
 	struct iovec here[PIECES_AT_ONCE], there[PIECES_AT_ONCE];
@@ -243,7 +243,7 @@ static size_t read_some(uint32_t pid, const struct memory_piece *pieces, size_t 
 	return done;
 }
 
-/* As many of the first pieces as one question has room for are asked for; at least one. */
+/* Requests as many of the first pieces as fit; at least one. */
 static size_t ask_some(uint32_t pid, const struct memory_piece *pieces, size_t cnt, bool *is_read)
 {
 	size_t now = 0, bytes = 0;
@@ -267,6 +267,6 @@ void memory_read_pieces(uint32_t pid, const struct memory_piece *pieces, size_t 
 		       done = read_some(pid, pieces + at, now);
 
 		memset(is_read + at, 1, done * sizeof(*is_read));
-		at += done < now ? done + 1 : now;	/* one that cannot be read is left out */
+		at += done < now ? done + 1 : now;	/* skip an unreadable one */
 	}
 }

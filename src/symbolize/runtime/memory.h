@@ -7,28 +7,28 @@
 #include <stdint.h>
 #include <string.h>
 
-/* All bytes of another process's memory at addr; false when they are not there, or may not be read. */
+/* Reads another process's memory. False: not all mapped, or access is denied. */
 bool memory_read(uint32_t pid, uint64_t addr, void *ret, size_t bytes);
 
 /*
- * For a calling thread that reads many small things of one process: between these two it asks for whole pages, each
- * once, since a question to the opener costs two switches.  memory_read_pieces() reads what is there by then.
+ * For a thread that reads many small things of a process: in between, whole pages are read once and cached, because
+ * each request to the opener costs two switches. memory_read_pieces() reads current data.
  */
 void memory_keep_pages(uint32_t pid);
 void memory_drop_pages(void);
-void memory_keep_anew(uint32_t pid);	/* between these: what was read counts no more */
-void memory_keep_around(bool around);	/* between these, for who goes through most of it: pages come with their neighbours */
+void memory_keep_anew(uint32_t pid);	/* in between: drops the cache */
+void memory_keep_around(bool around);	/* in between: read neighbouring pages, too, for reading most of the memory */
 
 /*
- * The same while the calling thread names what is in stacks, of any process: the pages stay for the next stack, for 20
- * ms.  Then they are read anew, as code and its names may move.  These may lie within each other.
+ * Likewise while the thread names stacks, of any process: pages are kept for later stacks for 20 ms. Then they are
+ * read again, because code and its names may move. These calls may be nested.
  */
 void memory_begin_names(void);
 void memory_end_names(void);
-/* Within these: pages that are up to 200 ms old will do, for what stays where it is for longer. */
+/* In between: allows pages up to 200 ms old, for data that does not move within that time. */
 void memory_names_may_be_old(bool may);
 
-/* A text that ends with a 0 byte within `room` bytes; false where there is none. */
+/* Reads a text that is NUL-terminated within `room` bytes. False: none. */
 bool memory_text(uint32_t pid, uint64_t addr, char *ret, size_t room);
 
 struct memory_piece {
@@ -37,10 +37,10 @@ struct memory_piece {
 	size_t bytes;
 };
 
-/* Many pieces at once; is_read: which were. */
+/* Reads many pieces at once; is_read: which succeeded. */
 void memory_read_pieces(uint32_t pid, const struct memory_piece *pieces, size_t cnt, bool *is_read);
 
-/* Of what was read, at any place. */
+/* A word at any offset of data that was read. */
 static inline uint64_t memory_word(const uint8_t *bytes, size_t at)
 {
 	uint64_t word;

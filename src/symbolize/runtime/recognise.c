@@ -28,7 +28,7 @@
 #define RELEASE_MAX_BYTES (64u << 10)
 #define NODE_VERSION_MAX 16
 #define PF_KTHREAD 0x00200000u
-#define STAT_FLAGS_FIELD 7	/* behind the name in parentheses and the blank: field 9 of proc(5) */
+#define STAT_FLAGS_FIELD 7	/* after the name in parentheses and the blank; field 9 of proc(5) */
 
 bool recognised_is(const struct recognised *r, enum runtime runtime)
 {
@@ -44,7 +44,7 @@ static void has_runtime(struct recognised *r, enum runtime runtime, char *versio
 		g_free(version);
 }
 
-/* ---- what it was started with */
+/* ---- arguments and environment */
 
 static char *read_proc(const char *proc_dir, uint32_t pid, const char *name, size_t max_bytes, gsize *ret_len)
 {
@@ -85,9 +85,9 @@ bool recognised_has_option(const struct recognised *r, const char *word, const c
 	return false;
 }
 
-/* ---- versions that stand elsewhere than in a path */
+/* ---- versions from files or memory */
 
-/* JAVA_VERSION="17.0.13", in the file `release` of its home: three or four folders above libjvm.so. */
+/* JAVA_VERSION="17.0.13" in the file `release` of its home, three or four folders above libjvm.so. */
 static char *java_version(const char *proc_dir, uint32_t pid, const char *library)
 {
 	g_autofree char *folder = g_path_get_dirname(library);
@@ -118,7 +118,7 @@ static char *java_version(const char *proc_dir, uint32_t pid, const char *librar
 	return NULL;
 }
 
-/* node::per_process::metadata begins with a std::string, "20.11.1"; of libstdc++: a pointer and a length. */
+/* node::per_process::metadata begins with a std::string, "20.11.1"; in libstdc++ a pointer and a length. */
 static char *node_version(const char *proc_dir, uint32_t pid, const struct maps_line *line)
 {
 	struct variable wanted[] = { { "_ZN4node11per_process8metadataE", 0 } };
@@ -178,7 +178,7 @@ static void look_at_v8(struct recognised *r, const char *proc_dir)
 	r->has_v8_inlined = r->is_v8_readable && v8.has_inlined;
 }
 
-/* Goroutines, asyncio's tasks, greenlets and Tokio's. */
+/* Goroutines, and tasks of asyncio, greenlets and Tokio. */
 static void look_at_tasks(struct recognised *r, const char *proc_dir)
 {
 	struct go_program go;
@@ -213,7 +213,7 @@ static void look_at_scripts(struct recognised *r, const char *proc_dir, const GA
 		has_runtime(r, RUNTIME_PERL, g_strdup_printf("5.%u", perl.version & 0xff));
 }
 
-/* ---- its files */
+/* ---- files */
 
 static void recognised_file_clear(void *data)
 {
@@ -228,7 +228,7 @@ static const struct recognised_file *file_of_path(const struct recognised *r, co
 	return FIRST_ROW(const struct recognised_file, f, r->files, !strcmp(f->path, path), f, NULL);
 }
 
-/* A program that has a runtime inside and is not called so: CPython, or .NET in a program of one file. */
+/* A program with an embedded runtime and another name: CPython, or single-file .NET. */
 static void look_within(struct recognised *r, const char *proc_dir, const struct maps_line *line)
 {
 	struct variable wanted[] = { { "_PyRuntime", 0 }, { "DotNetRuntimeInfo", 0 } };
@@ -258,7 +258,7 @@ static void take_file(struct recognised *r, const char *proc_dir, const char *de
 		f.is_deleted = true;
 	}
 	if (fd >= 0 && !file_facts_read(fd, f.path, debug_dir, &f.facts)) {
-		r->made_bytes += line->end - line->start;	/* a compiler's, in a file of its own */
+		r->made_bytes += line->end - line->start;	/* generated code in a file of its own */
 		r->has_jitdump |= g_str_has_prefix(module_base_name(f.path), "jit-") &&
 				  g_str_has_suffix(f.path, ".dump");
 		g_free(f.path);
@@ -278,7 +278,7 @@ static void take_file(struct recognised *r, const char *proc_dir, const char *de
 		close(fd);
 }
 
-/* The program goes first: a library that is mapped below it must not take its place. */
+/* The program comes first, even if a library is mapped below it. */
 static void take_files(struct recognised *r, const char *proc_dir, const char *debug_dir, const GArray *lines)
 {
 	g_autofree char *exe = g_strdup_printf("%s/%" PRIu32 "/exe", proc_dir, r->pid);
@@ -303,7 +303,7 @@ static void take_files(struct recognised *r, const char *proc_dir, const char *d
 		}
 }
 
-/* ---- the compiler's list of functions */
+/* ---- perf map */
 
 static void count_functions(struct recognised *r, const char *proc_dir)
 {

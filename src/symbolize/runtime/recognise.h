@@ -16,112 +16,109 @@
 #include "symbolize/runtime/variables.h"
 
 /*
- * Where threads of a process say which trace they work for: the variable otel_thread_ctx_v1 of each thread (OTEP 4947),
- * of a program or a library whose process says in its own context (OTEP 4719) that it has one.
+ * Where threads of a process publish their trace: in the thread-local variable otel_thread_ctx_v1 (OTEP 4947) of a
+ * program or library, announced in the process's context (OTEP 4719).
  */
 
 enum thread_context_state {
 	THREAD_CONTEXT_NONE,	/* the process publishes no context */
-	THREAD_CONTEXT_UNSAID,	/* it does, and says nothing of its threads */
-	THREAD_CONTEXT_NO_VARIABLE,	/* no file of its exports the variable, or where it lies is not known */
+	THREAD_CONTEXT_UNSAID,	/* its context does not mention threads */
+	THREAD_CONTEXT_NO_VARIABLE,	/* no file exports the variable, or its place is unknown */
 	THREAD_CONTEXT_READABLE,
 };
 
 /*
- * The process must live.  *ret_context, which may be NULL, is the caller's, with THREAD_CONTEXT_READABLE not NULL.
- * ret->keys: of the attributes that name a request, if the process says what its numbers are.
+ * The process must be alive. *ret_context (may be NULL) is owned by the caller and not NULL with
+ * THREAD_CONTEXT_READABLE. ret->keys: of attributes that name a request, if the process publishes their numbers.
  */
 enum thread_context_state thread_context_find(const char *proc_dir, uint32_t pid, struct offcpu_context_place *ret,
 					      struct process_context **ret_context);
 
-/* The same of a Go program: labels of the goroutines that its threads run.  bias: of the file that `labels` is of. */
+/* Likewise for a Go program: labels of its threads' goroutines. bias: of the file of `labels`. */
 bool thread_labels_place(uint32_t pid, const struct go_labels_place *labels, uint64_t bias,
 			 struct offcpu_context_place *ret);
 
-/* A process may add attributes as long as it runs: true when ones that are asked for have come, into place->keys. */
+/* A process may add attributes at any time: true if new ones of interest were added to place->keys. */
 bool thread_context_look_at_keys(const char *proc_dir, uint32_t pid, struct offcpu_context_place *place);
 
 /*
- * What a process is made of, as far as it matters to walking its stacks and naming its functions: for people, who are
- * to be told what is missing.  Everything read here is the process's own say: sizes are bounded, and files are opened
- * as fileopen.h says.
+ * What a process consists of, as far as unwinding its stacks and naming its functions are concerned: for messages
+ * about what is missing. The process controls all data: sizes are bounded, and files are opened as in fileopen.h.
  */
 
-/* A file that the process executes code of. */
+/* A file with code that the process executes. */
 struct recognised_file {
-	char *path;		/* as the process names it, without " (deleted)" */
-	bool is_program;	/* what was executed, and no library of it */
+	char *path;		/* as seen by the process, without " (deleted)" */
+	bool is_program;	/* the program, not a library */
 	bool is_deleted;	/* deleted or replaced since */
 	bool is_readable;	/* it could be opened; else there are no facts */
 	struct file_facts facts;
 };
 
 enum perf_map_state {
-	PERF_MAP_NONE,		/* there is no file of its name */
+	PERF_MAP_NONE,		/* it does not exist */
 	PERF_MAP_READABLE,
-	PERF_MAP_EMPTY,		/* or none of its lines makes sense */
-	PERF_MAP_LINKED,	/* it, or a folder of it, is a symbolic link, or it is no plain file: not read */
-	PERF_MAP_FOREIGN,	/* another user's than the process's or root's: not read */
+	PERF_MAP_EMPTY,		/* no valid line */
+	PERF_MAP_LINKED,	/* it or its folder is a symbolic link, or it is no regular file: not read */
+	PERF_MAP_FOREIGN,	/* neither the process's user nor root owns it: not read */
 	PERF_MAP_CLOSED,	/* it cannot be opened */
 };
 
-/* The list of functions that a just-in-time compiler writes. */
+/* A just-in-time compiler's perf map. */
 struct recognised_map {
 	enum perf_map_state state;
-	char *path;		/* as the process names it */
-	uid_t owner, wanted;	/* of the file; the effective user of the process */
-	uint64_t cnt;		/* functions in it */
+	char *path;		/* as seen by the process */
+	uid_t owner, wanted;	/* of the file; effective user of the process */
+	uint64_t cnt;		/* number of functions */
 };
 
-/* Whether the unwinder knows rules for most of a file's code: asked where neither tables nor frame pointers do. */
+/* Can the unwinder follow most of a file's instructions? Asked if there are neither tables nor frame pointers. */
 typedef bool (*recognise_rules_fn)(int fd);
 
 struct recognised {
 	recognise_rules_fn has_rules;
-	uint32_t pid, inner_pid;	/* in our pid namespace, and by which the process calls itself */
+	uint32_t pid, inner_pid;	/* in our pid namespace, and in the process's own */
 	char *name;		/* of its first thread; printable */
-	bool is_kernel_thread;	/* then nothing below is known */
-	bool has_own_root;	/* its files are others than ours: a container */
-	uint32_t runtimes;	/* a bit for each enum runtime */
-	char *versions[RUNTIME_CNT];	/* "3.11.2"; NULL: not known */
+	bool is_kernel_thread;	/* nothing below is set then */
+	bool has_own_root;	/* it is in a container: its file system differs from ours */
+	uint32_t runtimes;	/* bits of enum runtime */
+	char *versions[RUNTIME_CNT];	/* "3.11.2"; NULL: unknown */
 	struct python_look python;
 	enum language_state ruby, php, perl;
-	bool is_jvm_readable;	/* a JVM whose own tables tell of its code and methods */
-	bool are_objects_readable;	/* and its garbage collector leaves objects where they are while the program runs */
-	bool is_v8_readable;	/* V8 that tells where it keeps its functions */
-	bool has_v8_inlined;	/* ... and of which it inlined */
+	bool is_jvm_readable;	/* a JVM that publishes its code and methods */
+	bool are_objects_readable;	/* whose garbage collector moves objects only in pauses */
+	bool is_v8_readable;	/* V8 that publishes its object layout */
+	bool has_v8_inlined;	/* also for inlined functions */
 	bool are_goroutines_readable;
-	bool has_labels;	/* of goroutines, which their threads' waits have, too */
-	bool has_asyncio, has_greenlets;	/* whose tasks, and which, can be read */
-	bool has_tokio;		/* the same, and it has some now */
-	enum thread_context_state context;	/* of its threads' traces */
-	char *context_keys;	/* what attributes they may have: "http.route, http.request.method"; NULL: it does not say */
-	bool is_python_hidden;	/* an interpreter lies in a program of another name, so it is not looked for */
-	bool is_program_unknown;	/* /proc/PID/exe cannot be followed */
+	bool has_labels;	/* its goroutines have labels, which waits of threads get, too */
+	bool has_asyncio, has_greenlets;	/* tasks that can be read */
+	bool has_tokio;		/* likewise; it has some now */
+	enum thread_context_state context;	/* whether its threads publish traces */
+	char *context_keys;	/* their attributes: "http.route, http.request.method"; NULL: unknown */
+	bool is_python_hidden;	/* an interpreter embedded in a program of another name, so it is not searched for */
+	bool is_program_unknown;	/* /proc/PID/exe is not readable */
 	GArray *files;		/* struct recognised_file, the program first */
-	guint left_out_cnt;	/* files beyond RECOGNISED_FILES_MAX */
-	uint64_t made_bytes;	/* executable memory of no file: code made at run time */
-	bool has_jitdump;	/* it maps a jit-PID.dump, which is read where there is no perf map */
+	guint left_out_cnt;	/* files above RECOGNISED_FILES_MAX */
+	uint64_t made_bytes;	/* executable memory without a file: generated code */
+	bool has_jitdump;	/* it maps a jit-PID.dump, which is read if there is no perf map */
 	struct recognised_map map;
-	char *arguments;	/* its command line, and what follows; each part ends with a 0 byte */
+	char *arguments;	/* NUL-separated command line */
 	gsize arguments_bytes;
-	char *environment;	/* "NAME=VALUE" the same way, as it was started; NULL: may not be read */
+	char *environment;	/* "NAME=VALUE" at start, likewise; NULL: access is denied */
 	gsize environment_bytes;
 };
 
 #define RECOGNISED_FILES_MAX 512
 
-/* NULL with a sentence: the process is gone, or may not be looked at (G_FILE_ERROR_ACCES).  has_rules: or NULL. */
+/* NULL with an error: the process is gone, or access is denied (G_FILE_ERROR_ACCES). has_rules may be NULL. */
 struct recognised *recognise(const char *proc_dir, uint32_t pid, const char *debug_dir, recognise_rules_fn has_rules,
 			     GError **error);
 void recognised_free(struct recognised *r);	/* NULL is fine */
 
 bool recognised_is(const struct recognised *r, enum runtime runtime);
-/*
- * Was it started with that very word, on its command line or in one of the environment's variables (NULL at the end)?
- */
+/* Was this word on its command line, or in one of these environment variables (NULL-terminated)? */
 bool recognised_has_option(const struct recognised *r, const char *word, const char *const *variables);
-/* The value of an environment variable; NULL: it has none, or the environment may not be read.  Valid as long as r. */
+/* The value of an environment variable. NULL: not set, or not readable. Valid as long as r. */
 const char *recognised_variable(const struct recognised *r, const char *name);
 
 #endif

@@ -10,8 +10,8 @@
 #define VERSION_MAX 24
 
 /*
- * Files that are a runtime's, by the beginning of their names.  What follows the beginning of a program's name may
- * only be a version ("ruby3.1", not "rubygems-helper"), of a library's name anything.
+ * Files of a runtime, by prefix of their names. After a program's prefix only a version may follow ("ruby3.1", not
+ * "rubygems-helper"), after a library's anything.
  */
 struct pattern {
 	const char *begins;
@@ -67,7 +67,7 @@ enum runtime runtime_of_file(const char *path)
 		     x->runtime, RUNTIME_CNT);
 }
 
-/* The version that a text begins with: digits and points, at least one of each. */
+/* The version at the begin of a text: digits and points, at least one of each. */
 static char *version_at(const char *text)
 {
 	size_t len = strspn(text, "0123456789.");
@@ -79,7 +79,7 @@ static char *version_at(const char *text)
 	return g_strndup(text, len);
 }
 
-/* A folder of the path whose name begins so and goes on with a version: "/usr/lib/erlang/erts-13.1.5/bin". */
+/* The version after a prefix in the name of a folder of the path: "/usr/lib/erlang/erts-13.1.5/bin". */
 static char *version_in_folder(const char *path, const char *begins)
 {
 	g_auto(GStrv) parts = g_strsplit(path, "/", -1);

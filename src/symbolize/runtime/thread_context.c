@@ -12,11 +12,11 @@
 
 #define VARIABLE "otel_thread_ctx_v1"
 #define MAPS_MAX_BYTES (16u << 20)
-#define FILES_MAX 512	/* of a process that are looked into */
-#define STATIC_MAX (1 << 20)	/* bytes between the thread pointer and a variable that was there from the start */
+#define FILES_MAX 512	/* limit of files of a process to search */
+#define STATIC_MAX (1 << 20)	/* maximum offset of a variable loaded at start from the thread pointer */
 #define MODULE_MAX 4096
 
-/* Where the C library keeps a thread's vector of blocks: from the thread pointer; and how long its entries are. */
+/* Where the C library has a thread's vector of TLS blocks, from the thread pointer; and the size of its entries. */
 struct vector {
 	int32_t at;
 	uint32_t entry_bytes;
@@ -27,7 +27,7 @@ static struct vector vector_of(bool is_musl)
 #ifdef __x86_64__
 	return (struct vector){ 8, is_musl ? 8 : 16 };
 #else
-	/* glibc: sysdeps/aarch64/nptl/tls.h; musl: the last member of struct pthread, which the thread pointer follows */
+	/* glibc: sysdeps/aarch64/nptl/tls.h; musl: last member of struct pthread, before the thread pointer */
 	return is_musl ? (struct vector){ -8, 8 } : (struct vector){ 0, 16 };
 #endif
 }
@@ -51,8 +51,8 @@ static bool is_static(int64_t offset)
 }
 
 /*
- * The descriptor's second word: a place from the thread pointer where there was room at the start, else the address of
- * a module's number and an offset (glibc: struct tlsdesc_dynamic_arg; musl: its own two words).
+ * The descriptor's second word: an offset from the thread pointer if the block was allocated at start, else the
+ * address of a module id and an offset (glibc: struct tlsdesc_dynamic_arg; musl: its own two words).
  */
 static bool place_by_descriptor(uint32_t pid, uint64_t at, bool is_musl, struct offcpu_context_place *ret)
 {
@@ -67,7 +67,7 @@ static bool place_by_descriptor(uint32_t pid, uint64_t at, bool is_musl, struct 
 	       place_in_module(index[0], index[1], is_musl, ret);
 }
 
-/* The surest first: what is sure to be filled in when the program runs. */
+/* Tries the most reliable source first. */
 static bool place_of(uint32_t pid, const struct local_variable *v, bool is_musl, struct offcpu_context_place *ret)
 {
 	uint64_t module;

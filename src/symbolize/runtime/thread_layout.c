@@ -10,11 +10,11 @@
 #include "symbolize/runtime/variables.h"
 
 /*
- * glibc tells its own debugger library by exported variables.  musl tells nobody, but pthread_getspecific(), gettid()
- * and pthread_self() are each a handful of instructions: the thread pointer, and one load from a fixed place beyond it.
+ * glibc publishes it for its debugger library in exported variables. musl does not, but pthread_getspecific(),
+ * gettid() and pthread_self() are a few instructions each: the thread pointer, and a load at a fixed offset.
  */
 
-#define GLIBC_KEYS 32	/* later keys lie behind another pointer (PTHREAD_KEY_2NDLEVEL_SIZE) */
+#define GLIBC_KEYS 32	/* later keys are in a second level (PTHREAD_KEY_2NDLEVEL_SIZE) */
 #define GLIBC_KEY_BYTES 16
 #define MUSL_KEYS 128	/* PTHREAD_KEYS_MAX */
 #define MUSL_KEY_BYTES 8
@@ -26,7 +26,7 @@
 #define GLIBC_MORE_IN_MUTEX 0
 #endif
 
-/* Size in bits, how many, offset. */
+/* Size in bits, count, offset. */
 static bool read_descriptor(uint32_t pid, uint64_t addr, uint32_t *ret_offset)
 {
 	uint32_t words[3];
@@ -38,7 +38,7 @@ static bool read_descriptor(uint32_t pid, uint64_t addr, uint32_t *ret_offset)
 }
 
 /*
- * Where glibc's struct pthread begins, from the thread pointer: there on x86-64, before it on arm64
+ * The begin of glibc's struct pthread: at the thread pointer on x86-64, before it on arm64
  * (sysdeps/aarch64/nptl/tls.h).
  */
 static bool begin_of_pthread(uint32_t pid, uint64_t size_addr, int32_t *ret)
@@ -80,7 +80,7 @@ static bool look_at_glibc(const char *proc_dir, uint32_t pid, const struct maps_
 	return true;
 }
 
-/* A load of 4 or 8 bytes from a register with a place beyond it: 8b, with or without REX.W. */
+/* A load of 4 or 8 bytes at an offset from a register: 8b, with or without REX.W. */
 static bool x86_load(const uint8_t *at, size_t left, uint8_t base, int32_t *ret)
 {
 	int8_t byte;
@@ -104,7 +104,7 @@ int32_t musl_offset_x86_64(const uint8_t *code, size_t bytes)
 {
 	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa }, pointer[] = { 0x25, 0, 0, 0, 0 };
 	int32_t offset;
-	uint8_t base = 4;	/* the stack pointer: not known yet */
+	uint8_t base = 4;	/* the stack pointer: none yet */
 
 	for (size_t i = 0; i + 9 <= bytes;) {
 		const uint8_t *at = code + i;
@@ -133,7 +133,7 @@ static int32_t sign_extended(uint32_t value, unsigned int bits)
 
 int32_t musl_offset_arm64(const uint8_t *code, size_t bytes)
 {
-	uint32_t word, base = 31;	/* 31: not known yet */
+	uint32_t word, base = 31;	/* 31: none yet */
 	int32_t offset = 0;
 
 	for (size_t i = 0; i + 4 <= bytes; i += 4) {

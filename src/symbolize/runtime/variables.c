@@ -14,16 +14,16 @@
 #define SYMBOLS_MAX_BYTES (64u << 20)
 #define NAMES_MAX 256
 
-/* What is asked of a file; names follow, each with its NUL.  Both ends are one program. */
+/* The question about a file; NUL-terminated names follow. Both processes run the same build. */
 enum sought { SOUGHT_VARIABLES, SOUGHT_SYMBOLS, SOUGHT_LOCAL, SOUGHT_SECTION };
 
-/* What is answered: then the addresses in the file, 0 where there is none, and its segments. */
+/* The answer: followed by file addresses, 0 for missing ones, and segments. */
 struct answer {
 	uint64_t cnt, segment_cnt;
-	struct local_variable local;	/* its addresses in the file */
+	struct local_variable local;	/* contains addresses in the file */
 };
 
-/* Functions only where one is sought: there are ten times as many of them. */
+/* Checks functions only if one is sought, because there are ten times as many. */
 static bool is_sought(const GElf_Sym *sym, enum sought sought)
 {
 	unsigned char type = GELF_ST_TYPE(sym->st_info);
@@ -33,7 +33,7 @@ static bool is_sought(const GElf_Sym *sym, enum sought sought)
 	return type == STT_OBJECT || (type == STT_FUNC && sought == SOUGHT_SYMBOLS);
 }
 
-/* Of a thread's own variables the address is an offset, and one more than that: 0 is none. */
+/* For thread-local variables the address is the offset + 1, as 0 means none. */
 static void search_symbols(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, enum sought sought,
 			   struct variable *variables, size_t cnt)
 {
@@ -59,7 +59,7 @@ static bool is_symbols(const GElf_Shdr *sh)
 	return (sh->sh_type == SHT_DYNSYM || sh->sh_type == SHT_SYMTAB) && !(sh->sh_flags & SHF_COMPRESSED);
 }
 
-/* ---- in the process that parses */
+/* ---- in the parser process */
 
 struct search {
 	enum sought sought;
@@ -68,7 +68,7 @@ struct search {
 	struct local_variable local;
 };
 
-/* False: all is found. */
+/* False: everything was found. */
 static bool search_section(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, struct search *s)
 {
 	size_t names, left = s->cnt;
@@ -86,7 +86,7 @@ static bool search_section(const struct elf_file *file, Elf_Scn *scn, const GElf
 	return left || s->sought == SOUGHT_LOCAL;
 }
 
-/* What relocations of a thread's own variables are called (psABIs of x86-64 and of AArch64). */
+/* Relocation types of thread-local variables (psABIs of x86-64 and AArch64). */
 struct local_types {
 	uint32_t module, offset, descriptor;
 };
@@ -109,7 +109,7 @@ static bool is_symbol_named(const struct elf_file *file, Elf_Data *symbols, size
 	return its && !strcmp(its, name);
 }
 
-/* Of one section of relocations: where the dynamic linker puts what leads to the variable. */
+/* Finds where the dynamic linker puts what leads to the variable. */
 static void search_relocations(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *sh, struct search *s)
 {
 	Elf_Data *data = sh->sh_size <= SYMBOLS_MAX_BYTES ? elf_getdata(scn, NULL) : NULL;
@@ -127,7 +127,7 @@ static void search_relocations(const struct elf_file *file, Elf_Scn *scn, const 
 			continue;
 		uint32_t type = GELF_R_TYPE(rela.r_info), nr = GELF_R_SYM(rela.r_info);
 		bool is_named = is_symbol_named(file, symbols, symbols_sh.sh_link, nr, s->wanted[0].name);
-		/* or by its place, where no other file can have a variable of that name */
+		/* or without a name by the offset, which is unique in this file */
 		bool is_it = is_named || (!nr && (uint64_t)rela.r_addend + 1 == s->wanted[0].addr);
 
 		if (type == types.module && (is_named || !nr) && !s->local.module_at)
@@ -162,9 +162,9 @@ static bool is_program(const struct elf_file *file)
 	return false;
 }
 
-#define THREAD_HEAD_BYTES 16	/* AArch64: what the thread pointer points to, before a program's block (TLS variant I) */
+#define THREAD_HEAD_BYTES 16	/* AArch64: thread control block before a program's TLS block (TLS variant I) */
 
-/* Of a program itself: a program's block has its place beside the thread pointer. */
+/* A program's own block has a fixed offset from the thread pointer. */
 static void place_beside_thread(const struct elf_file *file, struct search *s)
 {
 	uint64_t align, bytes;
@@ -239,7 +239,7 @@ bool variables_parse(int fd, const void *question, size_t question_bytes, GByteA
 	return is_ours;
 }
 
-/* ---- in the one that asks */
+/* ---- in the asking process */
 
 static GByteArray *ask(int fd, enum sought sought, const struct variable *variables, size_t cnt)
 {
@@ -274,7 +274,7 @@ static bool take_answer(const GByteArray *a, const struct maps_line *line, struc
 	return true;
 }
 
-/* Looks into a mapping's file; false: it is none of ours. */
+/* Searches a mapping's file. False: not a file. */
 static bool search_file(const char *proc_dir, uint32_t pid, const struct maps_line *line, enum sought sought,
 			struct variable *variables, size_t cnt, uint64_t *ret_bias,
 			struct local_variable *ret_local)

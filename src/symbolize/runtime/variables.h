@@ -9,42 +9,39 @@
 
 #include "symbolize/process/maps.h"
 
-/* A variable that is sought by its symbol. */
+/* A variable to be found by its symbol. */
 struct variable {
 	const char *name;
 	uint64_t addr;	/* in the process; 0: not found */
 };
 
 /*
- * Finds variables of the file of a mapping (64 bits, x86-64 or arm64) in its symbol tables.  False where the file
- * cannot be read; true does not say that each was found.  The file is not trusted: an address may lie anywhere.  It is
- * parsed by a process without rights where there is one (base/opener/parser.h).
+ * Finds variables in the symbol tables of a mapping's file (64 bits, x86-64 or arm64). False: the file cannot be
+ * read; true does not mean that all were found. The file is not trusted: an address may be anything. Parsed in a
+ * process without rights if there is one (base/opener/parser.h).
  */
 bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables,
 		    size_t cnt);
-/* The same of variables and functions. */
+/* Likewise for variables and functions. */
 bool symbols_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *symbols,
 		  size_t cnt);
 
-/*
- * A variable that each thread has one of, and addresses of what the dynamic linker has left for who looks for it; 0:
- * there is no such.
- */
+/* A thread-local variable: addresses of what the dynamic linker has prepared for access; 0: none. */
 struct local_variable {
-	uint64_t offset;	/* in the file's block of such variables */
-	uint64_t module_at;	/* the number by which a thread finds that block */
-	uint64_t offset_at;	/* the variable's place, from the thread pointer */
-	uint64_t descriptor_at;	/* two words: a function, and its argument */
-	int64_t thread_offset;	/* its place from the thread pointer, if has_thread_offset: of a program's own */
+	uint64_t offset;	/* in the file's TLS block */
+	uint64_t module_at;	/* the module id of that block */
+	uint64_t offset_at;	/* the variable's offset from the thread pointer */
+	uint64_t descriptor_at;	/* two words: a function and its argument */
+	int64_t thread_offset;	/* if has_thread_offset (a program's own): offset from the thread pointer */
 	bool has_thread_offset;
 };
-/* False: it was not found. */
+/* False: not found. */
 bool variables_find_local(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name,
 			  struct local_variable *ret);
-/* Where a section of the file lies in the process; 0: it has none of that name. */
+/* The address of a file's section in the process. 0: no such section. */
 uint64_t variables_find_section(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name);
 
-/* For parser_start(): what that process answers. */
+/* For parser_start(): the parser process's side. */
 bool variables_parse(int fd, const void *question, size_t question_bytes, GByteArray *into);
 
 enum runtime {
@@ -64,10 +61,10 @@ enum runtime {
 /* "CPython", "Java (HotSpot)", ... */
 const char *runtime_name(enum runtime runtime);
 
-/* The runtime that a file of this path is part of; RUNTIME_CNT: of none.  Go is known by a file's contents only. */
+/* The runtime that a file of this path belongs to. RUNTIME_CNT: none. Go is recognized only by a file's contents. */
 enum runtime runtime_of_file(const char *path);
 
-/* Its version as the path tells it ("/usr/lib/libruby-3.1.so.3.1.2": "3.1.2"), to be freed; NULL: it does not. */
+/* The version in the path ("/usr/lib/libruby-3.1.so.3.1.2": "3.1.2"), to be freed. NULL: none. */
 char *runtime_version_of_file(enum runtime runtime, const char *path);
 
 #endif
