@@ -14,15 +14,15 @@
 
 #define INLINED_MAX_WORDS 5
 #define TREES_TRIED 4
-#define GO_CODE_MAX 256	/* of a function that is looked into */
+#define GO_CODE_MAX 256	/* limit of a function that is decoded */
 
-/* Which file it is, and as it was changed last: whoever answers may not ask the kernel for that. */
+/* Identifies a version of the file, since the answering process may not ask the kernel. */
 struct identity {
 	uint64_t dev, ino, size;
 	int64_t changed_s, changed_ns, written_s, written_ns;
 };
 
-/* Both ends are one program. */
+/* Both processes run the same build, so the protocol may be plain structs. */
 enum about { ABOUT_FILE, ABOUT_CODE, ABOUT_INLINE_DATA, ABOUT_LABELS };
 struct question {
 	struct identity file;
@@ -35,25 +35,25 @@ struct file_answer {
 	char version[GO_VERSION_MAX];
 };
 
-/* Of each place its line follows, its name, and its file, which is empty where it is not known. */
+/* For each place: its line, its name, and its file, which is empty if unknown. */
 struct code_answer {
 	uint64_t start;
 	int64_t step;
 	uint32_t is_returned_to, place_cnt;
 };
 
-/* ---- in the process that parses */
+/* ---- in the parser process */
 
 struct program {
 	struct elf_file file;
 	struct go_table table;
 	char version[GO_VERSION_MAX];
-	int fd;		/* of this question; the table is in memory */
+	int fd;		/* of this question; the table is copied to memory */
 };
 
 /*
- * The one that was asked about last.  A table of tens of megabytes takes milliseconds to read, and addresses are asked
- * for by the thousand.
+ * The last program asked about. Reading a table of tens of megabytes takes milliseconds, and addresses come by the
+ * thousand.
  */
 static struct {
 	GMutex lock;
@@ -73,7 +73,7 @@ static bool open_program(struct program *p, int fd)
 	return true;
 }
 
-/* NULL: it is no Go program. */
+/* NULL: not a Go program. */
 static struct program *program_of(int fd, const struct identity *file)
 {
 	if (!last.is_open || memcmp(file, &last.file, sizeof(*file)) != 0) {
@@ -133,7 +133,7 @@ static bool tell_inline_data(const struct program *p, uint64_t vaddr)
 	return tried;
 }
 
-/* An entry of a function's tree: the inlined function's name, and where in the function it is called. */
+/* An entry of a function's inline tree: the inlined function's name, and where it is called. */
 static const char *inlined_at(const struct program *p, const struct go_func *f, uint64_t inline_data, int32_t index,
 			      uint64_t *ret_call)
 {
@@ -202,7 +202,7 @@ static bool tell_code(const struct program *p, const struct question *q, GByteAr
 	return true;
 }
 
-/* The code of a function, up to `room` bytes; how many. */
+/* The code of a function, up to `room` bytes; returns its length. */
 static size_t read_function(const struct program *p, const char *name, uint8_t *ret, size_t room, uint64_t *ret_start)
 {
 	struct go_func f;
@@ -215,7 +215,7 @@ static size_t read_function(const struct program *p, const char *name, uint8_t *
 	return read_bytes(p, f.start, ret, bytes) ? bytes : 0;
 }
 
-/* Who sets no label has no such function. */
+/* A program that never sets labels lacks this function. */
 static bool tell_labels(const struct program *p, GByteArray *into)
 {
 	struct go_labels_place place = { 0 };
@@ -264,7 +264,7 @@ bool go_answers_parse(int fd, const void *question, size_t question_bytes, GByte
 	return is_ours;
 }
 
-/* ---- in the one that asks */
+/* ---- in the asking process */
 
 static GByteArray *ask(int fd, enum about about, uint64_t vaddr, uint64_t inline_data)
 {
@@ -338,7 +338,7 @@ static const char *take_text(struct cursor *c)
 	return end ? (const char *)cursor_take(c, (uint64_t)(end - c->at) + 1) : NULL;
 }
 
-/* The texts lie behind the places, in the same piece of memory. */
+/* The texts follow the places in the same allocation. */
 struct go_code *go_code_from_bytes(const void *bytes, size_t len_bytes)
 {
 	struct code_answer a;

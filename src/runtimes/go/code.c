@@ -7,8 +7,8 @@
 #include "runtimes/go/program.h"
 
 /*
- * Where a goroutine has its labels, and a thread its goroutine, by x86-64 code of the runtime: no version needs offsets
- * of ours for that, nor has the program to have begun.
+ * Finds the labels in a goroutine, and the goroutine of a thread, from x86-64 code of the runtime. So no offsets by
+ * version are needed, and the program need not have started.
  */
 
 #define FS 0x64
@@ -16,7 +16,7 @@
 #define STORE 0x89
 #define MOVE_NUMBER 0xc7
 #define REX_MASK 0xf8
-#define REX_W 0x48	/* with any further register */
+#define REX_W 0x48	/* REX prefix with W and any register extension */
 
 static int32_t number_at(const uint8_t *code)
 {
@@ -26,7 +26,7 @@ static int32_t number_at(const uint8_t *code)
 	return n;
 }
 
-/* runtime.m: g0, a gobuf (which lost a word in Go 1.25), and what threads have for signals and C are before it. */
+/* runtime.m: before `curg` lie g0, a gobuf (one word shorter since Go 1.25), and fields for signals and C. */
 bool go_labels_by_version(const char *version, struct go_labels_place *ret)
 {
 	unsigned minor;
@@ -38,7 +38,7 @@ bool go_labels_by_version(const char *version, struct go_labels_place *ret)
 	return true;
 }
 
-/* mov %rax,LABELS(REG), of 32 bits: the first argument goes into the goroutine. */
+/* mov %rax,LABELS(REG), 32-bit offset: the first argument is stored in the goroutine. */
 static bool is_store(const uint8_t *c)
 {
 	return (c[0] & ~1) == REX_W && c[1] == STORE && (c[2] & 0xf8) == 0x80 && (c[2] & 7) != 4;
@@ -68,8 +68,8 @@ static bool is_by_register(const uint8_t *c)
 }
 
 /*
- * The first that it loads is the goroutine.  In a position-independent program its place is first loaded into a
- * register, or put there as a number by the linker.
+ * The first value loaded is the goroutine. In a position-independent program its offset is first loaded into a
+ * register, or set as a constant by the linker.
  */
 bool go_goroutine_by_code(const uint8_t *checks, size_t bytes, uint64_t at, struct go_labels_place *ret)
 {

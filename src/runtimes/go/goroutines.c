@@ -6,18 +6,18 @@
 #include "symbolize/runtime/memory.h"
 
 #define BATCH 256
-#define STACK_FIRST_BYTES 1024	/* three of four stacks lie in it */
+#define STACK_FIRST_BYTES 1024	/* three of four stacks fit */
 #define STACK_MORE_BYTES (64u << 10)
-#define STACK_MAX_BYTES ((uint64_t)1 << 30)	/* of Go itself, on 64 bits */
+#define STACK_MAX_BYTES ((uint64_t)1 << 30)	/* Go's own limit on 64 bits */
 
-/* In struct g. */
+/* Offsets in struct g. */
 #define STACK_LO_AT 0
 #define STACK_HI_AT 8
 #define SCHED_SP_AT 56
 #define SCHED_PC_AT 64
 #define SCHED_G_AT 72
-#define SCHED_LR_AT 96		/* arm64: x30, where no frame has saved it; up to Go 1.24 */
-#define SCHED_LR_AT_1_25 88	/* which was 0 before */
+#define SCHED_LR_AT 96		/* arm64: x30 if no frame has saved it; up to Go 1.24 */
+#define SCHED_LR_AT_1_25 88	/* without a word that was always 0 */
 
 struct reader {
 	const struct go_program *p;
@@ -63,7 +63,7 @@ static int64_t step_at(const struct go_program *p, uint64_t pc, bool is_return)
 	return code ? code->step : GO_STEP_UNKNOWN;
 }
 
-/* One that has not run yet stands at the first instruction of its function. */
+/* A goroutine that has not run yet is at the first instruction of its function. */
 static bool is_at_begin(const struct go_program *p, uint64_t pc)
 {
 	const struct go_code *code = go_program_code(p, pc, false);
@@ -71,7 +71,7 @@ static bool is_at_begin(const struct go_program *p, uint64_t pc)
 	return code && code->start == pc - p->bias && !code->is_returned_to;
 }
 
-/* arm64: who called a function that has saved nothing, which only the innermost one can be; 0: not known. */
+/* arm64: the return address of a leaf function that saved nothing, which only the innermost one can be; 0: unknown. */
 static uint64_t link_of(const struct go_program *p, const uint8_t *g)
 {
 	for (uint32_t at = SCHED_LR_AT; at >= SCHED_LR_AT_1_25; at -= 8)
@@ -81,8 +81,8 @@ static uint64_t link_of(const struct go_program *p, const uint8_t *g)
 }
 
 /*
- * From one frame to its caller: the return address lies above the frame on x86-64, in its lowest word on arm64, and
- * where that has no frame in `link`. False: it lies beyond `bytes`.
+ * Steps from a frame to its caller. The return address is above the frame on x86-64, in its lowest word on arm64, and
+ * in `link` for a function without a frame there. False: it lies beyond `bytes`.
  */
 static bool step_out(const struct reader *r, const uint8_t *stack, size_t bytes, int64_t step, uint64_t link,
 		     uint64_t *at, uint64_t *pc)
@@ -101,7 +101,7 @@ static bool step_out(const struct reader *r, const uint8_t *stack, size_t bytes,
 	return true;
 }
 
-/* False: the walk needs more of the stack than there is in `bytes`. */
+/* False: `bytes` has too little of the stack. */
 static bool walk(struct reader *r, struct go_goroutine *g, const uint8_t *saved, const uint8_t *stack, size_t bytes,
 		 uint64_t *pcs)
 {
@@ -244,7 +244,7 @@ static void read_batch(struct reader *r, size_t cnt)
 			r->fn(r->ctx, &r->found[i]);
 }
 
-/* The list's addresses of a batch. */
+/* Reads the addresses of a batch of the list. */
 static bool read_addresses(struct reader *r, uint64_t list, uint64_t from, uint64_t stride, size_t cnt)
 {
 	struct memory_piece pieces[BATCH] = { 0 };
@@ -262,8 +262,8 @@ static bool read_addresses(struct reader *r, uint64_t list, uint64_t from, uint6
 }
 
 /*
- * Of a slice: address, length, capacity.  Whoever asks how many there are spreads the looks by that, so it must be as
- * many as are read, also where the list makes no sense.
+ * The number of entries of a slice (address, length, capacity) that will be read. Looks are spread by it, so invalid
+ * lists count as empty.
  */
 static uint64_t listed_in(const uint64_t slice[3])
 {

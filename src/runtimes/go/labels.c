@@ -8,10 +8,10 @@
 #include "features/traces/abi.h"
 #include "symbolize/runtime/memory.h"
 
-#define SLOTS 8			/* of a bucket of a map */
+#define SLOTS 8			/* per map bucket */
 #define BUCKETS_MAX 8
 #define PAIRS_MAX (SLOTS * BUCKETS_MAX)
-#define FIRST_USED 5		/* of the bytes that say what a slot holds: below it nothing */
+#define FIRST_USED 5		/* slot state bytes below this mean empty */
 
 struct go_string {
 	uint64_t addr, bytes;
@@ -34,7 +34,7 @@ uint32_t go_labels_at(unsigned minor, uint32_t start)
 	return minor >= GO_LABELS_FIRST_MINOR && minor <= GO_LABELS_LAST_MINOR ? start + OFFCPU_GO_LABELS_BEHIND : 0;
 }
 
-/* False: it is longer than that, or no text. */
+/* False: too long, or not a text. */
 static bool read_text(uint32_t pid, const struct go_string *s, char *ret, size_t room)
 {
 	memset(ret, 0, room);
@@ -51,7 +51,7 @@ static void take(uint32_t pid, const struct go_string *key, const struct go_stri
 		ret->cnt++;
 }
 
-/* A set of labels is made once, in a map that is large enough or was copied to a larger one as it was made. */
+/* A set of labels is created at once, in a map of final size, so the map is never growing. */
 static void read_map(uint32_t pid, uint64_t addr, struct go_labels *ret)
 {
 	struct go_map map;

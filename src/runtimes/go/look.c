@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Goroutines as tasks. */
+/* Goroutines as struct tasks. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -10,8 +10,8 @@
 #include "features/tasks/look_parts.h"
 #include "runtimes/go/program.h"
 
-#define FRAMES_MAX 256	/* of a row, inlined functions among them */
-#define VALUES_MAX 1000	/* of labels, that are told apart */
+#define FRAMES_MAX 256	/* per row, including inlined functions */
+#define VALUES_MAX 1000	/* distinct label values */
 
 struct go_source {
 	struct go_program program;
@@ -116,7 +116,7 @@ static void name_frames(struct go_look *look, const struct go_goroutine *g, stru
 		for (unsigned k = 0; code && k < code->place_cnt && cnt < FRAMES_MAX; k++)
 			frames[cnt++] = frame_of(look->tasks, &code->places[k]);
 	}
-	/* one that runs, or that cannot be walked, is known by the function that it began with */
+	/* a running goroutine, or one that cannot be walked, is known by its first function */
 	if (!cnt && (code = go_program_code(program, g->start, false)))
 		frames[cnt++] = (struct task_frame){ .name = tasks_string(look->tasks, code->places[0].name) };
 	for (unsigned i = g->labels ? g->labels->cnt : 0; i-- > 0 && cnt < FRAMES_MAX;)
@@ -135,7 +135,7 @@ static void fill_in(struct go_look *look, const struct go_goroutine *g, const ch
 	row->end = g->end;
 	name_frames(look, g, row);
 	row->parent = g->parent;
-	/* the runtime makes the first one */
+	/* the first goroutine has no creator */
 	code = go_program_code(program, g->start, false);
 	if (code && !strcmp(code->places[0].name, "runtime.main"))
 		return;
@@ -144,7 +144,7 @@ static void fill_in(struct go_look *look, const struct go_goroutine *g, const ch
 		row->creator = frame_of(look->tasks, &code->places[0]);
 }
 
-/* A program whose routes are addresses with everybody's ids would have a row for each. */
+/* Limits label values: routes that contain ids would make a row for each. */
 static void bound_values(struct go_source *s, struct go_labels *labels)
 {
 	EACH_IN(i, struct go_label, label, labels->label, labels->cnt) {

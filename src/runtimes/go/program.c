@@ -11,18 +11,18 @@
 #include "symbolize/runtime/memory.h"
 
 #define MAPS_TEXT_MAX (64 << 20)
-#define FILES_MAX 64		/* mapped executable files that are looked into */
-#define CODE_MAX_BYTES 8192	/* of runtime.allgadd */
-#define NAMED_MAX 3		/* addresses that one instruction can mean */
+#define FILES_MAX 64		/* mapped executable files to check */
+#define CODE_MAX_BYTES 8192	/* limit of runtime.allgadd's code */
+#define NAMED_MAX 3		/* addresses that one instruction may refer to */
 #define SCAN_MAX_BYTES ((uint64_t)256 << 20)
 #define SCAN_PIECE_BYTES (1u << 20)
 #define GOROUTINE_WORDS (GO_GOROUTINE_BYTES_MAX / 8)
 #define CODES_MAX 65536
 
-/* In struct g, in each version that has a table we read (runtime2.go). */
+/* Offsets in struct g, the same in all supported versions (runtime2.go). */
 #define SCHED_G_AT 72	/* sched.g, the goroutine itself */
 #define START_WORD_MIN 24
-/* In struct moduledata. */
+/* Offset in struct moduledata. */
 #define MODULE_TEXT_AT (22 * 8)
 #define MODULE_FUNC_AT (38 * 8)
 #define MODULE_FUNC_AT_1_20 (40 * 8)
@@ -37,8 +37,8 @@ static bool is_live_status(uint64_t status)
 }
 
 /*
- * The first goroutine has the number 1, lives, and began with runtime.main; between it and that no field has another
- * order.
+ * Finds offsets in the first goroutine, which has goid 1, is alive, and began with runtime.main. The order of the
+ * fields between is the same in all versions.
  */
 static bool take_layout(struct go_program *p, const uint64_t *words, uint64_t main_start)
 {
@@ -56,7 +56,7 @@ static bool take_layout(struct go_program *p, const uint64_t *words, uint64_t ma
 	l->status = l->goid - 8;
 	l->wait_since = l->goid + 16;
 	l->reason = l->goid + 24;
-	l->creator = l->start - 16;	/* gopc, ancestors, startpc */
+	l->creator = l->start - 16;	/* preceded by gopc and ancestors */
 	l->parent = l->start - 24;
 	l->bytes = l->start + 8;
 	return true;
@@ -73,7 +73,7 @@ static bool is_list(struct go_program *p, uint64_t addr, uint64_t main_start)
 	return words[SCHED_G_AT / 8] == first && take_layout(p, words, main_start);
 }
 
-/* x86-64: a distance of 32 bits from the end of the instruction, which no immediate follows. Returns how many. */
+/* x86-64: a 32-bit displacement from the instruction's end, without an immediate. Returns the number of addresses. */
 static unsigned named_x86_64(const uint8_t *code, size_t bytes, size_t at, uint64_t vaddr, uint64_t ret[NAMED_MAX])
 {
 	int32_t distance;
@@ -85,7 +85,7 @@ static unsigned named_x86_64(const uint8_t *code, size_t bytes, size_t at, uint6
 	return 1;
 }
 
-/* arm64: adrp, and behind it an add, a load or a store of one of the list's three words. */
+/* arm64: adrp, followed by an add, load or store of one of the list's three words. */
 static unsigned named_arm64(const uint8_t *code, size_t bytes, size_t at, uint64_t vaddr, uint64_t ret[NAMED_MAX])
 {
 	uint32_t adrp, next, field;
@@ -111,7 +111,7 @@ static unsigned named_arm64(const uint8_t *code, size_t bytes, size_t at, uint64
 	return NAMED_MAX;
 }
 
-/* The function that adds to the list names it. */
+/* The code of the function that appends to the list refers to it. */
 static bool find_goroutines(struct go_program *p)
 {
 	bool is_arm64 = p->file.machine == EM_AARCH64;
@@ -134,7 +134,7 @@ static bool find_goroutines(struct go_program *p)
 	return false;
 }
 
-/* The lengths of the first reasons, which no version has moved; each follows the text's address. */
+/* The lengths of the first reasons, the same in all versions; each follows its text's address. */
 static const uint64_t reason_lengths[] = { 0, 17, 7 };
 #define REASONS_HEAD_WORDS (2 * G_N_ELEMENTS(reason_lengths))
 
@@ -180,7 +180,7 @@ static void take_module(struct go_program *p, const uint64_t *words)
 		p->inline_data = at;
 }
 
-/* Data of the program, a piece at a time; pieces overlap by what has to lie in one. */
+/* Searches the program's data piece by piece, with overlaps for matches across pieces. */
 static void scan(struct go_program *p, uint64_t from, uint64_t bytes)
 {
 	g_autofree uint64_t *words = g_malloc(SCAN_PIECE_BYTES);
@@ -218,7 +218,7 @@ static void find_texts(struct go_program *p)
 	}
 }
 
-/* As doctor has it; parents of goroutines are known from Go 1.21 on. */
+/* As in doctor. Parents of goroutines are known from Go 1.21 on. */
 static void take_version(struct go_program *p)
 {
 	unsigned minor = 0;
@@ -296,7 +296,7 @@ void go_program_close(struct go_program *p)
 	p->fd = -1;
 }
 
-/* Stacks of others may hold anything: nobody is asked about what is no code. */
+/* Stacks may contain anything, so only code addresses are looked up. */
 static bool is_code(const struct go_program *p, uint64_t vaddr)
 {
 	EACH_IN(i, const struct elf_segment, s, p->file.segments, p->file.segment_cnt)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What stacks of Java's virtual threads say. */
+/* Interprets stacks of Java's virtual threads. */
 #include "features/tasks/analysis.h"
 
 #include <string.h>
 
-/* Functions of which one is on the stack of who has nothing to do, and why. */
+/* Functions that mark idle threads, with the reason. */
 static const struct {
 	const char *function, *why;
 } idle[] = {
@@ -47,7 +47,7 @@ const char *task_java_idle(const struct task_row *row)
 	return NULL;
 }
 
-/* Of the JDK's own server, and of servlets. */
+/* The JDK's own HTTP server, and servlets. */
 bool task_java_answers_request(const struct task_row *row)
 {
 	static const char *const handlers[] = { "com.sun.net.httpserver.Filter$Chain.doFilter", "jakarta.servlet.http.HttpServlet.service",
@@ -64,7 +64,7 @@ bool task_java_reads_socket(const struct task_row *row)
 	return has_any(row, sockets);
 }
 
-/* Who reads a socket may serve a connection without a request; not so within a client, which has asked. */
+/* A thread that reads a socket may serve an idle connection, unless it is within a client call, which has asked. */
 bool task_java_has_asked(const struct task_row *row)
 {
 	static const char *const clients[] = { "jdk.internal.net.http.HttpClientImpl.send", "sun.net.www.protocol.http.HttpURLConnection.",

@@ -10,9 +10,9 @@
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/variables.h"
 
-#define HEAD_BYTES 512		/* of a block: its header and what is asked for of its blob */
+#define HEAD_BYTES 512		/* of a code block: its header and the needed fields of its blob */
 #define HEADS_AT_ONCE 256
-#define HEAP_BYTES_MAX (2ull << 30)	/* HotSpot takes no more for all */
+#define HEAP_BYTES_MAX (2ull << 30)	/* HotSpot's own limit of the total */
 #define SHIFT_MIN 4
 #define SHIFT_MAX 12
 #define SEGMENTS_AT_ONCE 65536
@@ -29,7 +29,7 @@ bool hotspot_is_file(const char *path)
 	return !strcmp(module_base_name(path), "libjvm.so");
 }
 
-/* The file's first mapping, which its symbols' addresses are told by. */
+/* The file's first mapping, which relocates its symbols. */
 static bool find_symbols(const char *proc_dir, uint32_t pid, const GArray *lines, uint64_t ret[HOTSPOT_SYMBOL_CNT])
 {
 	struct variable variables[HOTSPOT_SYMBOL_CNT];
@@ -58,7 +58,7 @@ bool hotspot_open(struct hotspot *h, const char *proc_dir, uint32_t pid, const G
 	bool is_read;
 
 	*h = (struct hotspot){ .pid = pid };
-	memory_begin_names();	/* thousands of words that stand side by side */
+	memory_begin_names();	/* thousands of words that are close together */
 	is_read = find_symbols(proc_dir, pid, lines, symbols) && hotspot_layout_read(pid, symbols, &h->layout) &&
 		  h->layout.sender_sp_words == -1 && hotspot_read_heaps(h);
 	memory_end_names();
@@ -87,7 +87,7 @@ static bool read_heap(const struct hotspot *h, uint64_t at, struct hotspot_heap 
 
 ORDER(heap_compare, struct hotspot_heap, ORDER_LOW(low))
 
-/* Where the interpreter and the stubs are, which stay there. */
+/* Where the interpreter and stubs are; these do not move. */
 static void read_landmarks(struct hotspot *h)
 {
 	uint64_t queue, begin, bytes;
@@ -116,7 +116,7 @@ bool hotspot_read_heaps(struct hotspot *h)
 	qsort(h->heaps, h->heap_cnt, sizeof(h->heaps[0]), heap_compare);
 	for (unsigned i = 1; i < h->heap_cnt; i++)
 		if (h->heaps[i].low < h->heaps[i - 1].high)
-			h->heap_cnt = i;	/* no two overlap */
+			h->heap_cnt = i;	/* they must not overlap */
 	read_landmarks(h);
 	return h->heap_cnt > 0;
 }
@@ -154,7 +154,7 @@ static enum hotspot_kind kind_of(const struct hotspot *h, const struct hotspot_b
 	return h->call_stub >= b->code && h->call_stub < b->code_end ? HOTSPOT_KIND_CALL_STUB : HOTSPOT_KIND_CODE;
 }
 
-/* A block as it begins at `at`; false where there is none in use, or none that makes sense. */
+/* Reads the block that begins at `at`. False: none in use there, or invalid. */
 static bool take_block(const struct hotspot *h, const struct hotspot_heap *heap, uint64_t at, const uint8_t *head,
 		       size_t bytes, struct hotspot_blob *ret)
 {
@@ -175,7 +175,7 @@ static bool take_block(const struct hotspot *h, const struct hotspot_heap *heap,
 	complete = head_field(h, HOTSPOT_BLOB_COMPLETE, head, bytes);
 	if (frame >= FRAME_WORDS_MIN && frame <= FRAME_WORDS_MAX)
 		ret->frame_bytes = (uint32_t)frame * WORD;
-	/* beyond the code, or -1: it always is */
+	/* out of range, or -1: the frame is always complete */
 	ret->complete = complete < ret->code_end - ret->code ? (uint32_t)complete : 0;
 	ret->name = head_field(h, HOTSPOT_BLOB_NAME, head, bytes);
 	ret->method = head_field(h,
@@ -278,7 +278,7 @@ uint64_t hotspot_blocks_hash(const struct hotspot *h)
 
 /* ---- one address */
 
-/* The segment in which the block begins that has this one, by the map's hops back. */
+/* Finds the begin of the block that contains this segment by following the map's back steps. */
 static bool block_of(const struct hotspot *h, const struct hotspot_heap *heap, uint64_t segment, uint64_t *ret)
 {
 	uint8_t window[HOP_WINDOW] = { 0 };

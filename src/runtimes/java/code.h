@@ -10,11 +10,12 @@
 #include "symbolize/process/maps.h"
 
 /*
- * Where HotSpot keeps its code and its methods' names, as libjvm.so itself tells debuggers: tables of types, fields
- * and constants behind exported symbols (gHotSpotVMStructs and others).  So no version needs offsets of ours.
+ * Where HotSpot keeps its code and the names of its methods. libjvm.so publishes that to debuggers in tables of
+ * types, fields and constants behind exported symbols (gHotSpotVMStructs and others), so no offsets by version are
+ * needed.
  */
 
-/* X(name, type, field): fields, and static variables. */
+/* X(name, type, field): fields and static variables. */
 #define HOTSPOT_FIELDS(X)                                                        \
 	X(VM_MAJOR, "Abstract_VM_Version", "_vm_major_version")                  \
 	X(HEAPS, "CodeCache", "_heaps")                                          \
@@ -54,7 +55,7 @@
 	X(PLACE_PC, "PcDesc", "_pc_offset")                                      \
 	X(PLACE_SCOPE, "PcDesc", "_scope_decode_offset")                         \
 	X(PLACES_OFFSET, "nmethod", "_scopes_pcs_offset")                        \
-	/* from here on what only some versions have, for inlined methods */     \
+	/* from here on optional: for inlined methods */     \
 	X(SCOPES_BEGIN, "CompiledMethod", "_scopes_data_begin")                  \
 	X(DEPENDENCIES_OFFSET, "nmethod", "_dependencies_offset")                \
 	X(METADATA_OFFSET, "nmethod", "_metadata_offset")                        \
@@ -62,7 +63,7 @@
 	X(SCOPES_OFFSET, "nmethod", "_scopes_data_offset")                       \
 	X(MUTABLE, "CodeBlob", "_mutable_data")                                  \
 	X(RELOCATION_SIZE, "CodeBlob", "_relocation_size")                       \
-	/* and for who has a monitor */                                          \
+	/* for owners of monitors */                                          \
 	X(THREADS, "ThreadsSMRSupport", "_java_thread_list")                     \
 	X(THREADS_LENGTH, "ThreadsList", "_length")                              \
 	X(THREADS_LIST, "ThreadsList", "_threads")                               \
@@ -82,7 +83,7 @@
 	X(MONITOR_NEXT, "ObjectMonitor", "_next_om")                             \
 	X(MONITORS, "ObjectSynchronizer", "_in_use_list")                        \
 	X(MONITORS_HEAD, "MonitorList", "_head")                                 \
-	/* and for objects on the heap; what has two names had the second one before JDK 24 */ \
+	/* for objects on the heap; the second name is that before JDK 24 */ \
 	X(GC, "Universe", "_collectedHeap")                                      \
 	X(GC_CNT, "CollectedHeap", "_total_collections")                         \
 	X(GC_ACTIVE, "CollectedHeap", "_is_stw_gc_active")                       \
@@ -112,7 +113,7 @@
 	X(CLASS_SIZE, "Klass", "_layout_helper")                                 \
 	X(CLASS_FIELDS, "InstanceKlass", "_fieldinfo_stream")                    \
 	X(BYTES_DATA, "Array<u1>", "_data")                                      \
-	/* and for stacks of virtual threads that are mounted */                 \
+	/* for stacks of mounted virtual threads */                 \
 	X(THREAD_ANCHOR, "JavaThread", "_anchor")                                \
 	X(THREAD_RUNS, "JavaThread", "_vthread")                                 \
 	X(THREAD_WAITING, "JavaThread", "_current_waiting_monitor")              \
@@ -131,7 +132,7 @@ enum hotspot_field {
 	HOTSPOT_FIELD_CNT
 };
 
-/* Types whose size matters. */
+/* Types whose size is needed. */
 enum hotspot_type {
 	HOTSPOT_BLOCK,
 	HOTSPOT_POOL,
@@ -144,18 +145,18 @@ enum hotspot_type {
 
 struct hotspot_layout {
 	struct {
-		uint64_t at;	/* offset, at most HOTSPOT_OFFSET_MAX; of a static variable its address */
-		uint8_t bytes;	/* 1, 2, 4, 8; 0: this version has no such field */
+		uint64_t at;	/* offset, at most HOTSPOT_OFFSET_MAX; for a static variable its address */
+		uint8_t bytes;	/* 1, 2, 4, 8; 0: not in this version */
 		bool is_static, is_signed;
 	} field[HOTSPOT_FIELD_CNT];
 	uint32_t type_bytes[HOTSPOT_TYPE_CNT];
-	int32_t sender_sp_words;	/* frame::interpreter_frame_sender_sp_offset; 0: not told */
-	uint32_t major;			/* 17; 0: not told */
-	int32_t wrapper_words;		/* frame::entry_frame_call_wrapper_offset; 0: not told */
-	uint32_t stopping_barriers;	/* kinds of barriers of collectors that move objects only while all threads stand: bits */
+	int32_t sender_sp_words;	/* frame::interpreter_frame_sender_sp_offset; 0: unknown */
+	uint32_t major;			/* 17; 0: unknown */
+	int32_t wrapper_words;		/* frame::entry_frame_call_wrapper_offset; 0: unknown */
+	uint32_t stopping_barriers;	/* bits: barrier sets of collectors that move objects only in pauses */
 };
 
-/* The symbols by which the tables are found, and their addresses in the process. */
+/* The symbols of the tables, and their addresses in the process. */
 #define HOTSPOT_SYMBOLS(X)                                                                                             \
 	X(STRUCTS, "gHotSpotVMStructs")                                                                                \
 	X(STRUCT_TYPE, "gHotSpotVMStructEntryTypeNameOffset") X(STRUCT_FIELD, "gHotSpotVMStructEntryFieldNameOffset")  \
@@ -184,79 +185,79 @@ enum hotspot_symbol {
 extern const char *const hotspot_symbol_name[HOTSPOT_SYMBOL_CNT];
 
 /*
- * Reads the tables out of the process's memory.  False: the JVM is not ready yet, or of a kind that is not known.  The
- * memory is not trusted: entries, texts and offsets are bounded.
+ * Reads the tables from the process's memory. False: the JVM is not ready, or unknown. The memory is not trusted:
+ * entries, texts and offsets are bounded.
  */
 bool hotspot_layout_read(uint32_t pid, const uint64_t symbols[HOTSPOT_SYMBOL_CNT], struct hotspot_layout *ret);
 
-/* The field of an object of which `bytes` bytes are at `object`, false beyond them. */
+/* A field of an object, from a copy of its first `bytes` bytes at `object`. False: beyond these. */
 bool hotspot_field_of(const struct hotspot_layout *l, enum hotspot_field field, const void *object, size_t bytes,
 		      uint64_t *ret);
-/* The same in the process's memory; base does not matter for a static variable. */
+/* Likewise from the process's memory; base is ignored for a static variable. */
 bool hotspot_field_at(const struct hotspot_layout *l, uint32_t pid, enum hotspot_field field, uint64_t base,
 		      uint64_t *ret);
 
 /*
- * The code cache of a JVM (HotSpot, x86-64) while it lives: heaps of blocks, each with a "code blob", which is a
- * compiled method, a stub, or the interpreter.  The process changes it meanwhile, and it is not trusted: what makes no
- * sense is left out, and sizes, pointers and counts are bounded.
+ * The code cache of a live JVM (HotSpot, x86-64): heaps of blocks, each with a "code blob" that is a compiled method,
+ * a stub, or the interpreter. The process changes it meanwhile and is not trusted: invalid blocks are skipped; sizes,
+ * pointers and counts are bounded.
  */
 
 #define HOTSPOT_HEAPS_MAX 8
 
 struct hotspot_heap {
-	uint64_t low, high;	/* of the blocks; more may be committed later */
-	uint64_t segmap;	/* a byte for each segment: 0 where a block begins, else how far to go back */
-	unsigned shift;		/* a segment's size */
+	uint64_t low, high;	/* of the committed blocks; more may be committed later */
+	uint64_t segmap;	/* a byte for each segment: 0 at the begin of a block, else a step back */
+	unsigned shift;		/* log2 of a segment's size */
 };
 
 struct hotspot {
 	uint32_t pid;
 	struct hotspot_layout layout;
-	struct hotspot_heap heaps[HOTSPOT_HEAPS_MAX];	/* by address */
+	struct hotspot_heap heaps[HOTSPOT_HEAPS_MAX];	/* sorted by address */
 	unsigned heap_cnt;
-	uint64_t interpreter, interpreter_end;	/* its code; 0: not made yet */
-	uint64_t call_stub;	/* an address in the stub by which C++ calls Java */
+	uint64_t interpreter, interpreter_end;	/* its code; 0: not created yet */
+	uint64_t call_stub;	/* an address in the stub through which C++ calls Java */
 };
 
-/* Is the file of this path a JVM? */
+/* Is the file at this path a JVM? */
 bool hotspot_is_file(const char *path);
 /*
- * Looks for libjvm.so among the process's mappings (struct maps_line), and at its tables.  False: there is none, or it
- * is not ready or not known.
+ * Finds libjvm.so in the process's mappings (struct maps_line) and reads its tables. False: none, not ready, or
+ * unknown.
  */
 bool hotspot_open(struct hotspot *h, const char *proc_dir, uint32_t pid, const GArray *lines);
-/* Reads where the heaps are now. */
+/* Reads the current bounds of the heaps. */
 bool hotspot_read_heaps(struct hotspot *h);
 
 enum hotspot_kind {
-	HOTSPOT_KIND_CODE,		/* frame_bytes tells */
+	HOTSPOT_KIND_CODE,		/* has frame_bytes */
 	HOTSPOT_KIND_INTERPRETER,
-	HOTSPOT_KIND_CALL_STUB,	/* keeps a frame pointer; so may others that have no frame_bytes */
+	HOTSPOT_KIND_CALL_STUB,	/* has a frame pointer, as may others without frame_bytes */
 };
 
 struct hotspot_blob {
 	enum hotspot_kind kind;
-	uint64_t at;		/* address of the blob itself */
+	uint64_t at;		/* address of the blob */
 	uint64_t code, code_end;
-	uint32_t frame_bytes;	/* from the stack pointer to the caller's; 0: not told */
-	uint32_t complete;	/* from there in the code on the frame is whole */
-	uint64_t name;		/* address of the text that says what it is */
-	uint64_t method;	/* what lies where a compiled method has its Method, */
-	uint32_t compile_id;	/* and its number, which no other has */
+	uint32_t frame_bytes;	/* from the stack pointer to the caller's; 0: unknown */
+	uint32_t complete;	/* offset in the code from which the frame is complete */
+	uint64_t name;		/* address of the text with its name */
+	uint64_t method;	/* in a compiled method, the address of its Method, */
+	uint32_t compile_id;	/* and its unique number */
 };
 
-/* All blobs of a heap by address; false where the heap cannot be read, or `fn` gave false. */
+/* All blobs of a heap by address. False: the heap cannot be read, or `fn` returned false. */
 typedef bool (*hotspot_blob_fn)(void *ctx, const struct hotspot_blob *blob);
 bool hotspot_for_each_blob(const struct hotspot *h, const struct hotspot_heap *heap, hotspot_blob_fn fn, void *ctx);
 
 /*
- * A hash of where blocks begin and end: with another one there is other code.  With the same one other code of the
- * same size may lie somewhere.  Takes a hundredth of the time that reading all blobs takes.
+ * A hash of the bounds of all blocks, which takes a hundredth of the time of reading the blobs. Another hash means
+ * other code. The same hash does not exclude that a block was replaced by one of the same size.
  */
 uint64_t hotspot_blocks_hash(const struct hotspot *h);
 
-/* The blob whose code addr is in. */
+/* The blob whose code contains addr. */
 bool hotspot_find_blob(struct hotspot *h, uint64_t addr, struct hotspot_blob *ret);
 
 #endif

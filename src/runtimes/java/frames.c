@@ -10,34 +10,34 @@
 #define STEPS_MAX 512
 #define KNOWN_MAX 8192
 #define CHECKED_AT_ONCE 256u
-#define HEAD_BYTES 384	/* with a compiled method's number */
+#define HEAD_BYTES 384	/* including a compiled method's number */
 #define ACCESS_SYNCHRONIZED 0x20
-#define METHOD_BYTES 64	/* with its constants */
+#define METHOD_BYTES 64	/* including its constants */
 
-/* An interpreted frame, in words from its frame pointer: frame_x86.hpp. */
+/* Offsets in an interpreted frame, in words from its frame pointer: frame_x86.hpp. */
 #define METHOD_WORDS (-3)
 #define SENDER_SP_WORDS (-1)
 
-/* All others below it are the JVM's. */
+/* The frames below it belong to the JVM. */
 #define OUTERMOST "jdk.internal.vm.Continuation.enter"
-/* Where a mounted thread's frames end that it has taken from its chunk so far: "StubRoutines (continuationstubs)". */
+/* A mounted thread's frames end here; the others are still in its chunk: "StubRoutines (continuationstubs)". */
 #define RETURN_BARRIER "StubRoutines (continuation"
 
 struct place {
 	uint64_t sp, pc, fp;
-	uint64_t unextended;	/* from where a compiled frame has its size */
+	uint64_t unextended;	/* where a compiled frame's size counts from */
 };
 
-/* Of an address in code, or of an interpreted method. */
+/* What is known of a code address, or of an interpreted method. */
 struct known {
 	uint64_t at;
 	bool is_entry, is_barrier;
 	uint32_t frame_bytes;
 	unsigned cnt;
 	const char *const *names;
-	const char *name;	/* of a method */
-	uint64_t synchronized;	/* which of them are: bits */
-	uint64_t read_at;	/* what it was read from, and how that begins */
+	const char *name;	/* of the methods */
+	uint64_t synchronized;	/* bits: which of them are synchronized */
+	uint64_t read_at;	/* where it was read, and how that begins */
 	uint32_t head_cnt;
 	uint8_t head[HEAD_BYTES];
 };
@@ -116,7 +116,7 @@ static bool is_synchronized(const struct hotspot *h, uint64_t method)
 	       flags & ACCESS_SYNCHRONIZED;
 }
 
-/* Of the methods that run at a place in compiled code. */
+/* Which methods at a place of compiled code are synchronized. */
 static uint64_t synchronized_at(const struct hotspot *h, const struct hotspot_blob *blob, uint64_t pc, unsigned cnt)
 {
 	uint64_t methods[HOTSPOT_INLINED_MAX], bits = 0;
@@ -130,7 +130,7 @@ static uint64_t synchronized_at(const struct hotspot *h, const struct hotspot_bl
 	return bits;
 }
 
-/* NULL: there is none. */
+/* NULL: none. */
 static const struct known *code_at(struct java_code *c, uint64_t pc)
 {
 	struct known *k = g_hash_table_lookup(c->known, &pc);
@@ -169,7 +169,7 @@ static bool word_at(const struct java_stack *s, uint64_t at, uint64_t *ret)
 	return true;
 }
 
-/* Where a call leaves its caller's frame pointer and where that goes on, below the caller's frame. */
+/* Reads the caller's frame pointer and return address, which a call saves below the caller's frame. */
 static bool read_place(const struct java_stack *s, uint64_t sp, struct place *ret)
 {
 	uint64_t fp;
@@ -207,7 +207,7 @@ static bool step_interpreted(struct java_frames *f, struct java_code *code, cons
 		return false;
 	if (!word_at(s, fp + (uint64_t)(SENDER_SP_WORDS * WORD), &unextended))
 		return false;
-	/* a compiled caller's arguments were copied to where interpreted code has them, between both frames */
+	/* the compiled caller's arguments were copied for the interpreter, between the frames */
 	at->unextended = s->is_chunk ? fp + unextended * WORD : unextended;
 	return at->unextended >= at->sp;
 }
@@ -221,7 +221,7 @@ static bool step_compiled(struct java_frames *f, const struct java_stack *s, con
 	return known->cnt && known->frame_bytes && read_place(s, at->unextended + known->frame_bytes, at);
 }
 
-/* Where C++ calls Java it keeps where Java had called that, which is how the JVM itself crosses these frames. */
+/* C++ that calls Java stores the last Java frame. The JVM itself crosses such frames in this way. */
 static bool step_entry(struct java_frames *f, const struct hotspot *h, const struct java_stack *s, struct place *at)
 {
 	const struct hotspot_layout *l = &h->layout;

@@ -9,23 +9,22 @@
 #include "runtimes/java/code.h"
 
 /*
- * Names of a JVM's code and methods, read from its memory while it lives, as they are just now: compiled code moves,
- * and what was known of a place says nothing once other code lies there.
+ * Names of a JVM's code and methods, read from its memory while it lives. Compiled code moves, so cached names are
+ * checked against the current contents.
  */
 struct hotspot_names;
 
 struct hotspot_names *hotspot_names_new(void);
 void hotspot_names_free(struct hotspot_names *n);	/* NULL is fine */
-/* No name is in use any more: where there are many, most of programs that are gone, all are read anew. */
+/* All returned names become invalid: trims the cache if it is large, mostly of ended programs. */
 void hotspot_names_next_turn(struct hotspot_names *n);
 
-/* "com.example.Shop.pay", for as long as *n lives; NULL: no method lies there, or its process is gone. */
+/* "com.example.Shop.pay", valid as long as *n. NULL: no method there, or the process is gone. */
 const char *hotspot_names_method(struct hotspot_names *n, const struct hotspot *h, uint64_t method);
 
 /*
- * Of the code at ip, which may be a return address: the methods that run there, of which all but the last are inlined
- * in the one after, or what the JVM calls it ("StubRoutines (1)").  How many, innermost first, for as long as *n
- * lives; 0: as above.
+ * Names of the code at ip, which may be a return address: the methods there, each but the last inlined in the next,
+ * or the JVM's name of it ("StubRoutines (1)"). Returns how many, innermost first, valid as long as *n; 0: as above.
  */
 unsigned hotspot_names_code(struct hotspot_names *n, struct hotspot *h, uint64_t ip, bool is_return,
 			    const char *const **ret_names);
@@ -33,65 +32,66 @@ unsigned hotspot_names_code(struct hotspot_names *n, struct hotspot *h, uint64_t
 #define HOTSPOT_INLINED_MAX 32
 
 /*
- * The methods that run at a place in a compiled method, innermost first, the compiled one last: what the compiler
- * noted for the JVM itself.  ip: a return address or, with is_return false, where it stands.  How many; 0: nothing is
- * noted there.
+ * The methods at a place in a compiled method, innermost first, the compiled one last, as the compiler recorded them.
+ * ip: a return address or, without is_return, the current instruction. Returns how many; 0: nothing is recorded
+ * there.
  */
 unsigned hotspot_inlined(const struct hotspot *h, const struct hotspot_blob *blob, uint64_t ip, bool is_return,
 			 uint64_t methods[HOTSPOT_INLINED_MAX]);
 
-/* A number as HotSpot packs it ("UNSIGNED5"), to tests: bytes used, 0: it does not end. */
+/* Decodes a number in HotSpot's UNSIGNED5 format, for tests: returns the bytes used; 0: it is incomplete. */
 unsigned hotspot_unpack(const uint8_t *bytes, size_t cnt, bool without_zero, uint32_t *ret);
 
-/* Java frames of a copy of a stack: of a thread's own, or of a chunk on the heap that a virtual thread left there. */
+/* Java frames from a copy of a stack: a thread's own, or a chunk on the heap that a virtual thread left. */
 
 #define JAVA_FRAMES_MAX 128
 
 struct java_stack {
-	const uint8_t *bytes;	/* from sp - 16 on: what a call leaves below it */
+	const uint8_t *bytes;	/* from sp - 16 on, because a call saves words below sp */
 	size_t cnt;
-	uint64_t sp, end;	/* where the innermost frame begins; beyond the outermost one */
-	uint64_t pc, fp;	/* of the innermost frame of a thread's own stack */
-	bool is_chunk;		/* frame pointers in it are relative */
+	uint64_t sp, end;	/* begin of the innermost frame; end of the outermost one */
+	uint64_t pc, fp;	/* of the innermost frame, if it is a thread's own stack */
+	bool is_chunk;		/* its frame pointers are relative */
 };
 
 struct java_frames {
-	const char *names[JAVA_FRAMES_MAX];	/* innermost first, until java_code_check() */
-	bool is_synchronized[JAVA_FRAMES_MAX];	/* the method holds a monitor as long as it runs */
+	const char *names[JAVA_FRAMES_MAX];	/* innermost first; valid until java_code_check() */
+	bool is_synchronized[JAVA_FRAMES_MAX];	/* the method holds a monitor while it runs */
 	unsigned cnt;
-	bool is_at_barrier;	/* the next one is in the thread's chunk */
-	unsigned entered;	/* so many frames are within a call from native code or the JVM; 0: none */
-	enum stack_end end;	/* complete: out to where virtual threads begin */
+	bool is_at_barrier;	/* the next frame is in the thread's chunk */
+	unsigned entered;	/* number of frames within a call from native code or the JVM; 0: none */
+	enum stack_end end;	/* complete: walked to where virtual threads begin */
 };
 
-/* What is known of code. */
+/* A cache of code. */
 struct java_code;
 struct java_code *java_code_new(struct hotspot *h);	/* borrows it */
 void java_code_free(struct java_code *c);	/* NULL is fine */
-/* Forgets where other code, or another method, has taken the place since: before the stacks of each look. */
+/* Removes entries whose code or method was replaced. Call it before the stacks of each look. */
 void java_code_check(struct java_code *c);
 
-/* Appends the frames of one stack, or of one chunk; begin with zeros. */
+/* Appends the frames of a stack or chunk; *f must be zeroed at first. */
 void java_frames_add(struct java_frames *f, struct java_code *code, const struct java_stack *s);
 
-/* A thread of a JVM that waits for a monitor (synchronized), and who has that; thread numbers as the process has them. */
+/* A thread of a JVM that waits for a monitor (synchronized), and the owner; thread ids as in the process. */
 struct hotspot_monitor {
 	uint32_t tid, holder_tid;
 };
 
 /*
- * Appends those that two looks at the process's memory agree on: HotSpot tells debuggers where each thread's pending
- * monitor and a monitor's owner are.  Nothing where this version does not tell.  The memory is not trusted: counts are bounded, and what makes no sense is left out.
+ * Appends those that two readings of the process's memory agree on: HotSpot publishes each thread's pending monitor,
+ * and a monitor's owner. Nothing if this version does not. The memory is not trusted: counts are bounded, and invalid
+ * data is skipped.
  */
 void hotspot_monitors(const struct hotspot *h, GArray *ret);
 
-/* A monitor that somebody waits for, virtual threads among them, and who has it: since JDK 24. */
+/* A monitor with waiters, including virtual threads, and its owner: since JDK 24. */
 struct hotspot_contended {
-	uint64_t object;	/* that is locked; 0: not known */
-	uint64_t owner;		/* the number of a thread, virtual or not */
+	uint64_t object;	/* the locked object; 0: unknown */
+	uint64_t owner;		/* id of a platform or virtual thread */
 };
 
-/* Appends them; false: this version does not tell, or there are more than are looked at. */
+/* Appends them. False: not in this version, or too many. */
 bool hotspot_contended(const struct hotspot *h, GArray *ret);
 
 #endif

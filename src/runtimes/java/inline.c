@@ -3,17 +3,17 @@
 
 #include "symbolize/runtime/memory.h"
 
-#define HEAD_BYTES 384		/* of an nmethod: all that is asked for */
-#define PLACES_MAX 16384	/* noted in one method */
+#define HEAD_BYTES 384		/* of an nmethod: the needed fields */
+#define PLACES_MAX 16384	/* per method */
 #define PLACE_BYTES_MAX 64
-#define SCOPE_BYTES 16		/* three packed numbers are no longer */
+#define SCOPE_BYTES 16		/* length of three packed numbers */
 #define SCOPES_BYTES_MAX (64u << 20)
 #define METADATA_MAX (1u << 20)
-#define MAJOR_WITHOUT_ZERO 20	/* since then packed numbers have no byte 0 */
+#define MAJOR_WITHOUT_ZERO 20	/* from then on packed numbers contain no byte 0 */
 #define PACKED_BYTES_MAX 5
 #define WORD 8
 
-/* Where an nmethod has its tables. */
+/* The tables of an nmethod. */
 struct tables {
 	uint64_t places, places_end;	/* PcDesc */
 	uint64_t scopes, metadata;
@@ -24,7 +24,7 @@ static bool head_field(const struct hotspot *h, enum hotspot_field field, const 
 	return hotspot_field_of(&h->layout, field, head, HEAD_BYTES, ret);
 }
 
-/* Until JDK 21 all lies in the nmethod itself. */
+/* Until JDK 21 the tables are in the nmethod itself. */
 static bool tables_within(const struct hotspot *h, uint64_t at, const uint8_t *head, struct tables *ret)
 {
 	uint64_t places, end, metadata;
@@ -40,7 +40,7 @@ static bool tables_within(const struct hotspot *h, uint64_t at, const uint8_t *h
 	return true;
 }
 
-/* Since JDK 25 beside it: what never changes, and what may. */
+/* Since JDK 25 they are beside it: immutable and mutable ones. */
 static bool tables_beside(const struct hotspot *h, const uint8_t *head, struct tables *ret)
 {
 	uint64_t constant, places, scopes, changing, relocation;
@@ -56,7 +56,7 @@ static bool tables_beside(const struct hotspot *h, const uint8_t *head, struct t
 	return true;
 }
 
-/* Where the scope of the place at `offset` begins in the scopes; 0: none is noted. */
+/* The offset of the scope for the place at `offset`. 0: none recorded. */
 static uint32_t scope_at(const struct hotspot *h, const struct tables *t, uint64_t offset, bool is_return)
 {
 	uint32_t stride = h->layout.type_bytes[HOTSPOT_PLACE];
@@ -69,7 +69,7 @@ static uint32_t scope_at(const struct hotspot *h, const struct tables *t, uint64
 	places = g_malloc(cnt * stride);
 	if (!memory_read(h->pid, t->places, places, cnt * stride))
 		return 0;
-	while (low < high) {	/* the first place at or behind it */
+	while (low < high) {	/* the first place at or after it */
 		uint64_t middle = low + (high - low) / 2;
 
 		if (!hotspot_field_of(&h->layout, HOTSPOT_PLACE_PC, places + middle * stride, stride, &pc))
@@ -101,7 +101,7 @@ unsigned hotspot_unpack(const uint8_t *bytes, size_t cnt, bool without_zero, uin
 	return 0;
 }
 
-/* One scope: its caller's, and the number of its method among the metadata. */
+/* Reads a scope: that of its caller, and its method's index in the metadata. */
 static bool read_scope(const struct hotspot *h, const struct tables *t, uint32_t scope, uint32_t *ret_sender,
 		       uint32_t *ret_method)
 {
@@ -134,6 +134,6 @@ unsigned hotspot_inlined(const struct hotspot *h, const struct hotspot_blob *blo
 			return 0;
 		cnt++;
 	}
-	/* the outermost is the method that was compiled, or this is something else */
+	/* the outermost must be the compiled method */
 	return !scope && cnt && methods[cnt - 1] == blob->method ? cnt : 0;
 }

@@ -5,9 +5,9 @@
 
 #include "symbolize/runtime/memory.h"
 
-#define ENTRIES_MAX 16384	/* of one table; JDK 17 has 1,100 fields */
+#define ENTRIES_MAX 16384	/* per table; JDK 17 has 1,100 fields */
 #define ENTRY_BYTES_MAX 256
-#define NAME_MAX_BYTES 96	/* longer ones are none that are sought */
+#define NAME_MAX_BYTES 96	/* no needed name is longer */
 
 const char *const hotspot_symbol_name[HOTSPOT_SYMBOL_CNT] = {
 #define X(symbol, name) name,
@@ -28,14 +28,14 @@ static const char *const wanted_type[HOTSPOT_TYPE_CNT] = {
 	[HOTSPOT_FLAG] = "JVMFlag",
 };
 
-/* A table of entries of one size, which ends with an entry without a name. */
+/* A table of entries of one size, terminated by an entry without a name. */
 struct table {
 	uint32_t pid;
 	uint64_t at, stride;
-	uint64_t offset[6];	/* in an entry */
+	uint64_t offset[6];	/* of members in an entry */
 	unsigned left;
 	uint8_t entry[ENTRY_BYTES_MAX];
-	uint64_t name_at;	/* of the entry before: types come in a row */
+	uint64_t name_at;	/* of the previous entry: a type's fields are adjacent */
 	char name[NAME_MAX_BYTES];
 };
 
@@ -44,7 +44,7 @@ static bool read_word(uint32_t pid, uint64_t addr, uint64_t *ret)
 	return addr && memory_read(pid, addr, ret, sizeof(*ret));
 }
 
-/* first: the symbol of the table's address; those of the offsets follow, and the stride's. */
+/* first: the symbol of the table's address, followed by those of the offsets and of the stride. */
 static bool table_begin(struct table *t, uint32_t pid, const uint64_t *symbols, unsigned first, unsigned offset_cnt)
 {
 	*t = (struct table){ .pid = pid, .left = ENTRIES_MAX };
@@ -66,7 +66,7 @@ static uint64_t entry_word(const struct table *t, unsigned i)
 	return word;
 }
 
-/* The next entry, and its name, of which the first offset tells; false: there is none. */
+/* Advances to the next entry and reads its name, which is at the first offset. False: end. */
 static bool table_next(struct table *t)
 {
 	uint64_t name_at;
@@ -92,7 +92,7 @@ static void take_kind(struct hotspot_layout *l, unsigned i, const char *kind)
 		      { "jint", 4, true }, { "unsigned int", 4, false }, { "narrowKlass", 4, false },
 		      { "BarrierSet::Name", 4, false } };
 
-	l->field[i].bytes = sizeof(uint64_t);	/* pointers, and objects, of which only the place matters */
+	l->field[i].bytes = sizeof(uint64_t);	/* pointers, and objects of which only the address is needed */
 	for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++)
 		if (!strcmp(kind, kinds[k].kind)) {
 			l->field[i].bytes = kinds[k].bytes;
@@ -169,7 +169,7 @@ static bool read_constants(struct hotspot_layout *l, uint32_t pid, const uint64_
 	return true;
 }
 
-/* Code is told by addresses until JDK 22, by offsets since; so is where a method is. */
+/* Until JDK 22 code bounds are addresses, since then offsets, and likewise for the Method. */
 static bool is_whole(const struct hotspot_layout *l)
 {
 	static const uint8_t either[][2] = {
@@ -210,7 +210,7 @@ static uint64_t value_of(const struct hotspot_layout *l, enum hotspot_field fiel
 
 	memcpy(&word, bytes, l->field[field].bytes);
 	if (l->field[field].is_signed && word >> (bits - 1) & 1)
-		word |= ~0ull << bits;	/* of less than 64 */
+		word |= ~0ull << bits;	/* fewer than 64 bits */
 	return word;
 }
 

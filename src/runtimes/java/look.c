@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Virtual threads of Java as tasks. */
+/* Virtual threads of Java as struct tasks. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -12,11 +12,11 @@
 
 struct java_source {
 	struct java_vthreads vthreads;
-	GArray *seen;	/* struct java_vthread, with names of its own: of one look */
-	GHashTable *holders;	/* struct holder, by its number */
+	GArray *seen;	/* struct java_vthread of the current look, with owned names */
+	GHashTable *holders;	/* struct holder, by thread id */
 };
 
-/* A thread that has a lock which others wait for. */
+/* A thread that holds a lock that others wait for. */
 struct holder {
 	uint64_t number, lock;
 	char *kind;
@@ -82,7 +82,7 @@ static uint64_t count_java(void *source)
 	return s->vthreads.listed;
 }
 
-/* "ReentrantLock" of "java/util/concurrent/locks/ReentrantLock$NonfairSync": NULL of what is none of the JDK's. */
+/* "ReentrantLock" for "java/util/concurrent/locks/ReentrantLock$NonfairSync". NULL for classes outside of the JDK. */
 static char *kind_of_lock(const char *class)
 {
 	if (!class || !g_str_has_prefix(class, "java/util/concurrent/"))
@@ -143,7 +143,7 @@ static char *wait_of(const struct java_vthread *t)
 	}
 }
 
-/* What it waits for; of one that keeps its carrier meanwhile, why. */
+/* What it waits for, or, if it keeps its carrier meanwhile, why. */
 static char *reason_of(const struct java_vthread *t)
 {
 	switch (t->is_stale ? JAVA_PIN_NONE : t->pin) {
@@ -162,7 +162,7 @@ static char *reason_of(const struct java_vthread *t)
 	}
 }
 
-/* Without the number of a class that the JDK made for a lambda: "Shop$$Lambda.0x00007f30d0001000.run". */
+/* Removes the number of a class generated for a lambda: "Shop$$Lambda.0x00007f30d0001000.run". */
 static char *plain_name(const char *name)
 {
 	const char *lambda = strstr(name, LAMBDA), *end = lambda ? strrchr(lambda, '.') : NULL;
@@ -170,7 +170,7 @@ static char *plain_name(const char *name)
 	return end ? g_strdup_printf("%.*s%s", (int)(lambda + strlen(LAMBDA) - name), name, end) : g_strdup(name);
 }
 
-/* Stubs of the JVM stand between methods: "C2 Runtime complete_monitor_locking", "_complete_monitor_locking_Java". */
+/* JVM stubs appear between methods: "C2 Runtime complete_monitor_locking", "_complete_monitor_locking_Java". */
 static bool is_method(const char *name)
 {
 	return strchr(name, '.') && !strchr(name, ' ');
@@ -204,7 +204,7 @@ static void add(struct java_source *s, struct tasks *t, const struct java_vthrea
 {
 	const char *state = state_of(of);
 	const struct holder *held = of->is_stale ? NULL : g_hash_table_lookup(s->holders, &of->number);
-	/* who waits for it again has let it go meanwhile */
+	/* if it waits for the lock again, it has released it */
 	const bool is_held = held && held->lock != of->blocker && of->does != JAVA_BLOCKED;
 	g_autofree char *reason = reason_of(of), *awaited = is_held ? g_strdup_printf("others, for the %s that it holds", held->kind) : NULL;
 	bool is_new;

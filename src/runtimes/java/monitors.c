@@ -6,15 +6,15 @@
 
 #define THREADS_MAX 8192
 #define MONITORS_MAX 4096
-#define ANONYMOUS_OWNER 1	/* somebody whose lock stack has the object */
+#define ANONYMOUS_OWNER 1	/* the owner is a thread whose lock stack has the object */
 #define LOCKS_MAX 8		/* LockStack::CAPACITY */
 
 struct thread {
-	uint64_t at;		/* its JavaThread */
-	uint64_t number;	/* by which owners are named since JDK 24 (JDK-8338383) */
-	uint64_t stack, stack_bytes;	/* its highest address */
-	uint64_t pending;	/* the monitor that it waits for; 0: none */
-	uint64_t locks[LOCKS_MAX];	/* objects that it has locked, and nobody waited for before (since JDK 21) */
+	uint64_t at;		/* address of the JavaThread */
+	uint64_t number;	/* identifies owners since JDK 24 (JDK-8338383) */
+	uint64_t stack, stack_bytes;	/* `stack` is its highest address */
+	uint64_t pending;	/* monitor that it waits for; 0: none */
+	uint64_t locks[LOCKS_MAX];	/* objects locked without waiters so far (since JDK 21) */
 	unsigned locks_cnt;
 	uint32_t tid;
 };
@@ -83,7 +83,7 @@ static GArray *threads_new(const struct hotspot *h)
 	return threads;
 }
 
-/* What the monitor locks, behind the weak handle that it keeps; 0: this version does not tell. */
+/* The object of the monitor, read through its weak handle. 0: not in this version. */
 static uint64_t object_of(const struct hotspot *h, uint64_t monitor)
 {
 	uint64_t handle, object;
@@ -95,8 +95,8 @@ static uint64_t object_of(const struct hotspot *h, uint64_t monitor)
 }
 
 /*
- * The owner is its number, or, where there is no such, its JavaThread, or, of one that was a lock on its stack before
- * anybody waited, an address in that.
+ * The owner is stored as the thread's number or, in older versions, its JavaThread. If the lock was on the owner's
+ * stack before anybody waited, it is an address in that.
  */
 static bool is_owner(const struct thread *t, uint64_t owner, uint64_t object)
 {

@@ -6,17 +6,17 @@
 #include "base/hash.h"
 #include "symbolize/runtime/memory.h"
 
-#define CONST_BYTES 96	/* of a ConstMethod: all that is asked for */
+#define CONST_BYTES 96	/* of a ConstMethod: the needed fields */
 #define POOL_BYTES 96
-#define NAME_MAX_BYTES 256	/* of a class or a method; longer ones are cut */
+#define NAME_MAX_BYTES 256	/* of a class or method; longer ones are cut */
 #define BLOB_NAME_MAX_BYTES 128
-#define METHODS_MAX (1u << 18)	/* kept; more are read each time */
+#define METHODS_MAX (1u << 18)	/* cached; more are read each time */
 #define PLACES_MAX (1u << 16)
-#define METHODS_KEPT (1u << 15)	/* from one turn to the next */
+#define METHODS_KEPT (1u << 15)	/* limit of those kept for the next turn */
 #define PLACES_KEPT (1u << 14)
 #define WORD 8
 
-/* What a method's name was read from: with other words it is another method. */
+/* The words from which a method's name was read; others mean another method. */
 struct method {
 	uint32_t pid;
 	uint64_t at, constants, pool;
@@ -24,7 +24,7 @@ struct method {
 	const char *name;
 };
 
-/* A place in code.  All but what is found out is its key: other code at the address is another place. */
+/* A place in code. All but the result is its key, so other code at the address is another place. */
 struct place {
 	uint64_t ip, code, method;
 	uint32_t pid, compile_id, is_return;
@@ -74,7 +74,7 @@ void hotspot_names_next_turn(struct hotspot_names *n)
 	g_string_chunk_clear(n->strings);
 }
 
-/* A Symbol's text, without what would break lines and terminals; false where none lies there. */
+/* Appends a Symbol's text without control characters. False: not a Symbol. */
 static bool append_symbol(GString *text, const struct hotspot *h, uint64_t symbol, bool is_class)
 {
 	char bytes[NAME_MAX_BYTES + 1], *valid;
@@ -98,7 +98,7 @@ static bool append_symbol(GString *text, const struct hotspot *h, uint64_t symbo
 	return true;
 }
 
-/* The class of a constant pool says so in return. */
+/* Appends a class's name if the class refers back to the constant pool. */
 static bool append_class(GString *text, const struct hotspot *h, uint64_t pool, uint64_t holder)
 {
 	uint64_t back, symbol;
@@ -127,7 +127,7 @@ static char *read_name(const struct hotspot *h, const struct method *m)
 	return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* What is read each time, to know whether it is the same method still. */
+/* Read each time, to detect another method at the address. */
 static bool read_method(const struct hotspot *h, uint64_t at, struct method *ret)
 {
 	uint8_t constants[CONST_BYTES];

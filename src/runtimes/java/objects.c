@@ -15,7 +15,7 @@
 #define SUPERS_MAX 32
 #define FIELDS_MAX 1024
 #define FIELDS_BYTES_MAX (64u << 10)
-#define FIELD_INTS_MAX 8	/* of one field */
+#define FIELD_INTS_MAX 8	/* per field */
 #define OFFSET_MAX (64u << 10)
 #define ADDRESS_MAX (UINT64_C(1) << 47)
 #define WORD 8
@@ -51,7 +51,7 @@ static bool read_memory(const struct java_objects *o, uint64_t addr, void *ret, 
 	return addr && addr < ADDRESS_MAX && memory_read(o->hotspot->pid, addr, ret, bytes);
 }
 
-/* ---- many at once */
+/* ---- batched reading */
 
 struct ahead {
 	uint64_t at;
@@ -100,7 +100,7 @@ bool java_memory(const struct java_objects *o, uint64_t at, void *ret, size_t cn
 	return true;
 }
 
-/* ---- how this JVM has its objects */
+/* ---- object layout of this JVM */
 
 struct flag {
 	const char *name;
@@ -174,7 +174,7 @@ void java_objects_close(struct java_objects *o)
 	g_clear_pointer(&o->ahead, g_hash_table_unref);
 }
 
-/* Past what is kept of pages: it has to be as it is by now. */
+/* Bypasses the page cache, because the current value is needed. */
 bool java_objects_collections(const struct java_objects *o, uint64_t *ret)
 {
 	const struct hotspot_layout *l = &o->hotspot->layout;
@@ -243,7 +243,7 @@ void java_classes_find(const struct java_objects *o, const char *const *names, u
 	}
 }
 
-/* As the object's header has it. */
+/* The class in the object's header. */
 static uint64_t class_in(const struct java_objects *o, const uint8_t *header)
 {
 	uint32_t narrow = memory_half(header, o->hotspot->layout.field[HOTSPOT_OBJECT_CLASS].at);
@@ -267,7 +267,7 @@ uint64_t java_class_bytes(const struct java_objects *o, uint64_t class)
 
 	if (g_hash_table_lookup_extended(o->offsets, &key, NULL, &known))
 		return GPOINTER_TO_SIZE(known);
-	/* the lowest bit says how it is made */
+	/* the lowest bit tells how instances are allocated */
 	if (!read_field(o, HOTSPOT_CLASS_SIZE, class, &layout) || (int64_t)layout <= 0 || layout >= OFFSET_MAX)
 		return 0;
 	layout &= ~(uint64_t)(WORD - 1);
@@ -299,7 +299,7 @@ static bool next_int(struct field_reader *r, uint32_t *ret)
 	return used;
 }
 
-/* One field: the numbers of its name and its text in the class's constants, its offset, its access flags, its own flags. */
+/* Reads a field: constant pool indexes of its name and type, its offset, access flags, and internal flags. */
 static bool next_field(struct field_reader *r, uint32_t ret[FIELD_INTS_MAX])
 {
 	uint32_t more;
@@ -322,7 +322,7 @@ static bool is_named(const struct java_objects *o, uint64_t pool, uint32_t index
 	       read_symbol(o, symbol, found, sizeof(found)) && !strcmp(found, name);
 }
 
-/* Of the class itself; what the JVM adds to it comes after what Java knows. */
+/* A field of the class itself. Fields injected by the JVM follow those of Java. */
 static uint32_t own_offset(const struct java_objects *o, uint64_t class, const char *name)
 {
 	uint64_t array, pool, pool_cnt;
@@ -365,7 +365,7 @@ uint32_t java_field_offset(const struct java_objects *o, uint64_t class, const c
 	return offset;
 }
 
-/* Behind the object may be nothing, but only from another page on. */
+/* Memory after the object may be unmapped, but only from the next page on. */
 bool java_read(const struct java_objects *o, uint64_t object, struct java_object *ret)
 {
 	uint32_t cnt = JAVA_OBJECT_BYTES_MAX, on_page = (uint32_t)(PAGE_BYTES - object % PAGE_BYTES);
@@ -388,7 +388,7 @@ bool java_read(const struct java_objects *o, uint64_t object, struct java_object
 	return ret->class != 0;
 }
 
-/* Where the field is in the copy; 0: the class has none, or it was not read. */
+/* The field's position in the copy. 0: no such field, or not read. */
 static uint32_t place_of(const struct java_objects *o, const struct java_object *object, const char *name, size_t bytes)
 {
 	uint32_t offset = object->at ? java_field_offset(o, object->class, name) : 0;
@@ -443,7 +443,7 @@ uint64_t java_object_at(const struct java_objects *o, uint64_t addr)
 	return read_memory(o, addr, bytes, o->oop_bytes) ? reference_in(o, bytes) : 0;
 }
 
-/* Its length is where other objects' fields begin. */
+/* An array's length is where other objects' fields begin. */
 bool java_each_of_array(const struct java_objects *o, uint64_t array, uint32_t max,
 			void (*fn)(void *ctx, uint32_t index, uint64_t object), void *ctx)
 {

@@ -17,15 +17,15 @@
 #define CHUNK_BYTES 64
 #define CHUNKS_MAX 8
 #define STACK_BYTES_MAX (64u << 10)
-#define LOOKS_MAX 3	/* at the same, where a garbage collection comes between */
+#define LOOKS_MAX 3	/* of the same threads, if a garbage collection intervened */
 #define AT_ONCE 256
-#define TRIES_AGAIN 2	/* of one that changed while it was read */
-#define THREADS_AT_ONCE 64	/* so little time passes that few of them change */
+#define TRIES_AGAIN 2	/* for a thread that changed while being read */
+#define THREADS_AT_ONCE 64	/* few enough that most do not change meanwhile */
 #define CHUNK_WORDS_MAX (1 << 24)
 #define ANCHOR_BYTES 24
 #define MAJOR_MONITORS_DO_NOT_PIN 24	/* JEP 491 */
 #define WORD 8
-#define REDUCED 16	/* what a call leaves below its caller's frame */
+#define REDUCED 16	/* bytes that a call saves below its caller's frame */
 #define NAME_MAX_BYTES 256
 
 /* ConcurrentHashMap.Node.hash */
@@ -34,7 +34,7 @@
 
 #define SUSPENDED 0x100	/* VirtualThread.SUSPENDED */
 
-/* What VirtualThread.state means, by the names that each version has; what is not here has not begun, or is over. */
+/* VirtualThread.state by the names that each version has. Others mean not started, or terminated. */
 static const struct state {
 	const char *name;
 	enum java_vthread_does does;
@@ -49,22 +49,22 @@ static const struct state {
 	{ "TIMED_WAITING", JAVA_RUNS, false },	 { "TIMED_WAIT", JAVA_WAITS, false },
 };
 
-/* What was read, to be read again. */
+/* Data that was read, to be compared with a second reading. */
 struct evidence {
 	uint64_t at;
 	uint8_t *bytes;
 	uint32_t cnt;
-	guint of;	/* in `seen` */
+	guint of;	/* index in `seen` */
 };
 
 struct lock {
-	uint64_t at, holder;	/* the number of a thread */
+	uint64_t at, holder;	/* thread id */
 	const char *class;
 };
 
 struct seen {
 	struct java_vthread t;
-	bool is_taken_again;	/* it had changed: another one of these has it */
+	bool is_taken_again;	/* it had changed: a later entry replaces it */
 	struct java_stack stacks[CHUNKS_MAX];
 	unsigned stack_cnt;
 };
@@ -73,10 +73,10 @@ struct look {
 	struct java_vthreads *v;
 	uint64_t first, stride;
 	GArray *threads;	/* uint64_t */
-	GHashTable *known;	/* the same, once each */
+	GHashTable *known;	/* a set of these */
 	GArray *seen;		/* struct seen */
 	GArray *evidence;	/* struct evidence */
-	guint checked;		/* so many of these */
+	guint checked;		/* number of entries compared so far */
 	GHashTable *locks;	/* struct lock, by address */
 	struct java_vthreads_census *census;
 };
@@ -86,7 +86,7 @@ static void evidence_clear(gpointer p)
 	g_free(((struct evidence *)p)->bytes);
 }
 
-/* What was read until now counts no more. */
+/* Discards what was read before. */
 static void read_anew(const struct look *l)
 {
 	memory_keep_anew(l->v->hotspot.pid);
@@ -152,7 +152,7 @@ static void add_thread(struct look *l, uint64_t object)
 		g_array_append_val(l->threads, object);
 }
 
-/* Of a large set about every stride-th of the table's chains, so that what a look costs can be chosen. */
+/* For a large set, about every stride-th chain of the table, which limits the cost of a look. */
 struct chains {
 	GArray *nodes;	/* struct java_piece */
 	uint64_t first, stride;
@@ -169,7 +169,7 @@ static void add_chain(void *ctx, uint32_t index, uint64_t node)
 {
 	const struct chains *c = ctx;
 
-	/* places in the table are numbers of threads, which may well be even ones only */
+	/* table indexes are thread ids, which may all be even */
 	if ((index * SCATTER >> 8) % c->stride == c->first)
 		add_node(c->nodes, node);
 }
@@ -180,7 +180,7 @@ static void add_nodes(struct look *l, struct chains *c, uint64_t table)
 		l->census->is_cut = true;
 }
 
-/* Tells of a node's key, and adds what follows it; *next: a table that grows has parts of it in that one. */
+/* Reports a node's key and adds its successor. *next: a growing table has moved some chains to another table. */
 static bool add_member(struct look *l, uint64_t at, GArray *nodes, uint64_t *next, member_fn fn)
 {
 	const struct java_objects *o = &l->v->objects;
@@ -202,7 +202,7 @@ static bool add_member(struct look *l, uint64_t at, GArray *nodes, uint64_t *nex
 	return true;
 }
 
-/* What ConcurrentHashMap.newKeySet() made: first nodes of all its chains, then second ones. */
+/* A set from ConcurrentHashMap.newKeySet(): the first nodes of all chains, then the second ones, and so on. */
 static void each_of_set(struct look *l, uint64_t set, uint64_t stride, member_fn fn)
 {
 	g_autoptr(GArray) nodes = g_array_new(FALSE, FALSE, sizeof(struct java_piece));
@@ -228,7 +228,7 @@ static void each_of_set(struct look *l, uint64_t set, uint64_t stride, member_fn
 	java_forget_ahead(o);
 }
 
-/* An executor with a thread for each task, a pool whose threads are virtual; others have no virtual threads. */
+/* An executor with a thread per task, or a pool of virtual threads; others have no virtual threads. */
 static void add_container(struct look *l, uint64_t reference)
 {
 	const struct java_objects *o = &l->v->objects;
@@ -246,7 +246,7 @@ static uint64_t static_object(const struct java_objects *o, uint64_t class, cons
 	return statics ? java_object_at(o, statics + offset) : 0;
 }
 
-/* Those that were started directly: THREADS until JDK 21. */
+/* Threads that were started directly: THREADS until JDK 21. */
 static void list_threads(struct look *l)
 {
 	const struct java_objects *o = &l->v->objects;
@@ -259,13 +259,13 @@ static void list_threads(struct look *l)
 	l->census->listed = l->v->listed = l->threads->len * l->stride;
 }
 
-/* A JVM has these classes before it has a virtual thread. */
+/* A JVM loads these classes before it creates a virtual thread. */
 static enum java_vthreads_state are_there(struct java_vthreads *v)
 {
 	struct java_vthreads_census census = { 0 };
 	struct look l = { .v = v, .census = &census, .stride = FEW };
 
-	/* many need not all be gone through */
+	/* a sample is enough if there are many */
 	for (; !census.listed && l.stride; l.stride /= FEW) {
 		look_begin(&l);
 		list_threads(&l);
@@ -308,7 +308,7 @@ static const uint8_t *keep(struct look *l, guint of, uint64_t at, uint8_t *bytes
 	return bytes;
 }
 
-/* Reads it now, and again after some more threads. */
+/* Reads memory now, to be compared with a second reading after some more threads. */
 static const uint8_t *take(struct look *l, guint of, uint64_t at, size_t cnt)
 {
 	g_autofree uint8_t *bytes = at && cnt && cnt <= STACK_BYTES_MAX + REDUCED ? g_malloc(cnt) : NULL;
@@ -317,7 +317,7 @@ static const uint8_t *take(struct look *l, guint of, uint64_t at, size_t cnt)
 								    : NULL;
 }
 
-/* All of an object but what its header has for locks. */
+/* The whole object except the lock bits in its header. */
 static bool take_object(struct look *l, guint of, uint64_t at, struct java_object *ret)
 {
 	uint64_t bytes = java_read(&l->v->objects, at, ret) ? java_class_bytes(&l->v->objects, ret->class) : 0;
@@ -328,7 +328,7 @@ static bool take_object(struct look *l, guint of, uint64_t at, struct java_objec
 	return true;
 }
 
-/* Where a chunk has frames, the innermost of them as many as fit; false: there is none, or it makes no sense. */
+/* The frames of a chunk, the innermost ones that fit. False: none, or invalid. */
 static bool stack_of(const struct java_objects *o, const struct java_object *chunk, struct java_stack *ret)
 {
 	uint64_t at = chunk->at + java_class_bytes(o, chunk->class);
@@ -345,7 +345,7 @@ static bool stack_of(const struct java_objects *o, const struct java_object *chu
 	return true;
 }
 
-/* The stack that it left on the heap. */
+/* Reads the stack that it left on the heap. */
 static void take_chunks(struct look *l, guint of, struct seen *s, uint64_t at)
 {
 	const struct java_objects *o = &l->v->objects;
@@ -363,7 +363,7 @@ static void take_chunks(struct look *l, guint of, struct seen *s, uint64_t at)
 	}
 }
 
-/* ---- many threads at once */
+/* ---- batches of threads */
 
 static void want(GArray *pieces, uint64_t at, size_t cnt)
 {
@@ -383,7 +383,7 @@ static void read_pieces(const struct java_objects *o, const GArray *pieces)
 	java_read_ahead(o, (const struct java_piece *)(void *)pieces->data, pieces->len);
 }
 
-/* What a field of those objects has. */
+/* The values of a field in these objects. */
 static GArray *behind(const struct java_objects *o, const GArray *pieces, const char *field, size_t cnt)
 {
 	GArray *found = pieces_new();
@@ -406,7 +406,7 @@ static void add_stacks(const struct java_objects *o, const GArray *chunks, GArra
 			want(stacks, stack.sp - REDUCED, stack.cnt);
 }
 
-/* Those that are parked need few questions: for themselves, their continuations, chunks, and the stacks in these. */
+/* Reads ahead for parked threads: themselves, their continuations, chunks, and the stacks in these. */
 static void read_ahead(struct look *l, guint first)
 {
 	const struct java_objects *o = &l->v->objects;
@@ -429,7 +429,7 @@ static void read_ahead(struct look *l, guint first)
 	read_pieces(o, stacks);
 }
 
-/* Is it the thread that this JavaThread runs? */
+/* Does this JavaThread run the virtual thread? */
 static bool runs(const struct java_vthreads *v, uint64_t java_thread, uint64_t object)
 {
 	uint64_t handle, current;
@@ -445,7 +445,7 @@ static uint64_t anchor_word(const struct java_vthreads *v, const uint8_t *anchor
 	return hotspot_field_of(&v->hotspot.layout, field, anchor, ANCHOR_BYTES, &word) ? word : 0;
 }
 
-/* The stack of its carrier, which stands still where that is in native code or blocked: only then the JVM says where it is. */
+/* Reads the stack on a carrier in native code or blocked: only then it stands still and the JVM has its position. */
 static void take_mounted(struct look *l, guint of, struct seen *s, uint64_t carrier)
 {
 	const struct java_vthreads *v = l->v;
@@ -480,7 +480,7 @@ static void take_mounted(struct look *l, guint of, struct seen *s, uint64_t carr
 	}
 }
 
-/* LockSupport notes what a thread parks for; locks of java.util.concurrent, who has them. */
+/* LockSupport stores what a thread parks for; locks of java.util.concurrent store their owner. */
 static const struct lock *lock_of(struct look *l, uint64_t at)
 {
 	const struct java_objects *o = &l->v->objects;
@@ -513,14 +513,14 @@ static void take_thread(struct look *l, uint64_t at)
 	int32_t number;
 
 	if (java_read(o, at, &object) && object.class != v->threads)
-		return;	/* a thread of the system's own, in an executor */
+		return;	/* a platform thread in an executor */
 	if (!take_object(l, of, at, &object) || !java_get_int(o, &object, "state", &number) ||
 	    !java_get_long(o, &object, "tid", &s.t.number)) {
 		l->census->unreadable++;
 		return;
 	}
 	state = g_hash_table_lookup(v->states, GINT_TO_POINTER(number & ~SUSPENDED));
-	if (!state) {	/* it has not begun, or is over */
+	if (!state) {	/* not started, or terminated */
 		g_array_set_size(l->evidence, taken);
 		return;
 	}
@@ -528,7 +528,7 @@ static void take_thread(struct look *l, uint64_t at)
 	s.t.pin = state->is_pinned ? JAVA_PIN_UNKNOWN : JAVA_PIN_NONE;
 	if (state->is_pinned || state->does == JAVA_RUNS)
 		take_mounted(l, of, &s, java_get(o, &object, "carrierThread"));
-	/* of one that is mounted the outer frames may still be there */
+	/* the outer frames of a mounted thread may still be in its chunk */
 	if ((s.stack_cnt || state->does != JAVA_RUNS) && take_object(l, of, java_get(o, &object, "cont"), &continuation))
 		take_chunks(l, of, &s, java_get(o, &continuation, "tail"));
 	s.t.blocker = state->does == JAVA_PARKED || state->does == JAVA_PARKED_FOR_A_TIME ? java_get(o, &object, "parkBlocker") : 0;
@@ -541,7 +541,7 @@ static void take_thread(struct look *l, uint64_t at)
 	g_array_append_val(l->seen, s);
 }
 
-/* ---- what holds still */
+/* ---- consistency */
 
 static void read_again(const struct look *l, const struct evidence *first, guint cnt, bool *is_same)
 {
@@ -560,7 +560,7 @@ static void read_again(const struct look *l, const struct evidence *first, guint
 		is_same[i] = is_read[i] && !memcmp(pieces[i].ret, first[i].bytes, first[i].cnt);
 }
 
-/* And lets go of pages that were read before: what comes next has to be as it is then. */
+/* Compares, and drops the page cache, so that later reads are current. */
 static void check(struct look *l)
 {
 	bool is_same[AT_ONCE];
@@ -579,7 +579,7 @@ static void check(struct look *l)
 	read_anew(l);
 }
 
-/* Few change while they are read, mostly those that others wait for. */
+/* Only few threads change while being read, mostly those with waiters. */
 static void take_changed_again(struct look *l)
 {
 	guint cnt = l->seen->len;
@@ -603,7 +603,7 @@ static void forget_all(struct look *l)
 
 /* ---- its frames */
 
-/* One that is synchronized; a block within a method leaves nothing to be known by. */
+/* A frame of a synchronized method; a synchronized block cannot be recognized. */
 static const char *monitor_frame(const struct java_frames *f)
 {
 	for (unsigned i = 0; i < f->cnt; i++)
@@ -637,7 +637,7 @@ static void tell(const struct look *l, struct seen *s, java_vthread_fn fn, void 
 	     i++)
 		java_frames_add(&f, l->v->code, &s->stacks[i]);
 	if (s->t.does == JAVA_RUNS && f.end != STACK_COMPLETE)
-		f.cnt = 0;	/* it was about to leave its carrier, or to come, and these are the carrier's */
+		f.cnt = 0;	/* it was being mounted or unmounted, so these are the carrier's frames */
 	s->t.names = f.names;
 	s->t.frame_cnt = f.cnt;
 	s->t.end = f.cnt ? f.end : STACK_NONE;
@@ -650,7 +650,7 @@ static bool is_blocked(const struct seen *s)
 	return s->t.does == JAVA_BLOCKED && !s->t.pin && !s->t.is_stale && !s->is_taken_again;
 }
 
-/* Which monitor each of them waits for is not to be had: it is known where there is but one that anybody waits for. */
+/* Which monitor each thread waits for is unknown, except if there is only one with waiters. */
 static void find_monitor(struct look *l)
 {
 	g_autoptr(GArray) contended = NULL;

@@ -7,16 +7,16 @@
 #include "symbolize/runtime/memory.h"
 
 #define WORD 8
-#define CODE_ALIGN 64	/* of its first instruction */
+#define CODE_ALIGN 64	/* alignment of the first instruction */
 #define PIECE_BYTES 4096
-#define CODE_BYTES_MAX (1u << 20)	/* so far back its begin is looked for */
-#define CANDIDATES_MAX 64	/* words on the way that look like objects */
+#define CODE_BYTES_MAX (1u << 20)	/* how far back its begin is searched */
+#define CANDIDATES_MAX 64	/* candidate words that look like objects */
 #define PLACES_MAX 16384
 #define BYTES_MAX (256u << 10)
 #define STEPS_MAX 65536
 #define NUMBER_BYTES_MAX 5
 
-/* ---- the bytes: instructions, each with some numbers; those of the frames are what counts here */
+/* ---- the byte stream: instructions with operands; only those of frames matter here */
 
 enum {
 	BEGIN = 2,
@@ -26,7 +26,7 @@ enum {
 	FRAME_OF_BUILTIN = 25,
 	FRAME_OF_BUILTIN_WITH_CATCH = 26,
 	AS_BEFORE = 35,
-	OPCODES = 36,	/* larger ones are AS_BEFORE and its number in one */
+	OPCODES = 36,	/* higher opcodes are AS_BEFORE combined with its operand */
 };
 
 static const uint8_t operand_cnt[OPCODES] = { 1, 0, 3, 3, 1, 1, 3, 1, 3, 1, 1, 1, 1, 1, 2, 1, 1, 1,
@@ -61,7 +61,7 @@ static uint32_t next_number(struct reader *r)
 	return 0;
 }
 
-/* One instruction; of a frame *ret_literal is its function, else UINT32_MAX. */
+/* Reads an instruction. For a frame *ret_literal is its function, else UINT32_MAX. */
 static void next_instruction(struct reader *r, uint32_t opcode, uint32_t *ret_literal)
 {
 	bool is_frame = opcode >= FRAME_THAT_RETURNS && opcode <= FRAME_OF_BUILTIN_WITH_CATCH;
@@ -71,13 +71,13 @@ static void next_instruction(struct reader *r, uint32_t opcode, uint32_t *ret_li
 		uint32_t number = next_number(r);
 
 		if (is_frame && i == 1) {
-			r->is_bad |= number & 1;	/* below zero */
+			r->is_bad |= number & 1;	/* negative */
 			*ret_literal = number >> 1;
 		}
 	}
 }
 
-/* How many are those of another place: of an AS_BEFORE; 0: it is none. */
+/* The number of instructions to take from another place, for AS_BEFORE; else 0. */
 static uint32_t repeated(struct reader *r, uint32_t opcode)
 {
 	if (opcode >= OPCODES)
@@ -85,7 +85,7 @@ static uint32_t repeated(struct reader *r, uint32_t opcode)
 	return opcode == AS_BEFORE ? next_number(r) : 0;
 }
 
-/* What a place begins with: how far back the one is that it repeats, 0: none; *ret_frame_cnt: of JavaScript's. */
+/* The begin of a place: the distance back to the place that it repeats, 0: none; *ret_frame_cnt: JavaScript frames. */
 static uint32_t begin_place(struct reader *r, uint32_t *ret_frame_cnt)
 {
 	uint32_t opcode = next_byte(r), back = next_number(r);
@@ -98,7 +98,7 @@ static uint32_t begin_place(struct reader *r, uint32_t *ret_frame_cnt)
 	return back;
 }
 
-/* The next instruction of the place that is repeated, which itself repeats none. */
+/* The next instruction of the repeated place, which itself repeats none. */
 static void next_before(struct reader *r, uint32_t *ret_literal)
 {
 	uint32_t opcode = next_byte(r);
@@ -110,7 +110,7 @@ static void next_before(struct reader *r, uint32_t *ret_literal)
 		next_instruction(r, opcode, ret_literal);
 }
 
-/* Another instruction stands in the place of that one, which need not be there. */
+/* An instruction replaces that one, if it exists. */
 static void skip_before(struct reader *r)
 {
 	uint32_t literal;
@@ -156,7 +156,7 @@ unsigned v8_unpack_frames(const uint8_t *bytes, size_t cnt, size_t at, uint32_t 
 
 /* ---- code */
 
-/* Does code begin at `start`, whose two words before it are these?  *ret_code: its Code, which says so, too. */
+/* Does code begin at `start`, after these two words? *ret_code: its Code, which must refer back. */
 static bool is_code(const struct v8 *v, uint64_t start, const uint64_t *head, unsigned *candidates)
 {
 	uint64_t words[6];
@@ -170,11 +170,11 @@ static bool is_code(const struct v8 *v, uint64_t start, const uint64_t *head, un
 	return words[4] == start - V8_STREAM_HEAD_BYTES + 1 && words[5] == start;
 }
 
-/* The Code whose instructions ip lies in; 0: none was found. */
+/* The Code whose instructions contain ip. 0: not found. */
 static uint64_t find_code(const struct v8 *v, uint64_t ip, uint64_t *ret_start)
 {
 	uint64_t page = ip / PIECE_BYTES * PIECE_BYTES, words[PIECE_BYTES / WORD];
-	uint64_t last = (ip - page) / CODE_ALIGN;	/* of the places where code may begin */
+	uint64_t last = (ip - page) / CODE_ALIGN;	/* number of possible begins in the page */
 	unsigned candidates = CANDIDATES_MAX;
 
 	if (ip < CODE_BYTES_MAX || ip >> 47)
@@ -182,7 +182,7 @@ static uint64_t find_code(const struct v8 *v, uint64_t ip, uint64_t *ret_start)
 	for (uint64_t gone = 0; gone < CODE_BYTES_MAX; gone += PIECE_BYTES, page -= PIECE_BYTES) {
 		if (!memory_read(v->pid, page, words, sizeof(words)))
 			return 0;
-		/* the two words before a place end the 64 bytes before it */
+		/* the two words before a possible begin end its preceding 64 bytes */
 		for (uint64_t i = last; i-- > 0;) {
 			const uint64_t *head = words + (i + 1) * (CODE_ALIGN / WORD) - V8_STREAM_HEAD_BYTES / WORD;
 
@@ -195,7 +195,7 @@ static uint64_t find_code(const struct v8 *v, uint64_t ip, uint64_t *ret_start)
 	return 0;
 }
 
-/* A list's length if it is one of that type; 0: it is none. */
+/* The length of a list of this type. 0: not such a list. */
 static uint32_t length_of(const struct v8 *v, uint64_t list, int type, uint32_t max)
 {
 	uint64_t length;
@@ -206,7 +206,7 @@ static uint32_t length_of(const struct v8 *v, uint64_t list, int type, uint32_t 
 	return (uint32_t)(length >> 32);
 }
 
-/* Where in the bytes the place is that code returns to at that offset; -1: it is none. */
+/* The position in the byte stream of the place that returns to this offset. -1: none. */
 static int64_t find_place(const uint64_t *deopts, uint32_t cnt, uint64_t offset)
 {
 	for (uint32_t i = V8_DEOPTS_FIRST; i + V8_DEOPTS_PLACE <= cnt; i += V8_DEOPTS_PLACE)
@@ -225,7 +225,7 @@ static unsigned read_frames(const struct v8 *v, uint64_t list, uint64_t at, uint
 	return v8_unpack_frames(bytes, cnt, at, literals);
 }
 
-/* One of the literals, which may be held weakly, if it is a function; else 0. */
+/* A literal, possibly a weak reference, if it is a function; else 0. */
 static uint64_t read_literal(const struct v8 *v, uint64_t list, uint32_t cnt, uint32_t number)
 {
 	uint64_t word;
@@ -262,12 +262,12 @@ unsigned v8_inlined(const struct v8 *v, uint64_t shared, uint64_t ip, uint64_t f
 	g_autofree uint64_t *deopts = cnt > V8_DEOPTS_FIRST ? g_new(uint64_t, cnt) : NULL;
 	unsigned frame_cnt;
 
-	shared |= 1;	/* an address in a stack has lost its last bit */
+	shared |= 1;	/* addresses on the stack have lost the tag bit */
 	if (!deopts || !memory_read(v->pid, list - 1 + V8_ARRAY_DATA, deopts, cnt * sizeof(*deopts)) ||
 	    deopts[V8_DEOPTS_FUNCTION] != shared)
 		return 0;
 	frame_cnt = find_functions(v, deopts, cnt, ip - start, functions);
-	/* the outermost is the function that was compiled, and the code is what it was, or this is something else */
+	/* the outermost must be the compiled function, and the code unchanged */
 	if (!frame_cnt || functions[frame_cnt - 1] != shared || !v8_read_word(v, code, V8_CODE_DEOPTS, &now) ||
 	    now != list)
 		return 0;

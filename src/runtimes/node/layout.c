@@ -13,9 +13,9 @@
 #define MAPS_TEXT_MAX (64u << 20)
 #define OFFSET_MAX 512
 #define WORD 8
-#define SCOPE_FIRST_MAX 5	/* words of a ScopeInfo before its locals */
+#define SCOPE_FIRST_MAX 5	/* maximum number of words in a ScopeInfo before its locals */
 
-/* What must be so, or all is otherwise than here. */
+/* Constants on which this code relies. */
 struct expected {
 	const char *name;
 	int32_t value;
@@ -29,7 +29,7 @@ static const struct expected expected[] = {
 	{ "v8dbg_off_fp_function", UNWIND_V8_FUNCTION },
 };
 
-/* The same of what v8_inline.c reads, which is laid out so in one version only; without it all else is known. */
+/* Likewise for inline.c, whose layout is that of one version; without it everything else still works. */
 static const struct expected expected_inlined[] = {
 	{ "_ZN2v88internal7Version6major_E", 11 },
 	{ "_ZN2v88internal7Version6minor_E", 3 },
@@ -48,11 +48,11 @@ static const struct expected expected_inlined[] = {
 
 #define NAMES_MAX 3
 
-/* A number, under the names that versions have for it. */
+/* A number, by its names in different versions. */
 struct wanted {
 	const char *names[NAMES_MAX];
-	size_t at;	/* in struct v8 */
-	bool is_word;	/* the offset of a word, so a multiple of 8 */
+	size_t at;	/* offset in struct v8 */
+	bool is_word;	/* a multiple of 8 */
 };
 
 #define TYPE(name, field) { { "v8dbg_" name }, offsetof(struct v8, type.field), false }
@@ -102,7 +102,7 @@ static const struct wanted wanted[] = {
 
 #define VARIABLES (G_N_ELEMENTS(expected) + G_N_ELEMENTS(expected_inlined) + G_N_ELEMENTS(wanted) * NAMES_MAX)
 
-/* The file's first mapping, which its symbols' addresses are told by. */
+/* The file's first mapping, which relocates its symbols. */
 static bool find_symbols(const char *proc_dir, uint32_t pid, struct variable variables[VARIABLES])
 {
 	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);

@@ -9,20 +9,21 @@
 
 #define NAME_MAX_CHARS 256
 #define FILE_MAX_CHARS 1024
-#define DEPTH_MAX 8		/* of a String that is made of others */
+#define DEPTH_MAX 8		/* of nested Strings */
 #define SOURCE_MAX_CHARS (8u << 20)
 #define PIECE_BYTES 65536
-#define FUNCTIONS_MAX (1u << 17)	/* kept; more are read each time */
+#define FUNCTIONS_MAX (1u << 17)	/* cached; more are read each time */
 #define WORD 8
 #define LOCALS_MAX (1u << 16)
-#define LOCALS_APART_MIN 75	/* names of as many locals are in a table apart (scope-info.h: kScopeInfoMaxInlinedLocalNamesSize) */
-#define SCOPE_HEAD_WORDS 6	/* flags, parameters, locals, and in newer versions: */
+#define LOCALS_APART_MIN 75	/* from here on in a separate table: scope-info.h,
+                           	 * kScopeInfoMaxInlinedLocalNamesSize */
+#define SCOPE_HEAD_WORDS 6	/* flags, parameters, locals, and in newer versions more */
 #define SCOPE_PLACE_AT 3
-#define SCOPE_WORDS 8		/* behind the locals: where a function's name and place are looked for */
-#define NOT_STRING 0xff80	/* in an instance type */
+#define SCOPE_WORDS 8		/* words after the locals that may contain the function's name and position */
+#define NOT_STRING 0xff80	/* bits of an instance type that are 0 for strings */
 #define ANONYMOUS "<anonymous>"
 
-/* What is read each time, to know whether it is the same function still. */
+/* Read each time, to detect another function at the address. */
 struct function {
 	uint32_t pid, number;
 	uint64_t shared, name_or_scope, script;
@@ -50,7 +51,7 @@ FREES(v8_names_free, struct v8_names, n, g_hash_table_destroy(n->functions); g_s
 
 /* ---- strings */
 
-/* Where a String's characters lie, unless it is made of several. */
+/* The characters of a String that is not composed. */
 struct chars {
 	uint64_t addr;
 	uint32_t cnt;
@@ -66,14 +67,14 @@ static bool place_of(const struct v8 *v, uint64_t string, int type, struct chars
 	if (kind == v->type.sequential)
 		ret->addr = string - 1 + (ret->bytes == 1 ? v->one_byte_chars : v->two_byte_chars);
 	else if (kind != v->type.external ||
-		 /* behind the resource itself V8 keeps where its characters are */
+		 /* V8 stores the address of the characters after the resource */
 		 !v8_read_word(v, string, v->external_resource, &resource) || !resource ||
 		 !v8_read_word(v, string, v->external_resource + WORD, &ret->addr))
 		return false;
 	return ret->addr != 0;
 }
 
-/* What a String is a part of, or was copied to; 0: neither.  *offset: from where on. */
+/* The String that this one is a part or a copy of; 0: neither. *offset: start in it. */
 static uint64_t other_string(const struct v8 *v, uint64_t string, int type, uint32_t *offset)
 {
 	unsigned kind = type & v->type.representation;
@@ -149,7 +150,7 @@ static bool append_string(GString *text, const struct v8 *v, uint64_t string, ui
 	       append_string(text, v, first, max_cnt, depth + 1) && append_string(text, v, second, max_cnt, depth + 1);
 }
 
-/* NULL: no String lies there, or an empty one. */
+/* NULL: not a String, or an empty one. */
 static char *read_string(const struct v8 *v, uint64_t string, uint32_t max_cnt)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -160,7 +161,7 @@ static char *read_string(const struct v8 *v, uint64_t string, uint32_t max_cnt)
 
 /* ---- functions */
 
-/* In which line a place of the source is; 0: not known. */
+/* The line of a source position; 0: unknown. */
 static uint32_t line_of(const struct v8 *v, uint64_t script, uint32_t place)
 {
 	g_autofree uint8_t *piece = g_malloc(PIECE_BYTES);
@@ -189,8 +190,8 @@ static bool is_place(uint64_t begin, uint64_t end)
 }
 
 /*
- * What a ScopeInfo has behind its locals: the function's name, or one that was made up for it, and where it begins and
- * ends, with other words between them.  From V8 12.7 on the place comes before the locals.
+ * Searches a ScopeInfo after its locals for the function's name, or inferred name, and its start and end position,
+ * with other words between them. From V8 12.7 on the positions precede the locals.
  */
 static char *look_into_scope(const struct v8 *v, uint64_t scope, uint32_t *ret_place)
 {
@@ -218,7 +219,7 @@ static char *look_into_scope(const struct v8 *v, uint64_t scope, uint32_t *ret_p
 	return name;
 }
 
-/* A script's name is a path, or a URL of one. */
+/* A script's name is a path, or a file URL. */
 static char *read_file(const struct v8 *v, uint64_t script)
 {
 	uint64_t name;
@@ -247,7 +248,7 @@ static void read_names(struct v8_names *n, const struct v8 *v, struct function *
 	f->line = file && place != UINT32_MAX ? line_of(v, f->script, place) : 0;
 }
 
-/* As it is just now: what has taken another's place is another one. */
+/* Reads it anew, because another function may have taken the address. */
 static bool read_function(const struct v8 *v, uint64_t shared, struct function *ret)
 {
 	*ret = (struct function){ .pid = v->pid, .shared = shared };
@@ -276,7 +277,7 @@ bool v8_names_function(struct v8_names *n, const struct v8 *v, uint64_t shared, 
 {
 	struct function now;
 
-	/* an address in a stack has lost its last bit */
+	/* addresses on the stack have lost the tag bit */
 	if (!read_function(v, shared | 1, &now) || (now.number & 0xffff) != number)
 		return false;
 	name_function(n, v, &now, ret);

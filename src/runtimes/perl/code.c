@@ -13,11 +13,11 @@
 #define TEXT_MAX 1024
 #define NAME_MAX_BYTES 4096
 
-/* In all versions known of, of builds with threads. */
+/* The same in all known versions, for builds with threads. */
 #define INTERPRETER_STATEMENT 208	/* curcop, curstack, curstackinfo */
 #define INTERPRETER_STACK 216
 #define INTERPRETER_STACKS 224
-#define SV_BODY 0		/* any value: its body, and its flags */
+#define SV_BODY 0		/* any value: its body, its flags */
 #define SV_FLAGS 12
 #define SV_BYTES 24
 #define TYPE_MASK 0xff
@@ -25,12 +25,12 @@
 #define TYPE_CV 13
 #define TYPE_FORMAT 14
 #define TYPE_HASH 12
-#define CV_PACKAGE 32		/* bodies */
+#define CV_PACKAGE 32		/* in bodies */
 #define GV_NAME 32
 #define GV_PACKAGE 40
-#define PACKAGE_NAME 32		/* or a list of names, if there are any */
+#define PACKAGE_NAME 32		/* may also be a list of names */
 #define PACKAGE_NAMES 60
-#define KEY_BYTES 4		/* HEK: how many bytes, and these */
+#define KEY_BYTES 4		/* HEK: length, then bytes */
 #define KEY_TEXT 8
 #define COP_FILE 48
 #define CONTEXT_BYTES 104
@@ -58,7 +58,7 @@ struct perl_code *perl_code_new(void)
 
 FREES(perl_code_free, struct perl_code, p, g_string_chunk_free(p->strings))
 
-/* The body of a value, and of what type that is; 0: it cannot be read. */
+/* The body of a value, and its type. 0: unreadable. */
 static uint64_t body_of(uint32_t pid, uint64_t addr, uint32_t *ret_type)
 {
 	uint8_t head[SV_BYTES];
@@ -69,7 +69,7 @@ static uint64_t body_of(uint32_t pid, uint64_t addr, uint32_t *ret_type)
 	return memory_word(head, SV_BODY);
 }
 
-/* What a pointer leads to; NULL: no text lies there. */
+/* The key that a pointer refers to. NULL: no text there. */
 static char *read_key(uint32_t pid, uint64_t pointer_at)
 {
 	uint64_t addr;
@@ -86,7 +86,7 @@ static char *read_key(uint32_t pid, uint64_t pointer_at)
 	return g_utf8_make_valid(bytes, -1);
 }
 
-/* NULL: it has none, or is "main", which Perl's programs are in unless they say otherwise. */
+/* NULL: none, or "main", the default package. */
 static char *read_package(uint32_t pid, uint64_t pointer_at)
 {
 	uint64_t addr, body, names;
@@ -106,7 +106,7 @@ static char *read_package(uint32_t pid, uint64_t pointer_at)
 	return name;
 }
 
-/* "Shop::Price::fetch"; NULL: no function lies there any more. */
+/* "Shop::Price::fetch". NULL: no function there any more. */
 static char *read_function(uint32_t pid, uint64_t code)
 {
 	uint32_t type = 0;
@@ -122,8 +122,7 @@ static char *read_function(uint32_t pid, uint64_t code)
 }
 
 /*
- * Of the statement that the frame stands at, unless another has its place by now; each text that is evaluated has a
- * number, which is left out.
+ * The file of the frame's statement, unless another one has replaced it. The number of an evaluated text is omitted.
  */
 static char *read_file(const struct language_place *place)
 {
@@ -163,7 +162,7 @@ bool perl_code_name(struct perl_code *p, const struct language_place *place, str
 	return true;
 }
 
-/* ---- finding it */
+/* ---- finding the interpreter */
 
 struct found {
 	uint32_t version;
@@ -181,7 +180,7 @@ static void look_at_file(struct found *f, const char *proc_dir, uint32_t pid, co
 	*f = (struct found){ OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_PERL, 5, minor), wanted[1].addr, wanted[2].addr };
 }
 
-/* Does the first interpreter keep its stacks where this version does?  It runs meanwhile. */
+/* Checks the offsets on the first interpreter, which keeps running. */
 static bool fits(uint32_t pid, uint64_t interpreter_at)
 {
 	uint64_t interpreter, stack, stacks;

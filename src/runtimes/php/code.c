@@ -12,22 +12,22 @@
 #define TEXT_MAX 1024
 #define OPS_MAX (1u << 24)
 
-/* In all versions known of. */
+/* The same in all known versions. */
 #define GLOBALS_FRAME 488	/* executor_globals: the innermost frame */
 #define FRAME_OP 0		/* zend_execute_data */
 #define FRAME_FUNCTION 24
-#define FRAME_FLAGS 42		/* of its call's flags the third byte */
-#define FLAG_TOP 2		/* C called it */
+#define FRAME_FLAGS 42		/* the third byte of the call's flags */
+#define FLAG_TOP 2		/* called from C */
 #define FRAME_PREVIOUS 48
 #define FUNCTION_NAME 8		/* zend_function */
 #define FUNCTION_CLASS 16
 #define CLASS_NAME 8
-#define STRING_BYTES 16		/* zend_string: its length, and */
+#define STRING_BYTES 16		/* zend_string: its length */
 #define STRING_TEXT 24
 #define OP_BYTES 32
 #define OP_LINE 24
 #define TYPE_EVAL 4		/* of a function */
-#define HEAD_BYTES 184		/* of a function: all that is asked for */
+#define HEAD_BYTES 184		/* of a function: the needed fields */
 
 struct layout {
 	uint32_t version;
@@ -59,7 +59,7 @@ struct php_code *php_code_new(void)
 
 FREES(php_code_free, struct php_code, p, g_string_chunk_free(p->strings))
 
-/* Its text, and its hash; NULL: there is none. */
+/* The text and its hash. NULL: none. */
 static char *read_string(uint32_t pid, uint64_t addr, uint64_t *ret_hash)
 {
 	uint64_t head[STRING_TEXT / 8], len;
@@ -76,7 +76,7 @@ static char *read_string(uint32_t pid, uint64_t addr, uint64_t *ret_hash)
 	return g_utf8_make_valid(bytes, -1);
 }
 
-/* "Shop::pay", as PHP's own traces have it; what runs outside of functions is "{main}". */
+/* "Shop::pay", as in PHP's own traces; "{main}" outside of functions. */
 static char *full_name(const struct language_place *place, const uint8_t *head, char *name)
 {
 	uint64_t class = memory_word(head, FUNCTION_CLASS), class_name, unused;
@@ -108,7 +108,7 @@ bool php_code_name(struct php_code *p, const struct language_place *place, struc
 	g_autofree char *name = NULL, *file = NULL, *full = NULL;
 	bool is_own;
 
-	/* one in C is shorter */
+	/* internal functions are shorter */
 	if (!l || place->code & 7 || !memory_read(place->pid, place->code, head, FUNCTION_CLASS + 8))
 		return false;
 	is_own = head[0] != OFFCPU_PHP_INTERNAL;
@@ -136,7 +136,7 @@ bool php_code_name(struct php_code *p, const struct language_place *place, struc
 #define SCAN_MAX (64u << 20)
 static const char banner[] = "X-Powered-By: PHP/8.";
 
-/* The version, by the header that every build can send; 0: it has none. */
+/* The version from the X-Powered-By header's text, which every build contains. 0: none. */
 static uint32_t version_in(uint32_t pid, const struct maps_line *m)
 {
 	g_autofree char *bytes = g_malloc(SCAN_BYTES);

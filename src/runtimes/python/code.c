@@ -6,21 +6,21 @@
 
 #include "symbolize/runtime/memory.h"
 
-#define HEAD_BYTES 208		/* of a code object: all that is asked for */
+#define HEAD_BYTES 208		/* of a code object: the needed fields */
 #define MORE_IN_HEAD_MAX 16
 #define TEXT_MAX_CHARS 1024
 #define LINES_MAX_BYTES (1u << 20)
 #define CODE_MAX_BYTES (16u << 20)
-#define CODES_MAX (1u << 18)	/* kept; more are read each time */
+#define CODES_MAX (1u << 18)	/* cached; more are read each time */
 
 struct code {
 	struct language_key key;
-	uint8_t head[HEAD_BYTES];	/* what is constant in it: another means another object */
+	uint8_t head[HEAD_BYTES];	/* its constant part: a difference means another object */
 	const char *name, *file;
 	uint32_t first_line;
 	uint8_t *lines;
 	uint32_t line_bytes;
-	bool has_lines;		/* lines were read, and may be none: all is of the first one */
+	bool has_lines;		/* lines were read; if there are none, all are the first */
 	uint64_t start;			/* address of the instructions */
 };
 
@@ -42,7 +42,7 @@ struct python_code *python_code_new(void)
 
 FREES(python_code_free, struct python_code, p, g_hash_table_destroy(p->codes); g_string_chunk_free(p->strings))
 
-/* Only what a code object keeps all its life is compared: the type, the pointers to its texts, and its first line. */
+/* Only what never changes in a code object is compared: the type, pointers to texts, and its first line. */
 static void keep_constant(const struct python_layout *l, const uint8_t *from, uint8_t *to)
 {
 	const uint16_t words[] = { PYTHON_TYPE_AT + l->more_in_head, l->file, l->name, l->qualname, l->lines };
@@ -54,7 +54,7 @@ static void keep_constant(const struct python_layout *l, const uint8_t *from, ui
 	memcpy(to + l->first_line, from + l->first_line, 4);
 }
 
-/* Of 1, 2 or 4 bytes a character. */
+/* kind: 1, 2 or 4 bytes per character. */
 static char *text_of(const uint8_t *bytes, size_t cnt, unsigned kind)
 {
 	GString *text = g_string_new(NULL);
@@ -68,7 +68,7 @@ static char *text_of(const uint8_t *bytes, size_t cnt, unsigned kind)
 	return g_string_free(text, FALSE);
 }
 
-/* NULL: no str lies there. */
+/* NULL: not a str. */
 static const char *read_text(struct python_code *p, const struct python_layout *l, uint32_t pid, uint64_t addr)
 {
 	uint8_t head[PYTHON_TEXT_STATE_AT + MORE_IN_HEAD_MAX + 8], bytes[TEXT_MAX_CHARS * 4];
@@ -125,7 +125,7 @@ static struct code *read_code(struct python_code *p, const struct python_layout 
 	return c;
 }
 
-/* As it is just now: an object that has taken another's place is another one. */
+/* Reads it anew, because another object may have taken the address. */
 static struct code *find_code(struct python_code *p, const struct python_layout *l, const struct language_place *place)
 {
 	const struct language_key key = { place->space, place->code };

@@ -32,17 +32,17 @@ uint32_t python_minor_of_file(const char *path)
 }
 
 struct found {
-	uint32_t minor;			/* by the name of the file; 0: none has such a name */
+	uint32_t minor;			/* from the file's name; 0: no Python file */
 	uint32_t hex_version;
-	bool has_no_gil;		/* its build; a module that was imported, or an option, may have turned it on */
+	bool has_no_gil;		/* built without a GIL; an imported module or an option may have enabled it */
 	bool is_gil_on;
-	uint64_t free_gil;		/* address of that lock */
+	uint64_t free_gil;		/* address of its lock in such a build */
 	uint64_t runtime, code_type;	/* addresses of _PyRuntime and PyCode_Type */
 	struct thread_layout threads;
 	uint64_t get_state;		/* address of PyGILState_GetThisThreadState() */
 };
 
-/* "python3.13t" and "libpython3.13t.so.1.0" have no GIL, and other objects. */
+/* "python3.13t" and "libpython3.13t.so.1.0" are built without a GIL and have other object layouts. */
 static bool is_free_threaded(const char *path)
 {
 	const char *digits = strstr(module_base_name(path), "python3.");
@@ -55,11 +55,11 @@ static bool is_free_threaded(const char *path)
 
 #define DEBUG_COOKIE "xdebugpy"
 #define DEBUG_WORDS 58
-#define MINOR_TELLS 13	/* from then on the table says whether there is a GIL */
+#define MINOR_TELLS 13	/* from then on the table shows whether there is a GIL */
 
-#define FREE_GIL_AT 8		/* in a build without: the lock as in others lies behind the mark that it is used */
+#define FREE_GIL_AT 8		/* in a build without: offset of the usual lock, after the flag that enables it */
 
-/* Some builds without a GIL are called like those with one.  They have it, too, in case a module asks for it. */
+/* Some builds without a GIL have the usual name. They contain a GIL, too, which modules can enable. */
 static void look_at_gil(struct found *f, uint32_t pid)
 {
 	struct {
@@ -74,7 +74,7 @@ static void look_at_gil(struct found *f, uint32_t pid)
 	    memcmp(table.cookie, DEBUG_COOKIE, sizeof(table.cookie)) || table.version >> 16 != (3 << 8 | f->minor))
 		return;
 	f->has_no_gil = table.is_free_threaded;
-	/* the main one comes after the head of the list */
+	/* the main interpreter is last in the list */
 	if (!f->has_no_gil || f->minor != MINOR_TELLS ||
 	    !memory_read(pid, f->runtime + table.interpreters + sizeof(interp), &interp, sizeof(interp)) || !interp ||
 	    !memory_read(pid, interp + table.gil, &gil, sizeof(gil)) || !gil || gil % 8 ||
@@ -106,8 +106,8 @@ static void look_at_python(struct found *f, const char *proc_dir, uint32_t pid, 
 }
 
 /*
- * From 3.14 on _PyRuntime begins with a table of its own offsets (struct _Py_DebugOffsets), by which a build is known
- * that differs from what we know.
+ * From 3.14 on _PyRuntime begins with a table of its offsets (struct _Py_DebugOffsets), which shows builds with an
+ * unknown layout.
  */
 static bool agrees_with_itself(const struct found *f, uint32_t pid, const struct python_layout *l)
 {
@@ -146,7 +146,7 @@ static const struct python_layout *layout_of(const struct found *f)
 	return python_layout_of(3 << 8 | f->minor | (f->has_no_gil ? PYTHON_FREE_THREADED : 0));
 }
 
-/* Where in _PyRuntime the key lies.  Up to 3.11 the GIL lies before it, with two mutexes. */
+/* The offset of the key in _PyRuntime. Up to 3.11 it follows the GIL and two mutexes. */
 static uint32_t key_offset(const struct found *f, const struct python_layout *layout)
 {
 	return layout->key_at + (layout->gil ? 2 * f->threads.more_in_mutex : 0);
@@ -159,7 +159,7 @@ bool python_has_begun(uint32_t pid, uint64_t key_at)
 	return !memory_read(pid, key_at, &is_made, sizeof(is_made)) || is_made == 1;
 }
 
-/* Each thread's state by its key: false where that is not made yet. */
+/* The thread state is found by a pthread key. False: not created yet. */
 static bool take_key(const struct found *f, uint32_t pid, const struct python_layout *layout,
 		     struct offcpu_language *ret)
 {
@@ -173,15 +173,15 @@ static bool take_key(const struct found *f, uint32_t pid, const struct python_la
 }
 
 /*
- * From 3.15 on a variable of each thread has it.  No symbol that `strip` leaves tells where that lies, but the
- * exported function that returns it is nothing but one or two loads.
+ * From 3.15 on the thread state is in a thread-local variable. `strip` removes its symbol, but the exported function
+ * that returns it consists of one or two loads.
  */
 static bool take_variable(const struct found *f, uint32_t pid, struct offcpu_language *ret)
 {
 #ifdef __x86_64__
 	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	static const uint8_t direct[] = { 0x64, 0x48, 0x8b, 0x04, 0x25 };	/* mov %fs:place,%rax; a program's */
-	static const uint8_t by_table[] = { 0x48, 0x8b, 0x05 };	/* mov table(%rip),%rax; a library's, then */
+	static const uint8_t direct[] = { 0x64, 0x48, 0x8b, 0x04, 0x25 };	/* mov %fs:place,%rax; in a program */
+	static const uint8_t by_table[] = { 0x48, 0x8b, 0x05 };	/* mov table(%rip),%rax; in a library, followed by */
 	static const uint8_t loads[] = { 0x64, 0x48, 0x8b, 0x00 };	/* mov %fs:(%rax),%rax */
 	uint8_t code[16];
 	uint64_t at = f->get_state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Where greenlets are: all of them are in the lists of the garbage collector. */
+/* Finds greenlets: all of them are in the garbage collector's lists. */
 #include "runtimes/python/greenlets.h"
 
 #include <string.h>
@@ -8,20 +8,20 @@
 #include "symbolize/runtime/memory.h"
 
 #define PAGE_BYTES 4096
-#define FLAGS 3u		/* of the collector's, in pointers of its lists */
-#define HEAD_BYTES 16		/* of the collector's, before each object */
+#define FLAGS 3u		/* the collector's flags in its list pointers */
+#define HEAD_BYTES 16		/* the collector's header before each object */
 #define NODE_WORDS PYTHON_GREENLET_NODE_WORDS
-#define LIST_BYTES 24		/* the list's head, and how many objects make it collect */
+#define LIST_BYTES 24		/* list head, collection threshold, object count */
 #define LIST_ALIGN 4		/* in 3.13 */
 #define LISTS PYTHON_GREENLET_LISTS
 #define THRESHOLD_MAX (1u << 24)
 #define RUNTIME_MAX_BYTES (1u << 20)
 #define PIECE_BYTES 4096
 #define TRIES 3
-#define OBJECTS_MAX (4u << 20)	/* of a whole walk */
-#define ADDED_MAX (1u << 14)	/* of a look between two of these */
-#define COST_SHARE 200		/* of the time that one part of looking may take */
-#define WALK_SHARE 2		/* of that for whole walks */
+#define OBJECTS_MAX (4u << 20)	/* per full walk */
+#define ADDED_MAX (1u << 14)	/* per incremental walk */
+#define COST_SHARE 200		/* 1/n of the time for each kind of walk */
+#define WALK_SHARE 2		/* likewise for full walks */
 #define WAITED_FOR_MAX (1u << 14)
 #define TYPE_NAME_AT 24
 #define TYPE_BASE_AT 256
@@ -33,7 +33,7 @@ static uint64_t pointer_of(uint64_t word)
 	return word & ~(uint64_t)FLAGS;
 }
 
-/* An empty one leads to itself. */
+/* An empty list points to itself. */
 static bool may_be_list(const GArray *lines, const uint8_t *bytes, uint64_t at)
 {
 	uint64_t next = pointer_of(memory_word(bytes, 0)), previous = pointer_of(memory_word(bytes, 8));
@@ -44,7 +44,7 @@ static bool may_be_list(const GArray *lines, const uint8_t *bytes, uint64_t at)
 	       python_is_of_heap(lines, previous);
 }
 
-/* Of a ring: who comes next leads back, and so does who comes before. */
+/* Checks the links of a ring: next's previous and previous's next lead back. */
 static bool is_list(const struct python_program *p, uint64_t at)
 {
 	uint64_t head[2], next[2], before[2];
@@ -60,7 +60,7 @@ static bool is_list(const struct python_program *p, uint64_t at)
 	return is_read[0] && is_read[1] && pointer_of(next[1]) == at && pointer_of(before[0]) == at;
 }
 
-/* Three lists lie side by side in the interpreter, which lies in _PyRuntime. */
+/* The interpreter, in _PyRuntime, contains three adjacent lists. */
 static bool find_lists(struct python_greenlets *g, const GArray *lines)
 {
 	uint8_t bytes[PIECE_BYTES + LISTS * LIST_BYTES];
@@ -88,7 +88,7 @@ static bool find_lists(struct python_greenlets *g, const GArray *lines)
 	return false;
 }
 
-/* The process goes on meanwhile, so a list may be in motion. */
+/* The process is running, so a list may be changing. */
 bool python_greenlet_lists_open(struct python_greenlets *g, const GArray *lines)
 {
 	for (unsigned i = 0; i < TRIES; i++) {
@@ -166,7 +166,7 @@ static void keep(struct python_greenlets *g, uint64_t object, uint32_t is)
 		g_hash_table_add(g->waited_for, GSIZE_TO_POINTER(object));
 }
 
-/* As it is just now, whatever was read before: it is in a list, in which who comes next leads back to it. */
+/* Reads the current links: an object is in a list if its next one links back. */
 static bool is_linked(const struct python_greenlets *g, uint64_t at, uint64_t node[NODE_WORDS])
 {
 	uint64_t back;
@@ -186,12 +186,12 @@ static bool is_head(const struct python_greenlets *g, uint64_t at)
 	return at == g->lists[0] || at == g->lists[1] || at == g->lists[2];
 }
 
-/* What leads from an object of a list to another. */
+/* The link to follow. */
 enum way { TO_NEXT, TO_PREVIOUS };
 
 /*
- * A list from one of its ends on, up to an object, or to the other end.  Objects come and go meanwhile.  False: the way
- * is broken, as by the collector at work, or there are more than *left.
+ * Walks a list from one end to an object or the other end, while objects come and go. False: a link is broken, as
+ * while the collector works, or more than *left objects.
  */
 static bool walk(struct python_greenlets *g, uint64_t list, enum way way, uint64_t until, uint64_t *left)
 {
@@ -210,15 +210,15 @@ static bool walk(struct python_greenlets *g, uint64_t list, enum way way, uint64
 	return at == list || at == until;
 }
 
-/* From both ends where it is broken somewhere. */
+/* If broken somewhere, continues from the other end. */
 static bool walk_list(struct python_greenlets *g, uint64_t list, uint64_t until, uint64_t *left)
 {
 	return walk(g, list, TO_PREVIOUS, until, left) || walk(g, list, TO_NEXT, 0, left);
 }
 
 /*
- * New ones come to the end of the youngest list, which is never whole while the process runs, and those that a
- * collection leaves to the end of the next.
+ * New objects go to the end of the youngest list, survivors of a collection to the end of the next one. The youngest
+ * list is never complete while the process runs.
  */
 static bool walk_lists(struct python_greenlets *g, bool is_whole)
 {
@@ -240,7 +240,7 @@ static bool walk_lists(struct python_greenlets *g, bool is_whole)
 	return is_complete;
 }
 
-/* False: they were not walked to their ends, so what was known before stays. */
+/* False: the lists were not walked completely, so the old result is kept. */
 static bool walk_anew(struct python_greenlets *g)
 {
 	g_autoptr(GHashTable) greenlets = g_hash_table_ref(g->greenlets), waited_for = g_hash_table_ref(g->waited_for);

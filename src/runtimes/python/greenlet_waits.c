@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What greenlets wait in where gevent's method is compiled: semaphores, events and queues know who waits for them. */
+/* What greenlets wait for in compiled methods of gevent: semaphores, events and queues have lists of their waiters. */
 #include "runtimes/python/greenlets.h"
 
 #include <string.h>
@@ -8,16 +8,16 @@
 #include "symbolize/runtime/memory.h"
 
 #define PAGE_BYTES 4096
-#define AT_ONCE 1024		/* objects that are read together */
-#define OBJECT_WORDS 24		/* of each, where the first of its type tells which have lists: no more than */
+#define AT_ONCE 1024		/* objects read in one batch */
+#define OBJECT_WORDS 24		/* limit of words of each; the first object of a type shows which are lists */
 #define LISTS_MAX 4
-#define HEAD_WORDS 6		/* of a list or a deque: type, how many, and where: */
+#define HEAD_WORDS 6		/* of a list or a deque: type, length, and address */
 #define HEAD_TYPE 1
 #define HEAD_CNT 2
 #define LIST_ITEMS 3
 #define DEQUE_BLOCK 3
 #define DEQUE_FIRST 5
-#define LINKS_MAX (1u << 16)	/* of one list */
+#define LINKS_MAX (1u << 16)	/* per list */
 #define BLOCK_ITEMS 64u
 #define BLOCK_ITEMS_AT 8
 #define BLOCK_NEXT_AT (BLOCK_ITEMS_AT + 8 * BLOCK_ITEMS)
@@ -38,7 +38,7 @@ static uint64_t take_entries(struct python_greenlets *g, uint64_t cnt)
 	return cnt;
 }
 
-/* In a list of callbacks is the method "switch" of the greenlet. */
+/* The list of callbacks contains the greenlets' methods "switch". */
 static void note_links(struct python_greenlets *g, uint64_t list, const uint64_t *head, const char *method)
 {
 	const uint64_t cnt = take_entries(g, head[HEAD_CNT]), items = head[LIST_ITEMS];
@@ -61,7 +61,7 @@ static void note_links(struct python_greenlets *g, uint64_t list, const uint64_t
 	}
 }
 
-/* A queue's: who gets has another type than who puts. */
+/* A waiter of a queue: getters and putters have different types. */
 static void note_waiter(struct python_greenlets *g, uint64_t slot)
 {
 	uint64_t waiter = python_word(&g->p, slot), words[WAITER_WORDS];
@@ -98,7 +98,7 @@ static bool has_list(struct python_greenlets *g, const struct python_greenlet_wa
 	return type && python_greenlet_wait(python_greenlet_type(g, type))->how == PYTHON_GREENLET_DEQUE;
 }
 
-/* All objects of a type have their lists at the same places. */
+/* All objects of a type have their lists at the same offsets. */
 static uint64_t list_words(struct python_greenlets *g, const struct python_greenlet_object *o, const uint64_t *words)
 {
 	const struct python_greenlet_wait *wait = python_greenlet_wait(o->type);

@@ -13,16 +13,16 @@
 #define MAPS_TEXT_MAX (64 << 20)
 #define PAGE_BYTES 4096
 #define MINOR_FIRST_CODE 12	/* from then on a frame begins with its code */
-#define TAG_BITS 7		/* 3.14: of pointers in frames */
-#define STATE_AT 32		/* of a greenlet: its own memory, of which */
+#define TAG_BITS 7		/* 3.14: tag bits in a frame's pointers */
+#define STATE_AT 32		/* of a greenlet: its memory; in it */
 #define STATE_WORDS 24
-#define TOP_FRAME_MIN 8		/* the innermost frame is one of these words, and these lie before it: */
+#define TOP_FRAME_MIN 8		/* the first word that may be the innermost frame; before it are: */
 #define STACK_START 6
 #define STACK_STOP 5
 #define STACK_COPY 4
 #define STACK_SAVED 3
 #define STACK_BYTES_MAX (UINT64_C(1) << 32)
-#define FRAME_AT 24		/* of a frame's object */
+#define FRAME_AT 24		/* of a frame object */
 #define FRAME_BYTES 80
 #define INSTR_AT 56
 #define INNER_MAX (2 * PYTHON_GREENLET_FRAMES_MAX)
@@ -45,7 +45,7 @@ static uint64_t find_type(const char *proc_dir, uint32_t pid, const GArray *line
 	return 0;
 }
 
-/* asyncio's tasks are those of a program that has greenlets for something else, as SQLAlchemy does. */
+/* A program with asyncio's tasks uses greenlets for something else, as SQLAlchemy does. */
 static bool is_for_others(struct python_greenlets *g, const GArray *lines)
 {
 	for (guint i = 0; i < lines->len; i++)
@@ -100,11 +100,11 @@ void python_greenlets_close(struct python_greenlets *g)
 	drop(g);
 }
 
-/* A greenlet as it was read, to be compared with what is there afterwards. */
+/* A greenlet as read, to be compared with a second reading. */
 struct reading {
 	struct python_greenlets *g;
 	uint64_t at, state[STATE_WORDS], state_again[STATE_WORDS];
-	uint64_t frame_at[INNER_MAX];	/* each where it was read */
+	uint64_t frame_at[INNER_MAX];	/* where each was read */
 	uint8_t frames[INNER_MAX][FRAME_BYTES], again[INNER_MAX][FRAME_BYTES];
 	unsigned frame_cnt;
 };
@@ -114,7 +114,7 @@ static uint64_t state_word(const struct reading *r, unsigned before_top)
 	return r->state[r->g->top_frame_at - before_top];
 }
 
-/* A frame's object, and the frame that it leads to and that leads back. */
+/* The frame of a frame object, if both refer to each other. */
 static uint64_t frame_behind(const struct python_program *p, uint64_t object)
 {
 	uint64_t frame = object % 8 == 0 && python_type(p, object) == p->frame_type ? python_word(p, object + FRAME_AT)
@@ -124,7 +124,7 @@ static uint64_t frame_behind(const struct python_program *p, uint64_t object)
 													       : 0;
 }
 
-/* Its stack of C, of which a part may have been copied away. */
+/* Does it have a C stack, of which a part may have been copied away? */
 static bool has_stack(const struct reading *r, unsigned top)
 {
 	uint64_t start = r->state[top - STACK_START], stop = r->state[top - STACK_STOP],
@@ -135,7 +135,7 @@ static bool has_stack(const struct reading *r, unsigned top)
 	return saved <= stop - start && saved < STACK_BYTES_MAX && !saved == !r->state[top - STACK_COPY];
 }
 
-/* By the first one that is parked, as all of a version of greenlet's have it at the same place. */
+/* Finds the offset from the first parked greenlet; it is the same for all. */
 static void find_top_frame(struct reading *r)
 {
 	for (unsigned i = TOP_FRAME_MIN; i < STATE_WORDS; i++)
@@ -143,7 +143,7 @@ static void find_top_frame(struct reading *r)
 			r->g->top_frame_at = i;
 }
 
-/* On its stack of C, where that was copied from there; addresses of the heap are what they are. */
+/* Translates an address on its C stack to the saved copy. Heap addresses stay the same. */
 static uint64_t as_saved(const struct reading *r, uint64_t addr)
 {
 	uint64_t start = state_word(r, STACK_START), saved = state_word(r, STACK_SAVED);
@@ -164,7 +164,7 @@ static bool name_frame(struct reading *r, const struct python_layout *l, const u
 	return python_code_name(r->g->p.code, &place, ret);
 }
 
-/* False: what is there cannot be its frames. */
+/* False: these cannot be its frames. */
 static bool walk(struct reading *r, uint64_t frame, struct python_greenlet *t)
 {
 	const struct python_layout *l = python_layout_of(3 << 8 | r->g->p.minor);
@@ -176,7 +176,7 @@ static bool walk(struct reading *r, uint64_t frame, struct python_greenlet *t)
 		if (frame % 8 || !memory_read(r->g->p.pid, r->frame_at[r->frame_cnt], bytes, FRAME_BYTES))
 			return false;
 		r->frame_cnt++;
-		/* one of C's, where it called the interpreter */
+		/* the entry frame of a call from C */
 		bool is_entry = l->walk.entry == OFFCPU_ENTRY_OWNER && bytes[l->walk.entry_at] == l->walk.entry_value;
 		if (!is_entry && !name_frame(r, l, bytes, &t->frames[t->frame_cnt++]))
 			return false;
@@ -213,7 +213,7 @@ static bool is_hub(const struct python_greenlet *t)
 	return false;
 }
 
-/* False: it is over, runs, or is none to be told. */
+/* False: finished, running, or not to be reported. */
 static bool read_greenlet(struct reading *r, uint64_t address, struct python_greenlet *t)
 {
 	uint64_t top;
@@ -228,7 +228,7 @@ static bool read_greenlet(struct reading *r, uint64_t address, struct python_gre
 	if (!r->g->top_frame_at)
 		return false;
 	if (!state_word(r, STACK_START))
-		return !state_word(r, STACK_STOP);	/* it has not begun */
+		return !state_word(r, STACK_STOP);	/* it has not started */
 	top = r->state[r->g->top_frame_at];
 	if (!top)
 		return false;
@@ -241,7 +241,7 @@ static bool read_greenlet(struct reading *r, uint64_t address, struct python_gre
 	return true;
 }
 
-/* A process that runs changes it now and then. */
+/* The process changes it occasionally, so try again. */
 static bool read_while_it_stands(struct reading *r, uint64_t greenlet, struct python_greenlet *t)
 {
 	bool is_told = read_greenlet(r, greenlet, t);
@@ -255,7 +255,7 @@ static bool read_while_it_stands(struct reading *r, uint64_t greenlet, struct py
 	return is_told;
 }
 
-/* Every stride-th of those that are known (uint64_t). */
+/* Every stride-th of the known ones (uint64_t). */
 static GArray *choose(const struct python_greenlets *g, uint64_t first, uint64_t stride)
 {
 	GArray *chosen = g_array_new(FALSE, FALSE, sizeof(uint64_t));

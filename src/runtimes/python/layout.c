@@ -44,13 +44,13 @@ static const struct python_layout layouts[] = {
 	  .key_at = 2160, .first_line = 84, .file = 128, .name = 136, .qualname = 144, .lines = 152, .code = 216,
 	  .instr_scale = 1, .line_kind = PYTHON_LINES_LOCATIONS, .ascii_bytes = 56, .compact_bytes = 72,
 	  .more_in_head = 16 },
-	/* what its own _Py_DebugOffsets must say, too */
+	/* must agree with its _Py_DebugOffsets */
 	{ .walk = { .version = VERSION(14), .interp_at = 16, .thread_at = 152, .gil_at = 16,
 		    .frame_at = 72, .code_at = 0, .previous_at = 8, .instr_at = 56, .instr_bytes = 8,
 		    .entry = OFFCPU_ENTRY_OWNER, .entry_at = 74, .entry_value = 3 },
 	  .key_at = 2336, .first_line = 68, .file = 112, .name = 120, .qualname = 128, .lines = 136, .code = 208,
 	  .instr_scale = 1, .line_kind = PYTHON_LINES_LOCATIONS, .ascii_bytes = 40, .compact_bytes = 56 },
-	/* the same; a variable of each thread in place of a key */
+	/* likewise; thread-local variable instead of a key */
 	{ .walk = { .version = VERSION(15), .interp_at = 16, .thread_at = 176, .gil_at = 16,
 		    .frame_at = 72, .code_at = 0, .previous_at = 8, .instr_at = 56, .instr_bytes = 8,
 		    .entry = OFFCPU_ENTRY_OWNER, .entry_at = 74, .entry_value = 3, .key_at = OFFCPU_KEY_NONE },

@@ -3,14 +3,14 @@
 
 #include "base/cursor.h"
 
-#define UNIT_BYTES 2	/* of code */
+#define UNIT_BYTES 2	/* per instruction unit */
 
 static uint32_t checked(int64_t line)
 {
 	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
 }
 
-/* Objects/lnotab_notes.txt of 3.9: pairs of how many bytes of code, then how many lines further. */
+/* Python 3.9, Objects/lnotab_notes.txt: pairs of code bytes and line increments. */
 static uint32_t line_by_pairs(struct cursor *c, int64_t line, uint64_t offset)
 {
 	uint64_t at = 0;
@@ -24,7 +24,7 @@ static uint32_t line_by_pairs(struct cursor *c, int64_t line, uint64_t offset)
 	return checked(line);
 }
 
-/* The same of 3.10: pairs of how many lines further, and for how many bytes; -128: no line. */
+/* Python 3.10: pairs of line increment and code bytes; -128: no line. */
 static uint32_t line_by_ranges(struct cursor *c, int64_t line, uint64_t offset)
 {
 	uint64_t end = 0;
@@ -42,7 +42,7 @@ static uint32_t line_by_ranges(struct cursor *c, int64_t line, uint64_t offset)
 	return 0;
 }
 
-/* 6 bits a byte, the lowest first; the next to the highest says that there are more. */
+/* 6 bits per byte, lowest first; bit 6 marks continuation. */
 static uint32_t read_varint(struct cursor *c)
 {
 	uint8_t byte = cursor_u8(c);
@@ -62,7 +62,7 @@ static int32_t read_signed(struct cursor *c)
 	return value & 1 ? -(int32_t)(value >> 1) : (int32_t)(value >> 1);
 }
 
-/* Objects/locations.md of 3.11: entries begin with a byte that has its highest bit set. */
+/* Python 3.11, Objects/locations.md: each entry begins with a byte whose highest bit is set. */
 static uint32_t line_by_locations(struct cursor *c, int64_t line, uint64_t offset)
 {
 	uint64_t end = 0;
@@ -79,7 +79,7 @@ static uint32_t line_by_locations(struct cursor *c, int64_t line, uint64_t offse
 			line += kind - 10;
 		if (end > offset)
 			return kind == 15 ? 0 : checked(line);
-		/* the columns */
+		/* skip the columns */
 		while (cursor_left(c) && !(*c->at & 128))
 			cursor_u8(c);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* asyncio's tasks. */
+/* Tasks of asyncio. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -11,9 +11,9 @@
 
 struct asyncio_source {
 	struct python_program program;
-	/* struct python_task: of one look, which has to be whole before it is known who waits for whom */
+	/* struct python_task of the current look: relations are known only when it is complete */
 	GArray *seen;
-	GArray *children;	/* uint64_t: of the gather() that is looked at */
+	GArray *children;	/* uint64_t: children of the current gather() */
 };
 
 static void *open_asyncio(uint32_t pid, struct tasks *t, GError **error)
@@ -100,7 +100,7 @@ static void fill_in(struct tasks *t, const struct python_task *task, struct task
 	row->end = task->is_cut ? STACK_TRUNCATED : task->frame_cnt ? STACK_COMPLETE : STACK_NONE;
 }
 
-/* One name for all tasks of a row, or none. */
+/* The common name of all tasks of a row, or none. */
 static const char *merge(struct tasks *t, const char *have, const char *more, bool is_new)
 {
 	if (is_new || !g_strcmp0(have, more))
@@ -129,7 +129,7 @@ static void add(struct tasks *t, const struct python_task *task, const char *awa
 	tasks_seen(t, row, weight);
 }
 
-/* As those say that wait, or as the task itself knows, also of gather(). */
+/* Known from the waiting tasks, or from the task itself, also through gather(). */
 static const char *awaited_by(const struct python_task *task, GHashTable *awaited, GHashTable *by_address)
 {
 	const char *name = g_hash_table_lookup(awaited, &task->address);
@@ -139,11 +139,11 @@ static const char *awaited_by(const struct python_task *task, GHashTable *awaite
 	return name ? name : g_hash_table_lookup(by_address, &task->awaited_by);
 }
 
-/* Of one look, by address. */
+/* Relations in one look, by address. */
 struct relations {
-	GHashTable *tasks;	/* the names of those that there are */
-	GHashTable *awaited;	/* the name of who waits for that */
-	GHashTable *gathered;	/* futures that stand for others and that somebody waits for: what that is called */
+	GHashTable *tasks;	/* names of existing tasks */
+	GHashTable *awaited;	/* name of the task that waits for it */
+	GHashTable *gathered;	/* awaited futures that stand for others, as of gather() -> name of the waiting task */
 };
 
 static void note_awaited(struct relations *r, uint64_t *future, const char *by)
@@ -153,7 +153,7 @@ static void note_awaited(struct relations *r, uint64_t *future, const char *by)
 	g_hash_table_insert(r->awaited, future, (gpointer)(known && strcmp(known, by) ? SEVERAL : by));
 }
 
-/* What is gathered is awaited by who awaits the gather(), which may be one of several that are gathered themselves. */
+/* Gathered tasks are awaited by whoever awaits the gather(), which may itself be gathered. */
 static void note_gathered(struct asyncio_source *s, struct relations *r, uint64_t *future, const char *by)
 {
 	g_array_set_size(s->children, 0);
@@ -172,7 +172,7 @@ static void note_gathered(struct asyncio_source *s, struct relations *r, uint64_
 	}
 }
 
-/* In a coroutine of asyncio's own, by what that has in its hand. */
+/* For a task in a coroutine of asyncio, by the objects that it holds. */
 static void note_held(struct asyncio_source *s, struct relations *r, struct python_task *by)
 {
 	static const char *const names[] = { [PYTHON_TASK_IN_WAIT] = "a wait() for others",

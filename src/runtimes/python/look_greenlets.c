@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Greenlets. */
+/* Greenlets as struct tasks. */
 #include "base/find.h"
 #include "base/hash.h"
 #include "base/opener/opener.h"
@@ -23,7 +23,7 @@ static void *open_greenlets(uint32_t pid, struct tasks *t, GError **error)
 		version = g_strdup_printf("CPython 3.%u, greenlet", g->p.minor);
 		t->program = tasks_string(t, g_strchomp(comm));
 		t->version = tasks_string(t, version);
-		python_greenlet_lists_read(g);	/* how many there are is known before the first look */
+		python_greenlet_lists_read(g);	/* the first look needs their number */
 		return g;
 	}
 	if (state == PYTHON_GREENLETS_OTHER_VERSION)
@@ -57,7 +57,7 @@ static uint64_t key_of(const struct python_greenlet *greenlet, const char *state
 	return key * HASH_MIX;
 }
 
-/* A compiled method has no frame of its own, so one is made for it. */
+/* A compiled method has no frame, so one is created for it. */
 static void fill_in(struct tasks *t, const struct python_greenlet *greenlet, struct task_row *row)
 {
 	unsigned made = greenlet->waits_in && greenlet->frame_cnt;

@@ -9,16 +9,16 @@
 #define NAME_TEXT_MAX 64
 #define PAGE_BYTES 4096
 #define DICT_KEYS_AT 32
-#define DICT_VALUES_AT 40	/* of attributes: 0, or where the values are, while the keys are the class's */
-#define MINOR_COUNTED_VALUES 13	/* from then on a word comes before them */
-#define KIND_ANY 0		/* of keys: not all are texts, so each has its hash */
+#define DICT_VALUES_AT 40	/* with attributes: 0, or the values, if the keys are the class's */
+#define MINOR_COUNTED_VALUES 13	/* from then on a word precedes them */
+#define KIND_ANY 0		/* kind of keys: not all are strings, so entries contain hashes */
 #define KIND_MAX 2
 #define TYPE_NAME_AT 24
 #define LIST_CNT_AT 16
 #define LIST_ITEMS_AT 24
 #define GATHERED_MAX (1u << 16)
 #define GATHERING "_GatheringFuture"
-#define ATTRIBUTES_BEFORE_BYTES 32	/* of an object, or behind its beginning */
+#define ATTRIBUTES_BEFORE_BYTES 32	/* before an object, or after its begin */
 #define ATTRIBUTES_WORDS 36
 #define VALUES_WORDS 12	/* of a TaskGroup's attributes */
 
@@ -44,7 +44,7 @@ static bool is_text(const struct python_program *p, uint64_t object, const char 
 	       memory_read(p->pid, object + l->ascii_bytes, there, bytes) && !memcmp(there, text, bytes);
 }
 
-/* Where a dict has its entries, each of so many words of which the last two are key and value. */
+/* The entries of a dict, in words each, of which the last two are key and value. */
 struct dict_entries {
 	uint64_t at, cnt;
 	unsigned words;
@@ -53,7 +53,7 @@ struct dict_entries {
 /* Before 3.11. */
 static bool old_dict_entries(const struct python_program *p, uint64_t keys, struct dict_entries *ret)
 {
-	uint64_t head[5];	/* references, size, a function, free entries, entries */
+	uint64_t head[5];	/* reference count, size, lookup function, free entries, used entries */
 
 	if (!memory_read(p->pid, keys, head, sizeof(head)) || !head[1] || head[1] > UINT32_MAX ||
 	    head[4] > DICT_ENTRIES_MAX)
@@ -80,7 +80,7 @@ static bool dict_entries(const struct python_program *p, uint64_t dict, struct d
 	return true;
 }
 
-/* Of the key with that number; keys of a class come with values of each object. */
+/* The value of the key with this index; split dicts share the class's keys. */
 static uint64_t value_apart(const struct python_program *p, uint64_t dict, uint64_t number)
 {
 	uint64_t values = python_word(p, dict + DICT_VALUES_AT);
@@ -106,7 +106,7 @@ uint64_t python_dict_find(struct python_program *p, uint64_t dict, const char *k
 	return 0;
 }
 
-/* Most futures are of one class, so the last one that was no gather()'s is known. */
+/* Caches the last class that was no gather(), because most futures have the same. */
 static bool is_gathering(struct python_program *p, uint64_t future)
 {
 	uint64_t type = python_type(p, future), name;
@@ -121,7 +121,7 @@ static bool is_gathering(struct python_program *p, uint64_t future)
 	return false;
 }
 
-/* An attribute of an object; where its dict is differs by version: before the object, or in it. */
+/* An attribute of an object, whose dict is before or in the object, depending on the version. */
 static uint64_t attribute(struct python_program *p, uint64_t object, const char *name)
 {
 	uint64_t words[ATTRIBUTES_WORDS], found = 0;
@@ -134,7 +134,7 @@ static uint64_t attribute(struct python_program *p, uint64_t object, const char 
 	return found;
 }
 
-/* The first set among so many words, of which only the first ones may lead to the values of attributes. */
+/* The first non-zero word, of which only the first ones may be attribute values. */
 static uint64_t set_among(const struct python_program *p, uint64_t from, size_t cnt, size_t leading_cnt)
 {
 	uint64_t words[ATTRIBUTES_WORDS], found = 0;
@@ -142,7 +142,7 @@ static uint64_t set_among(const struct python_program *p, uint64_t from, size_t 
 	if (cnt > G_N_ELEMENTS(words) || !memory_read(p->pid, from, words, cnt * sizeof(words[0])))
 		return 0;
 	for (size_t i = 0; i < cnt && !found; i++) {
-		/* 3.12 marks a pointer to values so */
+		/* 3.12 tags pointers to values like this */
 		uint64_t value = words[i] & 1 ? words[i] + 1 : words[i];
 
 		if (value <= PAGE_BYTES)

@@ -12,12 +12,12 @@
 #define THREADS_MAX (1u << 16)
 #define SET_TRIED 64
 
-/* Words of _Py_DebugOffsets, which _PyRuntime begins with. */
+/* Word indexes in _Py_DebugOffsets, at the begin of _PyRuntime. */
 #define WORD_INTERPRETER 5
 #define WORD_THREADS 9
 #define WORD_NEXT_THREAD 24
 #define RUNTIME_WORDS 25
-/* Words of _asyncio's own: the task's, the interpreter's, the thread's. */
+/* Word indexes in _asyncio's own table: of task, interpreter, thread. */
 #define WORD_AWAITED_BY 2
 #define WORD_IS_SET 4
 #define WORD_NODE 6
@@ -49,7 +49,7 @@ bool python_task_lists_open(struct python_task_lists *l, const char *proc_dir, u
 	for (size_t i = 0; i < G_N_ELEMENTS(own); i++)
 		if (own[i] > OFFSET_MAX)
 			return false;
-	/* a ring of what are no tasks would have no end */
+	/* nodes are aligned; else a forged ring might never end */
 	if (own[WORD_NODE] % 8)
 		return false;
 	if (words[WORD_INTERPRETER] > OFFSET_MAX || words[WORD_THREADS] > OFFSET_MAX ||
@@ -66,7 +66,7 @@ bool python_task_lists_open(struct python_task_lists *l, const char *proc_dir, u
 	return true;
 }
 
-/* A ring of nodes, each in its task; the head is in none. */
+/* Lists a ring of nodes, each inside of a task except the head. */
 static bool list_ring(const struct python_task_lists *l, uint64_t head, GArray *into, guint max)
 {
 	uint64_t node = word_at(l->pid, head);
@@ -94,7 +94,7 @@ bool python_task_lists_read(const struct python_task_lists *l, GArray *into, gui
 	return is_whole;
 }
 
-/* The first two of a set, which has an object and a hash in each entry. */
+/* The first two elements of a set, whose entries are an object and a hash. */
 static unsigned first_of_set(const struct python_task_lists *l, uint64_t set, uint64_t *ret)
 {
 	uint64_t table = word_at(l->pid, set + PYTHON_SET_TABLE_AT), mask = word_at(l->pid, set + PYTHON_SET_MASK_AT);
@@ -105,7 +105,7 @@ static unsigned first_of_set(const struct python_task_lists *l, uint64_t set, ui
 
 		if (!memory_read(l->pid, table + 16 * i, entry, sizeof(entry)))
 			break;
-		if (entry[0] && entry[1] != UINT64_MAX && !cnt++)	/* one that was taken out has the hash -1 */
+		if (entry[0] && entry[1] != UINT64_MAX && !cnt++)	/* removed entries have the hash -1 */
 			*ret = entry[0];
 	}
 	return cnt;

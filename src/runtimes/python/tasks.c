@@ -11,8 +11,8 @@
 #define MAPS_TEXT_MAX (64 << 20)
 #define RUNTIME_MAX_BYTES (1u << 20)
 #define RUNTIME_PIECE_WORDS 512
-#define PAGE_BYTES 4096		/* nothing lies below that */
-#define SEARCH_WORDS 10		/* of an object that is looked through for pointers */
+#define PAGE_BYTES 4096		/* lowest valid address */
+#define SEARCH_WORDS 10		/* words of an object to search for pointers */
 #define SEARCH_BEFORE_BYTES 32
 #define SET_ENTRIES_TRIED 255
 #define TABLE_PIECE 256
@@ -26,7 +26,7 @@
 #define MINOR_MAX 15
 #define MINOR_LISTS 14
 
-/* Objects, in these versions. */
+/* Object offsets in the supported versions. */
 #define MODULE_DICT_AT 16
 #define LONG_DIGIT_AT 24
 #define WEAK_OBJECT_AT 16
@@ -34,18 +34,18 @@
 #define STACK_TOP_AT 64
 #define INSTR_AT 56
 #define COROUTINE_BYTES 160
-#define TAG_BITS 7		/* 3.14: of pointers in frames */
-#define FRAME_BYTES 112	/* before 3.11: an object of its own */
+#define TAG_BITS 7		/* 3.14: tag bits in a frame's pointers */
+#define FRAME_BYTES 112	/* before 3.11: a frame object */
 #define OLD_CORO_FRAME_AT 16
-#define OLD_CORO_RUNS_AT 24	/* to 3.9 */
-#define OLD_STACK_AT 64	/* 3.10: where it begins, and at 80 how many; before: at 72 where it ends */
+#define OLD_CORO_RUNS_AT 24	/* up to 3.9 */
+#define OLD_STACK_AT 64	/* 3.10: begin of the stack, its depth at 80; before: its end at 72 */
 #define OLD_STATE_AT 108	/* 3.10 */
 #define OLD_LOCALS_10 352
 #define OLD_LOCALS_8 360	/* and 3.9 */
 #define LOCALS_14 80
-#define RUNTIME_HEAD_WORDS 64	/* of _PyRuntime: it leads to the first interpreter from there */
-#define STATE_RUNS 0		/* enum _framestate: below it has not begun or is suspended, above it is over */
-#define STATE_RUNS_15 4	/* the same, from 3.15 on */
+#define RUNTIME_HEAD_WORDS 64	/* of _PyRuntime: one of them points to the first interpreter */
+#define STATE_RUNS 0		/* enum _framestate: lower is not started or suspended, higher is finished */
+#define STATE_RUNS_15 4	/* likewise, from 3.15 on */
 #define MINOR_STATES 15
 
 bool python_is_of_heap(const GArray *lines, uint64_t addr)
@@ -66,7 +66,7 @@ bool python_is_of_heap(const GArray *lines, uint64_t addr)
 	return false;
 }
 
-/* Pointers in a piece of _PyRuntime that lead to a dict with a module of that name. */
+/* Searches a piece of _PyRuntime for pointers to a dict with a module of that name. */
 static uint64_t module_in(struct python_program *p, const GArray *lines, const uint64_t *words, size_t cnt,
 			  const char *name)
 {
@@ -82,7 +82,7 @@ static uint64_t module_in(struct python_program *p, const GArray *lines, const u
 	return 0;
 }
 
-/* Before 3.11: one of the first pointers there leads to it. */
+/* Before 3.11: an early pointer there leads to it. */
 static uint64_t find_module_behind(struct python_program *p, const GArray *lines, const char *name)
 {
 	uint64_t heads[RUNTIME_HEAD_WORDS], words[RUNTIME_PIECE_WORDS], found = 0;
@@ -96,7 +96,7 @@ static uint64_t find_module_behind(struct python_program *p, const GArray *lines
 	return found;
 }
 
-/* The main interpreter lies in _PyRuntime, and sys.modules is one of its dicts. */
+/* The main interpreter is in _PyRuntime, and sys.modules is one of its dicts. */
 uint64_t python_module(struct python_program *p, const GArray *lines, const char *name)
 {
 	uint64_t words[RUNTIME_PIECE_WORDS], found = 0;
@@ -172,7 +172,7 @@ void python_tasks_close(struct python_program *p)
 	p->code = NULL;
 }
 
-/* The coroutine, behind what it waits for and before the name; 0: it is no task. */
+/* The word with the coroutine, between the awaited object and the name. 0: not a task. */
 static unsigned coroutine_word(const struct python_program *p, const uint8_t *task)
 {
 	uint64_t words = p->coroutine_at
@@ -192,7 +192,7 @@ static unsigned coroutine_word(const struct python_program *p, const uint8_t *ta
 	return 0;
 }
 
-/* Does a set have weak references to tasks? */
+/* Does the set contain weak references to tasks? */
 static bool has_tasks(const struct python_program *p, uint64_t set, unsigned *left)
 {
 	uint64_t table = python_word(p, set + PYTHON_SET_TABLE_AT), mask = python_word(p, set + PYTHON_SET_MASK_AT);
@@ -210,8 +210,8 @@ static bool has_tasks(const struct python_program *p, uint64_t set, unsigned *le
 }
 
 /*
- * The set of tasks that an object leads to, which is a WeakSet and so keeps them in an attribute.  Where attributes
- * lie differs: before the object, behind it, or in a dict.  0: there is none, or it is empty.
+ * The set of tasks of an object, a WeakSet with an attribute for it. Attributes are before the object, after it, or
+ * in a dict. 0: none, or empty.
  */
 static uint64_t set_behind(const struct python_program *p, uint64_t object, unsigned depth, unsigned *left)
 {
@@ -221,7 +221,7 @@ static uint64_t set_behind(const struct python_program *p, uint64_t object, unsi
 	if (!memory_read(p->pid, from, words, sizeof(words)))
 		return 0;
 	for (size_t i = 0; i < SEARCH_WORDS && *left && !found; i++) {
-		/* 3.12 marks a pointer to attributes so */
+		/* 3.12 tags pointers to attributes like this */
 		uint64_t value = words[i] & 1 ? words[i] + 1 : words[i];
 
 		if (value < PAGE_BYTES || value % 8)
@@ -235,7 +235,7 @@ static uint64_t set_behind(const struct python_program *p, uint64_t object, unsi
 	return found;
 }
 
-/* Entries of a set: an object or a weak reference to it, and a hash. */
+/* Lists the entries of a set: an object or a weak reference to it, and a hash. */
 static void list_table(const struct python_program *p, uint64_t table, uint64_t cnt, bool is_weak, GArray *into)
 {
 	uint64_t entries[2 * TABLE_PIECE];
@@ -268,7 +268,7 @@ static void find_sets(struct python_program *p)
 	p->has_sets = true;
 }
 
-/* Addresses of all that asyncio's sets have, appended. */
+/* Appends the addresses in all of asyncio's sets. */
 static void list_tasks(struct python_program *p, GArray *into, bool *ret_is_cut)
 {
 	if (!p->has_sets)
@@ -279,7 +279,7 @@ static void list_tasks(struct python_program *p, GArray *into, bool *ret_is_cut)
 		unsigned left = SEARCH_OBJECTS_MAX;
 		uint64_t mask, table;
 
-		if (s->is_weak && (!s->set || python_type(p, s->set) != p->set_type))	/* an empty one is not found */
+		if (s->is_weak && (!s->set || python_type(p, s->set) != p->set_type))	/* empty sets are not found */
 			s->set = set_behind(p, s->object, 0, &left);
 		table = s->set ? python_word(p, s->set + PYTHON_SET_TABLE_AT) : 0;
 		mask = table ? python_word(p, s->set + PYTHON_SET_MASK_AT) : 0;
@@ -289,7 +289,7 @@ static void list_tasks(struct python_program *p, GArray *into, bool *ret_is_cut)
 	}
 }
 
-/* What was read of a task, to be compared with what is there afterwards. */
+/* A task as read, to be compared with a second reading. */
 struct reading {
 	const struct python_program *p;
 	struct {
@@ -318,19 +318,19 @@ static bool is_unchanged(struct reading *r)
 		pieces[i] = (struct memory_piece){ r->parts[i].addr, r->parts[i].again, r->parts[i].bytes };
 	memory_read_pieces(r->p->pid, pieces, r->cnt, is_read);
 	for (unsigned i = 0; i < r->cnt; i++)
-		if (!is_read[i] || /* behind the reference count */
+		if (!is_read[i] || /* without the reference count */
 		    memcmp(r->parts[i].again + 8, r->parts[i].data + 8, r->parts[i].bytes - 8) != 0)
 			return false;
 	return true;
 }
 
-/* Where a coroutine has its frame, and before that the state of it. */
+/* The offset of a coroutine's frame, which follows its state. */
 static size_t frame_at(const struct python_program *p)
 {
 	return p->minor == 11 ? 80 : 72;
 }
 
-/* What lies on top of a suspended frame's stack; 0: nothing. */
+/* The top of a suspended frame's stack. 0: empty. */
 static uint64_t top_of_stack(const struct python_program *p, const uint8_t *bytes, uint64_t addr)
 {
 	const size_t frame = frame_at(p);
@@ -342,19 +342,19 @@ static uint64_t top_of_stack(const struct python_program *p, const uint8_t *byte
 			return 0;
 		uint64_t word = python_word(p, end - 8) & ~(uint64_t)TAG_BITS;
 
-		/* from 3.15 on the place of an iterator's index, which is none, lies above what is awaited */
+		/* from 3.15 on the (unused) place of an iterator's index is above the awaited object */
 		return word || p->minor < MINOR_STATES ? word : python_word(p, end - 16) & ~(uint64_t)TAG_BITS;
 	}
 	return top > 0 && top <= UINT16_MAX ? python_word(p, addr + frame + STACK_BASE_AT + 8 * ((uint64_t)top - 1))
 					    : 0;
 }
 
-/* One in a chain. */
+/* A coroutine of the chain. */
 struct coroutine {
-	int8_t state;	/* as STATE_RUNS has it */
+	int8_t state;	/* see STATE_RUNS */
 	uint64_t code, instr;
-	uint64_t top;	/* what lies on top of its stack, where it is suspended; 0: nothing */
-	uint64_t locals;	/* where it has its variables; 0: it is over */
+	uint64_t top;	/* top of its stack if suspended; 0: empty */
+	uint64_t locals;	/* address of its variables; 0: finished */
 };
 
 /* Before 3.11 its frame is an object. */
@@ -367,7 +367,7 @@ static bool read_old_coroutine(struct reading *r, uint64_t addr, struct coroutin
 
 	*c = (struct coroutine){ .state = STATE_RUNS + 1 };
 	if (!at)
-		return bytes;	/* it is over */
+		return bytes;	/* it is finished */
 	frame = read_part(r, at, FRAME_BYTES);
 	if (!frame)
 		return false;
@@ -383,7 +383,7 @@ static bool read_old_coroutine(struct reading *r, uint64_t addr, struct coroutin
 	return true;
 }
 
-/* False: it cannot be read. */
+/* False: unreadable. */
 static bool read_coroutine(struct reading *r, uint64_t addr, struct coroutine *c)
 {
 	const struct python_layout *l = python_layout_of(3 << 8 | r->p->minor);
@@ -405,7 +405,7 @@ static bool read_coroutine(struct reading *r, uint64_t addr, struct coroutine *c
 	return true;
 }
 
-/* Of the innermost coroutine, if it is one of asyncio's own that waits for others. */
+/* For an innermost coroutine of asyncio that waits for others. */
 static void note_held(const struct python_program *p, const struct coroutine *c, struct python_task *t)
 {
 	static const struct {
@@ -454,7 +454,7 @@ static void read_name(const struct python_program *p, uint64_t text, char *ret)
 {
 	const struct python_layout *l = python_layout_of(3 << 8 | p->minor);
 
-	if (python_type(p, text) == p->long_type) {	/* 3.13: a number until somebody asks for the name */
+	if (python_type(p, text) == p->long_type) {	/* 3.13: a number until the name is used */
 		g_snprintf(ret, PYTHON_TASK_NAME_MAX, "Task-%u", (unsigned)(uint32_t)python_word(p, text + LONG_DIGIT_AT));
 		return;
 	}
@@ -464,7 +464,7 @@ static void read_name(const struct python_program *p, uint64_t text, char *ret)
 	ret[PYTHON_TASK_NAME_MAX - 1] = 0;
 }
 
-/* False: it is over, or no task. */
+/* False: finished, or not a task. */
 static bool read_task(struct python_program *p, uint64_t address, struct python_task *t)
 {
 	struct reading r = { .p = p };

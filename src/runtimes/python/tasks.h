@@ -10,33 +10,32 @@
 #include "symbolize/runtime/language.h"
 
 /*
- * From 3.14 on asyncio's tasks are in a list of each thread, and those of threads that have ended in one of the
- * interpreter.  Python itself tells where, in _PyRuntime and in a section of the module _asyncio.  Offsets, lists and
- * sets are bounded.
+ * From 3.14 on each thread has a list of asyncio's tasks, and the interpreter one for ended threads. Python publishes
+ * their offsets in _PyRuntime and in a section of the module _asyncio. Offsets, lists and sets are bounded.
  */
 struct python_task_lists {
 	uint32_t pid;
-	uint64_t interpreter;	/* address of the pointer to the first interpreter; 0: there are no such lists */
+	uint64_t interpreter;	/* address of the pointer to the first interpreter; 0: no such lists */
 	uint64_t threads_at, next_thread_at, interpreter_tasks_at, thread_tasks_at;
-	uint64_t node_at, awaited_by_at, is_set_at;	/* of a task */
+	uint64_t node_at, awaited_by_at, is_set_at;	/* offsets in a task */
 };
 
 #define PYTHON_SET_MASK_AT 32
 #define PYTHON_SET_TABLE_AT 40
 
-/* lines: the process's mappings.  False: the module is not loaded, or does not tell. */
+/* lines: the process's mappings. False: the module is not loaded, or has no offsets. */
 bool python_task_lists_open(struct python_task_lists *l, const char *proc_dir, uint32_t pid, uint64_t runtime,
 			    const GArray *lines);
-/* Appends addresses of tasks, those that are done too, up to `max` in all; false: there are more. */
+/* Appends addresses of tasks, including finished ones, up to `max` in total. False: there are more. */
 bool python_task_lists_read(const struct python_task_lists *l, GArray *into, guint max);
-/* The task that awaits this one, also by gather(); 0: none. */
+/* The task that awaits this one, also through gather(). 0: none. */
 uint64_t python_task_lists_awaited_by(const struct python_task_lists *l, uint64_t task, bool *ret_are_several);
 
 /*
- * The tasks of asyncio in a CPython process (3.8 to 3.15, 64 bits) while it runs: asyncio's own sets or lists of them,
- * and of each its chain of coroutines.  Offsets are few and of the version; what they lead to must be of the type that
- * it has to be.  Memory is not trusted: sizes, hops and texts are bounded.  A task is read twice; one that changed
- * between is told as such.
+ * The asyncio tasks of a running CPython process (3.8 to 3.15, 64 bits): from asyncio's own sets or lists, each with
+ * its chain of coroutines. Few offsets depend on the version, and what they lead to must have the expected type.
+ * Memory is not trusted: sizes, hops and texts are bounded. A task is read twice; one that changed in between is
+ * marked.
  */
 
 #define PYTHON_TASKS_MAX (1u << 20)
@@ -44,12 +43,12 @@ uint64_t python_task_lists_awaited_by(const struct python_task_lists *l, uint64_
 #define PYTHON_TASK_FRAMES_MAX 32
 #define PYTHON_TASK_NAME_MAX 64
 
-/* asyncio has several: of those scheduled, and of those begun eagerly. */
+/* asyncio has several: for scheduled tasks, and for eagerly started ones. */
 #define PYTHON_TASK_SETS_MAX 3
 
 struct python_task_set {
-	uint64_t object;	/* as asyncio.tasks has it; 0: not in this version */
-	uint64_t set;		/* with the tasks themselves or weak references; 0: not found yet */
+	uint64_t object;	/* in asyncio.tasks; 0: not in this version */
+	uint64_t set;		/* of tasks or weak references; 0: not found yet */
 	bool is_weak;
 };
 
@@ -57,29 +56,29 @@ struct python_program {
 	uint32_t pid, minor;
 	uint64_t runtime, code_type, dict_type, module_type, coroutine_type, set_type, text_type, long_type,
 		list_type, frame_type, plain_future_type;
-	uint64_t module;	/* dict of asyncio.tasks; 0: it is not imported, or was not found */
+	uint64_t module;	/* dict of asyncio.tasks; 0: not imported, or not found */
 	struct python_task_lists lists;	/* from 3.14 on */
-	bool has_sets;		/* they were looked for */
+	bool has_sets;		/* the search for sets is done */
 	struct python_task_set sets[PYTHON_TASK_SETS_MAX];
-	unsigned coroutine_at;	/* word of a task that has its coroutine; 0: not known yet */
-	uint64_t listed;	/* tasks of the last look, those that are done included */
-	uint64_t entries_left;	/* of dicts, sets and lists, that this look may still go through: a program has any number of them */
+	unsigned coroutine_at;	/* word of a task with its coroutine; 0: not known yet */
+	uint64_t listed;	/* tasks in the last look, including finished ones */
+	uint64_t entries_left;	/* limit of dict, set and list entries for this look: there may be any number */
 	struct python_code *code;
 };
 
 enum python_tasks_state {
 	PYTHON_TASKS_READABLE,
-	PYTHON_TASKS_NONE,		/* no CPython */
+	PYTHON_TASKS_NONE,		/* not CPython */
 	PYTHON_TASKS_OTHER_VERSION,
 	PYTHON_TASKS_NO_ASYNCIO,
 };
 
-/* How a task waits for others than by awaiting one of them: the coroutine of asyncio's own in which it does. */
+/* If a task waits for others through a coroutine of asyncio: which one. */
 enum python_task_in {
 	PYTHON_TASK_IN_NONE,
 	PYTHON_TASK_IN_WAIT,		/* asyncio.wait() */
-	PYTHON_TASK_IN_WAIT_FOR,	/* before 3.12 it makes another task */
-	PYTHON_TASK_IN_GROUP,		/* the end of a TaskGroup */
+	PYTHON_TASK_IN_WAIT_FOR,	/* before 3.12 it creates another task */
+	PYTHON_TASK_IN_GROUP,		/* leaving a TaskGroup */
 };
 
 enum python_task_state { PYTHON_TASK_WAITS, PYTHON_TASK_READY, PYTHON_TASK_RUNS };
@@ -88,10 +87,10 @@ struct python_task {
 	enum python_task_state state;
 	char name[PYTHON_TASK_NAME_MAX];
 	uint64_t address;
-	uint64_t awaits;	/* address of the future or task that it waits for; 0: none */
+	uint64_t awaits;	/* address of the awaited future or task; 0: none */
 	enum python_task_in in;
-	uint64_t held;		/* the first variable of that coroutine: who it waits for, a set of them, or the group */
-	uint64_t awaited_by;	/* address of a task that waits for it, as far as it knows that itself (3.14) */
+	uint64_t held;		/* that coroutine's first variable: the awaited object, a set, or the group */
+	uint64_t awaited_by;	/* address of a task that waits for it, as the task itself knows (3.14) */
 	bool is_awaited_by_several;
 	bool is_stale;
 	bool is_cut;		/* the chain is longer */
@@ -99,15 +98,13 @@ struct python_task {
 	unsigned frame_cnt;
 };
 
-/*
- * Appends the futures (uint64_t, addresses) that a gather() waits for, whose future is given; nothing: it is another one.
- */
+/* Appends the futures (uint64_t addresses) of a gather() with this future; nothing for other futures. */
 void python_tasks_gathered(struct python_program *p, uint64_t future, GArray *into);
 
-/* The same, of a task that waits in a coroutine of asyncio's own. */
+/* Likewise for a task that waits in a coroutine of asyncio. */
 void python_tasks_held(struct python_program *p, const struct python_task *t, GArray *into);
 
-/* Close it in any case. */
+/* Close it in either case. */
 enum python_tasks_state python_tasks_open(struct python_program *p, const char *proc_dir, uint32_t pid);
 void python_tasks_close(struct python_program *p);
 
@@ -117,42 +114,42 @@ struct python_tasks_census {
 };
 
 /*
- * Tells `fn` of every stride-th task from `first` on that is not done.  False: the process is gone.  Frames are valid
- * until it is closed.
+ * Calls `fn` for every stride-th unfinished task from `first` on. False: the process is gone. Frames are valid until
+ * it is closed.
  */
 typedef void (*python_task_fn)(void *ctx, const struct python_task *t);
 bool python_tasks_read(struct python_program *p, uint64_t first, uint64_t stride, python_task_fn fn, void *ctx,
 		       struct python_tasks_census *ret);
 
-/* Objects of CPython in a process that lives, for the reading of tasks.  What cannot be read is 0. */
+/* Objects of a live CPython process, for reading tasks. Unreadable values are 0. */
 
-/* From then on frames lie in their coroutines, and the interpreter in _PyRuntime. */
+/* From then on frames are inside coroutines, and the interpreter inside _PyRuntime. */
 #define PYTHON_MINOR_WHOLE 11
-#define PYTHON_TYPE_SIZE_AT 32	/* of a type: the bytes of its objects */
+#define PYTHON_TYPE_SIZE_AT 32	/* in a type: the size of its objects */
 
 /*
- * All but the modules that it has imported.  lines: its mappings, struct maps_line; NULL: it is gone.  Close it in any
+ * Reads everything but imported modules. lines: its mappings, struct maps_line. NULL: it is gone. Close it in either
  * case.
  */
 enum python_tasks_state python_program_open(struct python_program *p, const char *proc_dir, uint32_t pid,
 					    const GArray *lines);
 
-/* The dict of a module that it has imported; 0: it was not found. */
+/* The dict of an imported module. 0: not found. */
 uint64_t python_module(struct python_program *p, const GArray *lines, const char *name);
 
 /*
- * In memory without a file, where objects lie that a program makes?  What lies nowhere is the dearest to be asked for.
- * lines: struct maps_line.
+ * Is it in anonymous memory, where a program's objects are? Reading unmapped memory is expensive. lines: struct
+ * maps_line.
  */
 bool python_is_of_heap(const GArray *lines, uint64_t addr);
 
 uint64_t python_word(const struct python_program *p, uint64_t addr);
 uint64_t python_type(const struct python_program *p, uint64_t object);
 
-/* The value of a key in a dict, which must be one; 0: there is none, or no entries are left to be looked at. */
+/* The value of a key in an object that must be a dict. 0: none, or the limit of entries is reached. */
 uint64_t python_dict_find(struct python_program *p, uint64_t dict, const char *key);
 
-/* The set of an asyncio.TaskGroup's tasks; 0: there is none. */
+/* The set of tasks in an asyncio.TaskGroup. 0: none. */
 uint64_t python_group_tasks(struct python_program *p, uint64_t group);
 
 #endif

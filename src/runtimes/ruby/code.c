@@ -7,13 +7,13 @@
 
 #include "symbolize/runtime/memory.h"
 
-#define CODES_MAX (1u << 17)	/* kept; more are read each time */
+#define CODES_MAX (1u << 17)	/* cached; more are read each time */
 #define TEXT_MAX 1024
-#define BODY_BYTES 152		/* of an instruction sequence's body: all that is asked for */
+#define BODY_BYTES 152		/* of an instruction sequence's body: the needed fields */
 #define INSTRUCTIONS_MAX (1u << 24)
 #define LINES_MAX (1u << 24)
 
-/* Any object: its flags, class.  Their low bits are its type. */
+/* Any object: flags, class. The low bits of flags are the type. */
 #define TYPE_MASK 0x1f
 #define TYPE_STRING 0x05
 #define TYPE_ARRAY 0x07
@@ -35,11 +35,11 @@
 struct layout {
 	uint32_t version;
 	uint8_t frame_bytes;
-	/* body: the entries of lines; 8 behind that, an array of their places; 16, how many; 24, the index of these */
+	/* offset of line entries; then 8: array of positions; 16: number; 24: index of positions */
 	uint8_t lines;
-	uint8_t entry_bytes;	/* of one such */
-	bool has_long_first_line;	/* an Integer object, no int */
-	bool has_wide_strings;	/* a string's length is a word also where its bytes lie within */
+	uint8_t entry_bytes;	/* size of an entry */
+	bool has_long_first_line;	/* an Integer object instead of an int */
+	bool has_wide_strings;	/* a string's length is a word also if the bytes are embedded */
 };
 
 #define VERSION(minor) OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_RUBY, 3, minor)
@@ -63,7 +63,7 @@ uint32_t ruby_frame_bytes(uint32_t version)
 	return l ? l->frame_bytes : 0;
 }
 
-/* What an instruction sequence keeps all its life; another means another one. */
+/* What never changes in an instruction sequence; a difference means another one. */
 struct constant {
 	uint64_t body, instructions, path, label, lines, index;
 	uint32_t size, line_cnt;
@@ -79,7 +79,7 @@ struct code {
 struct ruby_code {
 	GHashTable *codes;	/* struct code, by its key */
 	GStringChunk *strings;
-	/* of the program that was asked for last */
+	/* of the last program asked about */
 	uint64_t executor_space;
 	bool is_executor_known;
 	struct ruby_executor executor;
@@ -96,7 +96,7 @@ struct ruby_code *ruby_code_new(void)
 
 FREES(ruby_code_free, struct ruby_code, r, g_hash_table_destroy(r->codes); g_string_chunk_free(r->strings))
 
-/* NULL: no String lies there, or an empty one. */
+/* NULL: not a String, or an empty one. */
 static const char *read_string(struct ruby_code *r, const struct layout *l, uint32_t pid, uint64_t addr)
 {
 	uint64_t words[4], len, at = addr + 16;
@@ -122,7 +122,7 @@ static const char *read_string(struct ruby_code *r, const struct layout *l, uint
 	return *text ? g_string_chunk_insert_const(r->strings, text) : NULL;
 }
 
-/* A path is a String, or an Array of two: as it was given, and the whole. */
+/* A path is a String, or an Array of the given and the absolute one. */
 static const char *read_path(struct ruby_code *r, const struct layout *l, uint32_t pid, uint64_t addr)
 {
 	uint64_t words[5], pair[2];
@@ -161,7 +161,7 @@ static bool read_constant(const struct layout *l, const struct language_place *p
 	return ret->size <= INSTRUCTIONS_MAX && ret->line_cnt <= LINES_MAX && *ret_first_line <= INT32_MAX;
 }
 
-/* As it is just now: an object that has taken another's place is another one. */
+/* Reads it anew, because another object may have taken the address. */
 static struct code *find_code(struct ruby_code *r, const struct layout *l, const struct language_place *place)
 {
 	struct code *c, now = { .key = { place->space, place->code } };
@@ -183,12 +183,12 @@ static struct code *find_code(struct ruby_code *r, const struct layout *l, const
 }
 
 /*
- * How many entries begin at or before an instruction: a set of bits with sums over 9, 64 and 512 of them (iseq.c,
- * "succ_index_table").  0: it could not be read.
+ * How many entries begin at or before an instruction: a bit set with sums over 9, 64 and 512 (iseq.c,
+ * "succ_index_table"). 0: unreadable.
  */
-#define FIRST_PART 54		/* instructions that are counted one by one, 9 in a word */
+#define FIRST_PART 54		/* instructions counted individually, 9 in a word */
 #define BLOCK_BITS 512
-#define BLOCK_WORDS 10		/* how many before it; sums over 64 each, 9 bits a sum; bits */
+#define BLOCK_WORDS 10		/* count before the block; 9-bit sums over 64 each; bits */
 
 static uint32_t rank_of(uint32_t pid, uint64_t index, uint32_t at)
 {
@@ -207,7 +207,7 @@ static uint32_t rank_of(uint32_t pid, uint64_t index, uint32_t at)
 	       (uint32_t)__builtin_popcountll(block[2 + part] << (63 - bit));
 }
 
-/* instr: what is done next; so the instruction before it.  0: it has no line. */
+/* instr: the next instruction, so the line is that of the one before. 0: no line. */
 static uint32_t line_at(const struct layout *l, const struct language_place *place, const struct constant *c)
 {
 	uint64_t at = (place->instr - c->instructions) / 8;

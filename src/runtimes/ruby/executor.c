@@ -10,26 +10,26 @@
 #include "symbolize/runtime/memory.h"
 
 /*
- * Ruby threads its code: each instruction is the address of what executes it, within one function.  Which stretch of
- * the file that function is tells the sorted table of where functions begin (.eh_frame_hdr), which is in memory.
+ * Ruby uses threaded code: each instruction is the address of its handler inside one function. The file's sorted
+ * table of function starts (.eh_frame_hdr), which is in memory, gives the range of that function.
  */
 
 #define MAPS_TEXT_MAX (64 << 20)
 #define HEADERS_MAX 64
 #define FUNCTIONS_MAX (1u << 22)
-/* DW_EH_PE_*: what linkers write */
+/* DW_EH_PE_* values that linkers write */
 #define TABLE_VERSION 1
-#define POINTER_ENCODING 0x1b	/* 4 bytes, from here */
+#define POINTER_ENCODING 0x1b	/* 4 bytes, relative to here */
 #define COUNT_ENCODING 0x03	/* 4 bytes */
-#define ENTRY_ENCODING 0x3b	/* 4 bytes, from the table */
+#define ENTRY_ENCODING 0x3b	/* 4 bytes, relative to the table */
 
 struct image {
 	uint32_t pid;
-	uint64_t bias;	/* from addresses in the file to those in memory */
+	uint64_t bias;	/* memory address minus file address */
 	uint64_t table;	/* address in the file */
 };
 
-/* What is mapped with the file's beginning. */
+/* The mapping of the file's beginning. */
 static uint64_t beginning_of(const GArray *lines, uint64_t addr)
 {
 	const struct maps_line *there = NULL;
@@ -63,7 +63,7 @@ static bool open_image(struct image *image, uint32_t pid, uint64_t begin)
 	return has_begin && image->table;
 }
 
-/* Where a function of the table begins. */
+/* The start of a function in the table. */
 static bool start_at(const struct image *image, uint32_t number, uint64_t *ret)
 {
 	int32_t entry[2];

@@ -13,23 +13,23 @@
 #define MODULES_MAX 1024
 #define CODE_BYTES 48
 /*
- * On x86-64, of glibc and of musl: a thread's pointer to its vector of blocks of thread-local variables, and an entry of
- * that, by the module's number.
+ * x86-64, glibc and musl: a thread's pointer to its vector of thread-local blocks, and the vector's entries, by
+ * module id.
  */
 #define VECTOR_AT 8
 #define VECTOR_ENTRY_BYTES 16
 #define MUSL_VECTOR_ENTRY_BYTES 8
-/* A thread's context: the innermost frame; it begins with its stack of frames and how many words that has. */
+/* A thread's context: the innermost frame; at its begin its stack and the stack's size in words. */
 #define CONTEXT_FRAME 16
 /* Frame. */
 #define FRAME_INSTR 0
 #define FRAME_CODE 16
-#define FRAME_LOCALS 32		/* leads to its flags */
-#define FLAG_FINISH 0x20	/* C called it */
+#define FRAME_LOCALS 32		/* the word it points to contains the frame's flags */
+#define FLAG_FINISH 0x20	/* called from C */
 
 /*
- * The lock of all threads (GVL), of 3.1 (vm_core.h, thread_pthread.h): context to thread; that to its ractor, its
- * context, its pthread and its place in the queue; ractor to the lock, which begins with its owner.
+ * The global VM lock of 3.1 (vm_core.h, thread_pthread.h): context -> thread -> its ractor, context, pthread and
+ * queue entry; ractor -> lock, which begins with its owner.
  */
 #define LOCK_VERSION OFFCPU_LANGUAGE_VERSION(OFFCPU_LANGUAGE_RUBY, 3, 1)
 #define CONTEXT_THREAD 48
@@ -44,7 +44,7 @@ struct found {
 	uint32_t version;
 	struct thread_layout threads;
 	struct local_variable context;
-	uint64_t context_module;	/* the number itself, where code told of it; 0: not known */
+	uint64_t context_module;	/* the module id, if found in code; 0: unknown */
 };
 
 static uint32_t version_at(uint32_t pid, uint64_t addr)
@@ -58,13 +58,13 @@ static uint32_t version_at(uint32_t pid, uint64_t addr)
 }
 
 /*
- * Stripped: rb_thread_current() asks __tls_get_addr() for the thread's own ruby_current_ec first, by two words that its
- * code refers to: the number of the module, and the offset in its block.
+ * For stripped files: rb_thread_current() first calls __tls_get_addr() for ruby_current_ec. The code refers to its
+ * two arguments: the module id and the offset in its block.
  */
 static bool context_of_code(struct found *f, uint32_t pid, uint64_t function)
 {
 	static const uint8_t asks[] = { 0x66, 0x48, 0x8d, 0x3d };	/* data16 lea words(%rip),%rdi */
-	static const uint8_t loads[] = { 0x48, 0x8b, 0x00 };		/* mov (%rax),%rax, behind an 8 bytes long call */
+	static const uint8_t loads[] = { 0x48, 0x8b, 0x00 };		/* mov (%rax),%rax, after an 8-byte call */
 	uint8_t code[CODE_BYTES];
 	uint64_t words[2];
 	int32_t to;
@@ -98,7 +98,7 @@ static void look_at_file(struct found *f, const char *proc_dir, uint32_t pid, co
 			 context_of_code(f, pid, wanted[1].addr);
 }
 
-/* 0: it has none yet; a program's own variables are the first module's, and need no number. */
+/* 0: not loaded yet. A program's own variables belong to module 1. */
 static uint64_t module_number(const struct found *f, uint32_t pid)
 {
 	uint64_t number;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Tokio's tasks. */
+/* Tasks of Tokio. */
 #include "base/hash.h"
 #include "base/module.h"
 #include "features/tasks/look_parts.h"
@@ -7,14 +7,14 @@
 
 struct tokio_source {
 	struct tokio_program program;
-	GArray *seen;	/* struct tokio_task: of one look */
+	GArray *seen;	/* struct tokio_task of the current look */
 };
 
 static void *open_tokio(uint32_t pid, struct tasks *t, GError **error)
 {
 	struct tokio_source *s = g_new0(struct tokio_source, 1);
 
-	(void)error;	/* a program without tasks may have none yet, or never */
+	(void)error;	/* a program may have no tasks yet, or never any */
 	if (!tokio_program_open(&s->program, "/proc", pid)) {
 		tokio_program_close(&s->program);
 		g_free(s);
@@ -42,7 +42,7 @@ static uint64_t count_tokio(void *source)
 	return s->program.listed;
 }
 
-/* The future that was spawned: its name, and its line where that is sure; without a name where its code stands. */
+/* The spawned future: its name, and its line if certain; without a name, its code's position. */
 static struct task_frame frame_of(struct tasks *t, const struct tokio_kind *kind)
 {
 	const char *name = kind->name;

@@ -9,17 +9,17 @@
 #include "symbolize/runtime/memory.h"
 
 #define FUNCTION_BYTES_MAX 65536U
-#define LEVELS_MAX 5	/* raw::poll, Harness::poll, its inner part, Core::poll, the future's own function */
-#define FUNCTIONS_MAX 32	/* of a level */
-#define READS_OF_FUNCTION 32	/* what one counts for */
-#define READS_OF_FRAME 1024U	/* for the name of one frame */
+#define LEVELS_MAX 5	/* raw::poll, Harness::poll, its inner function, Core::poll, the future's own function */
+#define FUNCTIONS_MAX 32	/* per level */
+#define READS_OF_FUNCTION 32	/* reads that a function counts as */
+#define READS_OF_FRAME 1024U	/* for the name of a frame */
 #define FILE_BYTES_MAX 1024
 #define LINE_MAX_SANE 1000000U
 #define RESUMED "`async fn` resumed"
 
-enum { NO_RDX = 2, NO_RDI = 7 };	/* numbers of registers */
+enum { NO_RDX = 2, NO_RDI = 7 };	/* register numbers */
 
-/* core::panic::Location, as it lies in the program's data. */
+/* core::panic::Location in the program's data. */
 struct location {
 	uint64_t file, len;
 	uint32_t line, column;
@@ -29,7 +29,7 @@ struct walk {
 	const struct tokio_place_search *s;
 	GArray *next;	/* uint64_t: functions of the next level */
 	struct tokio_source_place *found;
-	uint64_t held[16];	/* addresses that registers were given, 0: not known */
+	uint64_t held[16];	/* addresses assigned to registers, 0: unknown */
 };
 
 static const char *symbol_at(const struct tokio_place_search *s, uint64_t code, uint32_t *ret_size)
@@ -43,8 +43,8 @@ static const char *symbol_at(const struct tokio_place_search *s, uint64_t code, 
 }
 
 /*
- * How likely it is the program's own, 0 most: Cargo compiles its crates by relative paths, and what it has fetched by
- * absolute ones.
+ * How likely the file belongs to a dependency, 0: least. Cargo compiles the program's crates with relative paths and
+ * downloaded ones with absolute ones.
  */
 static unsigned strangeness(const char *file)
 {
@@ -85,7 +85,7 @@ static bool says_resumed(struct walk *w, uint64_t text)
 	       memcmp(begins, RESUMED, sizeof(begins)) == 0;
 }
 
-/* Functions of Tokio that lead to the future, and what may be the future itself: its function is a closure. */
+/* Tokio's functions on the way to the future, and closures, one of which may be the future itself. */
 static bool leads_on(const char *name)
 {
 	if (strstr(name, "5tokio7runtime4task"))
@@ -110,7 +110,7 @@ static void look_at_call(struct walk *w, uint64_t target)
 		g_array_append_val(w->next, target);
 }
 
-/* One instruction, behind which `after` lies. */
+/* Interprets an instruction; `after` is the address of the next one. */
 static void step(struct walk *w, const struct insn *i, uint64_t after)
 {
 	uint64_t operand = after + (uint64_t)(int64_t)i->disp, target;
@@ -120,7 +120,7 @@ static void step(struct walk *w, const struct insn *i, uint64_t after)
 		w->held[(i->modrm >> 3 & 7) | (i->rex & 4 ? 8 : 0)] = operand;
 	else if (is_plain && (i->opcode == 0xe8 || i->opcode == 0xe9 || i->opcode == 0xeb))
 		look_at_call(w, after + (uint64_t)i->imm);
-	else if (is_plain && i->opcode == 0xff && (i->modrm == 0x15 || i->modrm == 0x25) &&	/* by a word, as of the GOT */
+	else if (is_plain && i->opcode == 0xff && (i->modrm == 0x15 || i->modrm == 0x25) &&	/* via the GOT */
 		 w->s->may_read(w->s->ctx, 1) && memory_read(w->s->pid, operand, &target, sizeof(target)))
 		look_at_call(w, target);
 	else
@@ -174,7 +174,7 @@ bool tokio_place_find(const struct tokio_place_search *s, uint64_t poll, struct 
 	return find_within(s, poll, LEVELS_MAX, ret);
 }
 
-/* Of one frame. */
+/* Budget for one frame. */
 static bool may_read_some(void *left, unsigned cnt)
 {
 	unsigned *cnt_left = left;
@@ -184,7 +184,7 @@ static bool may_read_some(void *left, unsigned cnt)
 	return may;
 }
 
-/* Tokio's functions whose names hold the future's type, by the newer mangling, and its own code if that is within. */
+/* The future's type from a Tokio function's name (v0 mangling), for its own code inlined there. */
 static const char *polled_type(const char *name)
 {
 	static const char *const polls[] = { "tokio::runtime::task::core::Core<", "tokio::runtime::task::harness::Harness<" };

@@ -16,27 +16,27 @@
 #define MAPS_TEXT_MAX (64u << 20)
 #define WORD 8
 #define PIECE_BYTES (256u << 10)
-#define TABLES_BYTES_MAX (64u << 20)	/* of the file's data */
-#define SEARCH_BYTES_MAX (256u << 20)	/* of the process's memory, for the first tasks */
+#define TABLES_BYTES_MAX (64u << 20)	/* limit of the file's data */
+#define SEARCH_BYTES_MAX (256u << 20)	/* limit of process memory searched for the first tasks */
 #define TABLE_WORDS 14
-#define END_MAX (64u << 20)	/* a future's size */
-#define CODE_BYTES_MAX 8192	/* of a function that is searched for calls */
+#define END_MAX (64u << 20)	/* limit of a future's size */
+#define CODE_BYTES_MAX 8192	/* limit of a function searched for calls */
 #define CALLS_DEPTH_MAX 4
 #define FUNCTIONS_MAX 256
 #define RUNTIMES_MAX 64
 #define KINDS_MAX 4096
 #define RUNTIME_BYTES 4096	/* of what a scheduler's handle points to */
 #define SHARDS_MAX 65536
-#define SHARD_BYTES 24	/* a lock, and both ends of a list */
+#define SHARD_BYTES 24	/* a lock, and a list's head and tail */
 #define LIST_TRIES 3
 #define OWNERS_MAX UINT32_MAX
-/* A program may make its memory look like lists everywhere: so many reads, some 0.5 us each, and it is enough. */
+/* A program can make its memory look like lists everywhere, so reads are limited; each takes about 0.5 us. */
 #define READS_TO_OPEN (4u << 20)
 #define READS_OF_LOOK (1u << 20)
-#define READ_BYTES 4096	/* a longer one counts for several */
-#define READS_OF_FUNCTION 32	/* what searching one for calls counts for */
+#define READ_BYTES 4096	/* a longer one counts as several */
+#define READS_OF_FUNCTION 32	/* reads that searching a function counts as */
 
-/* Words of a task, and bits of the first. */
+/* Word indexes in a task, and bits of the first word. */
 enum { TASK_STATE, TASK_LINK, TASK_TABLE, TASK_OWNER, TASK_WORDS };
 enum { STATE_RUNS = 1, STATE_DONE = 2, STATE_READY = 4 };
 
@@ -65,7 +65,7 @@ char *tokio_first_argument(const char *at)
 		else if (strchr(">)]", *c) && depth && !is_arrow)
 			depth--;
 	}
-	/* a letter: the name is that of a function for any type */
+	/* a letter: the function's name is generic */
 	return *c && c > at + 1 ? g_strndup(at, (gsize)(c - at)) : NULL;
 }
 
@@ -83,7 +83,7 @@ char *tokio_future_name(const char *function)
 	return NULL;
 }
 
-/* What finds a task's future; functions are counted, so that it ends. */
+/* State of finding a future's name. Functions are counted, so that the search ends. */
 struct name_search {
 	struct tokio_program *p;
 	const struct elf_table *table;
@@ -106,7 +106,7 @@ static const struct symtab_entry *function_at(const struct elf_table *t, uint64_
 	return low < t->symbols.cnt && t->symbols.entries[low].addr == vaddr ? &t->symbols.entries[low] : NULL;
 }
 
-/* By a function's own name; *ret: its symbol, NULL: none. */
+/* From a function's own name; *ret: its symbol, NULL: none. */
 static char *own_name(const struct name_search *n, uint64_t code, const struct symtab_entry **ret, bool *ret_is_task)
 {
 	const char *raw;
@@ -121,7 +121,7 @@ static char *own_name(const struct name_search *n, uint64_t code, const struct s
 
 static char *name_by_function(struct name_search *n, uint64_t code, unsigned depth);
 
-/* By what a function calls. */
+/* From the names of the functions that it calls. */
 static char *name_by_calls(struct name_search *n, uint64_t code, size_t bytes, unsigned depth)
 {
 	g_autofree uint8_t *text = g_malloc(bytes);
@@ -131,7 +131,7 @@ static char *name_by_calls(struct name_search *n, uint64_t code, size_t bytes, u
 	if (!may_read(n->p, READS_OF_FUNCTION) || !memory_read(n->p->pid, code, text, bytes))
 		return NULL;
 	for (size_t i = 0; i + 5 <= bytes && !name; i++) {
-		if (text[i] != 0xe8 && text[i] != 0xe9)	/* call, jmp */
+		if (text[i] != 0xe8 && text[i] != 0xe9)	/* opcodes of call and jmp */
 			continue;
 		memcpy(&distance, text + i + 1, sizeof(distance));
 		name = name_by_function(n, code + i + 5 + (uint64_t)(int64_t)distance, depth + 1);
@@ -140,8 +140,8 @@ static char *name_by_calls(struct name_search *n, uint64_t code, size_t bytes, u
 }
 
 /*
- * Older mangling leaves types out of the names of most functions, but not of those that free a value: functions of a
- * task call one that frees its future.
+ * Legacy mangling omits types in most names, but not in those of drop functions: a task's functions call the one that
+ * drops its future.
  */
 static char *name_by_function(struct name_search *n, uint64_t code, unsigned depth)
 {
@@ -155,7 +155,7 @@ static char *name_by_function(struct name_search *n, uint64_t code, unsigned dep
 	return name_by_calls(n, code, MIN(e->size, CODE_BYTES_MAX), depth);
 }
 
-/* ---- tables of functions */
+/* ---- function tables (vtables) */
 
 static bool is_of_task(const char *raw, const char *function)
 {
@@ -189,7 +189,7 @@ static void find_source_place(struct tokio_program *p, const struct elf_table *t
 	kind->has_several_places = place.is_one_of_several;
 }
 
-/* The words from that of `poll` on.  Behind the functions are offsets: the largest is that of a task's end. */
+/* words: from `poll` on. Offsets follow the functions; the largest is that of a task's trailer. */
 static void add_kind(struct tokio_program *p, const struct elf_table *t, uint64_t bias, uint64_t at,
 		     const uint64_t words[TABLE_WORDS])
 {
@@ -213,7 +213,7 @@ static void add_kind(struct tokio_program *p, const struct elf_table *t, uint64_
 		return;
 	kind.schedule = words[1];
 	kind.name = own_name(&search, words[0], &poll, &is_task);
-	/* not by what polling calls: a future that is part of it may make, and free, tasks of another kind */
+	/* not from calls of poll: its future may create and drop other kinds of tasks */
 	for (unsigned k = 2; k < function_cnt && !kind.name; k++)
 		kind.name = name_by_function(&search, words[k], 0);
 	find_source_place(p, t, bias, &kind);
@@ -224,8 +224,8 @@ static void add_kind(struct tokio_program *p, const struct elf_table *t, uint64_
 }
 
 /*
- * Compilers make one function of two that do the same, and what frees a future is alike for many: a name that two
- * kinds of tasks of a scheduler have is the one's or the other's.
+ * Compilers merge functions with equal code, and many futures are dropped alike. So a name shared by two kinds of a
+ * scheduler is dropped.
  */
 static void drop_doubtful_names(struct tokio_program *p)
 {
@@ -250,7 +250,7 @@ static void drop_doubtful_names(struct tokio_program *p)
 		g_clear_pointer(&((struct tokio_kind *)doubtful->pdata[i])->name, g_free);
 }
 
-/* Addresses of all functions that poll a task. */
+/* The addresses of all functions that poll a task. */
 static GHashTable *find_polls(const struct elf_table *t, uint64_t bias)
 {
 	GHashTable *polls = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
@@ -328,7 +328,7 @@ static enum tokio_task_state state_of(uint64_t word)
 
 enum list_result { LIST_WHOLE, LIST_NONE, LIST_CHANGED, LIST_CUT };
 
-/* From the first task to the last, each of which names the one before and the one after it. */
+/* Walks from the first to the last task, each of which links to its neighbours. */
 static enum list_result read_list(struct tokio_program *p, uint64_t first, uint64_t last, uint64_t links_at,
 				  GArray *ret)
 {
@@ -352,7 +352,7 @@ static enum list_result read_list(struct tokio_program *p, uint64_t first, uint6
 	return LIST_CUT;
 }
 
-/* Where neighbours are noted shows where a task has one: a task alone has none, as any two words that are 0. */
+/* Finds the offset of the links. A single task has none, so any two zero words would match. */
 static enum list_result try_list(struct tokio_program *p, uint64_t first, uint64_t last, GArray *ret)
 {
 	enum list_result result = LIST_NONE;
@@ -373,7 +373,7 @@ static enum list_result try_list(struct tokio_program *p, uint64_t first, uint64
 	return result;
 }
 
-/* All lists whose ends stand there; how many. */
+/* Reads all lists whose ends are there; returns how many. */
 static unsigned read_place(struct tokio_program *p, const struct tokio_place *place, GHashTable *firsts, GArray *ret,
 			   bool *is_cut)
 {
@@ -412,7 +412,7 @@ static bool is_searched(const struct maps_line *line)
 	       (!*line->path || !strcmp(line->path, "[heap]") || g_str_has_prefix(line->path, "[anon"));
 }
 
-/* The runtimes of the tasks in a piece of memory: what their schedulers point to. */
+/* Finds runtimes from tasks in a piece of memory: what their schedulers point to. */
 static void find_runtimes_in(const struct tokio_program *p, const uint64_t *words, size_t cnt, GArray *ret)
 {
 	for (size_t i = TASK_TABLE; i + 1 < cnt && ret->len < RUNTIMES_MAX; i++) {
@@ -447,7 +447,7 @@ static GArray *find_runtimes(const struct tokio_program *p, const GArray *lines)
 	return found;
 }
 
-/* How much of memory is there from addr on, up to `wanted`. */
+/* How much memory is mapped from addr on, at most `wanted`. */
 static uint64_t mapped_from(const GArray *lines, uint64_t addr, uint64_t wanted)
 {
 	EACH_ROW(i, const struct maps_line, line, lines)
@@ -469,7 +469,7 @@ static bool add_place(struct tokio_program *p, const GArray *lines, uint64_t fro
 	return true;
 }
 
-/* The ends of its lists lie in an array that the runtime points to, which is as long as it says, or in itself. */
+/* The ends of the lists are in the runtime, or in an array that it points to, with the length that it has. */
 static void find_places(struct tokio_program *p, const GArray *lines, uint64_t runtime)
 {
 	uint64_t words[RUNTIME_BYTES / WORD], bytes = runtime % WORD ? 0 : mapped_from(lines, runtime, RUNTIME_BYTES);
