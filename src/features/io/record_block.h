@@ -48,8 +48,7 @@ void block_io_free(struct block_io *b);	/* NULL is fine */
  * is separate.
  */
 struct block_sum {
-	uint64_t count, bytes, held_cnt, held_unknown_cnt;	/* held before they were made; how many for an
-	                                                  	 * unknown time */
+	uint64_t count, bytes, held_cnt, held_unknown_cnt;	/* held_unknown_cnt: for an unknown time */
 	uint64_t held_ns, queue_ns, device_ns, max_ns;	/* before it was made, until the driver, and from then on */
 	uint32_t hist[PROFILE_HIST_SLOTS];
 };
