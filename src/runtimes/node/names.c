@@ -15,8 +15,7 @@
 #define FUNCTIONS_MAX (1u << 17)	/* cached; more are read each time */
 #define WORD 8
 #define LOCALS_MAX (1u << 16)
-#define LOCALS_APART_MIN 75	/* from here on in a separate table: scope-info.h,
-                           	 * kScopeInfoMaxInlinedLocalNamesSize */
+#define LOCALS_APART_MIN 75	/* scope-info.h: kScopeInfoMaxInlinedLocalNamesSize */
 #define SCOPE_HEAD_WORDS 6	/* flags, parameters, locals, and in newer versions more */
 #define SCOPE_PLACE_AT 3
 #define SCOPE_WORDS 8		/* words after the locals that may contain the function's name and position */
