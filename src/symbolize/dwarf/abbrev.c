@@ -87,7 +87,7 @@ static bool read_attrs(struct dwarf_image *im, struct dwarf_abbrevs *a, struct c
 	return true;
 }
 
-static void add(struct dwarf_abbrevs *a, const struct dwarf_abbrev *b)
+static void add_abbrev(struct dwarf_abbrevs *a, const struct dwarf_abbrev *b)
 {
 	if (b->code != a->abbrevs->len + 1) {
 		uint64_t *key = g_memdup2(&b->code, sizeof(b->code));
@@ -125,7 +125,7 @@ struct dwarf_abbrevs *dwarf_abbrevs_read(struct dwarf_image *im, uint64_t off, u
 		    (b.code != a->abbrevs->len + 1 && !dwarf_spend(im, OTHER_STEPS)) ||
 		    !read_attrs(im, a, &c, address_bytes, offset_bytes, version, &b))
 			break;
-		add(a, &b);
+		add_abbrev(a, &b);
 	}
 	return a;	/* what precedes the damage may be usable */
 }

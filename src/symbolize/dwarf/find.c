@@ -82,7 +82,7 @@ static void claim_query(struct finder *f, struct query *q, uint64_t width)
 	q->width = width;
 }
 
-static void claim(uint64_t low, uint64_t high, void *data)
+static void claim_queries(uint64_t low, uint64_t high, void *data)
 {
 	for_each_query(data, low, high, claim_query);
 }
@@ -102,7 +102,7 @@ static void assign_units(struct finder *f)
 		if (!u)
 			f->has_damage = true;
 		else if (u->root.tag == DW_TAG_compile_unit || u->root.tag == DW_TAG_skeleton_unit)
-			dwarf_die_ranges(u, &u->root, claim, f);
+			dwarf_die_ranges(u, &u->root, claim_queries, f);
 		dwarf_unit_free(u);
 	}
 }
@@ -129,7 +129,7 @@ static void cover_query(struct finder *f, struct query *q, uint64_t width)
 }
 
 /* The current entry covers [low, high): adds a step to the queries there. */
-static void cover(uint64_t low, uint64_t high, void *data)
+static void add_steps(uint64_t low, uint64_t high, void *data)
 {
 	for_each_query(data, low, high, cover_query);
 }
@@ -151,7 +151,7 @@ static void scan_entries(struct finder *f, const struct dwarf_unit *u)
 			continue;
 		}
 		if (f->die.tag == DW_TAG_subprogram || f->die.tag == DW_TAG_inlined_subroutine)
-			dwarf_die_ranges(u, &f->die, cover, f);
+			dwarf_die_ranges(u, &f->die, add_steps, f);
 		f->depth += f->die.has_children;
 		if (f->depth > DEPTH_MAX) {
 			f->has_damage = true;
@@ -199,7 +199,7 @@ static const char *name_at(struct finder *f, const struct dwarf_unit *u, uint64_
 }
 
 /* Turns steps into frames, in reverse order: a frame's line is that of the call to the next inner one. */
-static void answer(struct finder *f, const struct dwarf_unit *u, struct query *q)
+static void answer_query(struct finder *f, const struct dwarf_unit *u, struct query *q)
 {
 	unsigned step_cnt = q->steps ? q->steps->len : 0;
 	uint64_t file = q->file;
@@ -242,7 +242,7 @@ static void search_unit(struct finder *f, const struct dwarf_unit_head *head)
 	if (f->lines)
 		dwarf_lines_run(f->lines, take_row, f);
 	for (size_t i = 0; i < f->cnt; i++) {
-		answer(f, u, &f->queries[i]);
+		answer_query(f, u, &f->queries[i]);
 		g_clear_pointer(&f->queries[i].steps, g_array_unref);
 	}
 	dwarf_lines_free(f->lines);

@@ -209,7 +209,7 @@ static void define_file(struct dwarf_lines *l, struct cursor *c)
 	}
 }
 
-static void extended(struct dwarf_lines *l, struct machine *m, struct cursor *c)
+static void run_extended(struct dwarf_lines *l, struct machine *m, struct cursor *c)
 {
 	uint64_t len = cursor_uleb(c);
 	struct cursor in = { .at = c->at };
@@ -228,7 +228,7 @@ static void extended(struct dwarf_lines *l, struct machine *m, struct cursor *c)
 	}
 }
 
-static void special(const struct dwarf_lines *l, struct machine *m, uint8_t opcode)
+static void run_special(const struct dwarf_lines *l, struct machine *m, uint8_t opcode)
 {
 	unsigned adjusted = (unsigned)opcode - l->opcode_base;
 
@@ -236,10 +236,10 @@ static void special(const struct dwarf_lines *l, struct machine *m, uint8_t opco
 	m->now.line += (uint32_t)(l->line_base + (int)(adjusted % l->line_range));
 }
 
-static void standard(struct dwarf_lines *l, struct machine *m, struct cursor *c, uint8_t opcode)
+static void run_standard(struct dwarf_lines *l, struct machine *m, struct cursor *c, uint8_t opcode)
 {
 	switch (opcode) {
-	case DW_LNS_extended: extended(l, m, c); break;
+	case DW_LNS_extended: run_extended(l, m, c); break;
 	case DW_LNS_copy: emit(m); break;
 	case DW_LNS_advance_pc: m->now.address += cursor_uleb(c) * l->min_bytes; break;
 	case DW_LNS_advance_line: m->now.line += (uint32_t)cursor_sleb(c); break;
@@ -264,10 +264,10 @@ void dwarf_lines_run(struct dwarf_lines *l, dwarf_row_fn *each, void *data)
 		uint8_t opcode = cursor_u8(&c);
 
 		if (opcode < l->opcode_base) {
-			standard(l, &m, &c, opcode);
+			run_standard(l, &m, &c, opcode);
 			continue;
 		}
-		special(l, &m, opcode);
+		run_special(l, &m, opcode);
 		emit(&m);
 	}
 }

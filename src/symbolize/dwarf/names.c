@@ -119,7 +119,7 @@ static const char *kept_string(struct dwarf_names *n, const struct dwarf_unit *u
 	return made && *made ? g_string_chunk_insert_const(n->strings, made) : NULL;
 }
 
-static const char *follow(struct dwarf_names *n, const struct dwarf_unit *u, const struct dwarf_die *d)
+static const char *name_by_references(struct dwarf_names *n, const struct dwarf_unit *u, const struct dwarf_die *d)
 {
 	struct dwarf_die now = *d;
 	const char *plain = NULL;
@@ -161,7 +161,7 @@ const char *dwarf_names_of(struct dwarf_names *n, const struct dwarf_unit *u, co
 		key = origin | (im == n->im ? 0 : UINT64_C(1) << 63);
 	if (g_hash_table_lookup_extended(n->known, &key, NULL, &name))
 		return name;
-	name = (gpointer)follow(n, u, d);
+	name = (gpointer)name_by_references(n, u, d);
 	g_hash_table_insert(n->known, g_memdup2(&key, sizeof(key)), name);
 	return name;
 }

@@ -12,7 +12,7 @@ struct ranges {
  * Linkers keep the entries of dropped functions, at address 0 or at the very end of the address space, where no
  * program has code.
  */
-static void give(const struct ranges *r, uint64_t low, uint64_t high)
+static void give_range(const struct ranges *r, uint64_t low, uint64_t high)
 {
 	if (low && low < high)
 		r->each(low, high, r->data);
@@ -45,7 +45,7 @@ static void walk_pairs(struct ranges *r, struct cursor *c)
 		if (low == all_ones)
 			r->base = high;
 		else
-			give(r, r->base + low, r->base + high);
+			give_range(r, r->base + low, r->base + high);
 	}
 }
 
@@ -79,7 +79,7 @@ static bool walk_entry(struct ranges *r, struct cursor *c)
 	default: return false;
 	}
 	if (!c->bad)
-		give(r, low, high);
+		give_range(r, low, high);
 	return true;
 }
 
@@ -135,5 +135,5 @@ void dwarf_die_ranges(const struct dwarf_unit *u, const struct dwarf_die *d, dwa
 		return;
 	if (!dwarf_value_address(u, high, &end))
 		end = low + high->u;	/* a constant is relative to low_pc */
-	give(&r, low, end);
+	give_range(&r, low, end);
 }

@@ -111,7 +111,7 @@ bool data_file_parse(int fd, const void *question, size_t question_bytes, GByteA
 	return ok;
 }
 
-static bool ask(int fd, struct data_file *ret)
+static bool ask_parser(int fd, struct data_file *ret)
 {
 	g_autoptr(GByteArray) a = parser_ask(PARSER_DATA, fd, NULL, 0);
 
@@ -121,7 +121,7 @@ static bool ask(int fd, struct data_file *ret)
 bool data_file_read(int fd, struct data_file *ret)
 {
 	memset(ret, 0, sizeof(*ret));
-	return parser_is_apart() ? ask(fd, ret) : read_here(fd, ret);
+	return parser_is_apart() ? ask_parser(fd, ret) : read_here(fd, ret);
 }
 
 static bool take_debug(struct data_file *f, const struct elf_table *own, const char *path)

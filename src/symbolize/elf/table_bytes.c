@@ -18,7 +18,7 @@ struct head {
 };
 
 /* Collects entries and the names that they use. */
-static void gather(const struct symtab *t, GByteArray *entries, GByteArray *names)
+static void gather_entries(const struct symtab *t, GByteArray *entries, GByteArray *names)
 {
 	g_autoptr(GHashTable) places = g_hash_table_new(NULL, NULL);
 
@@ -53,7 +53,7 @@ void elf_table_write(const struct elf_table *t, GByteArray *into)
 	for (int i = 0; i < 2; i++) {
 		entries[i] = g_byte_array_new();
 		names[i] = g_byte_array_new();
-		gather(tabs[i], entries[i], names[i]);
+		gather_entries(tabs[i], entries[i], names[i]);
 	}
 	memcpy(h.build_id, t->build_id, sizeof(h.build_id));
 	h.symbol_cnt = t->symbols.cnt;
@@ -72,7 +72,7 @@ void elf_table_write(const struct elf_table *t, GByteArray *into)
 }
 
 /* A copy of `cnt` items. NULL if cnt is 0, or if there are too few bytes, which sets `bad`. */
-static void *take(struct cursor *c, uint64_t cnt, size_t each_bytes)
+static void *take_array(struct cursor *c, uint64_t cnt, size_t each_bytes)
 {
 	uint64_t bytes = 0;
 	bool is_much = __builtin_mul_overflow(cnt, (uint64_t)each_bytes, &bytes);
@@ -85,8 +85,8 @@ static void *take(struct cursor *c, uint64_t cnt, size_t each_bytes)
 /* symtab_find() tolerates any order, but names must be inside of the buffer and terminated. */
 static bool take_symtab(struct cursor *c, struct symtab *t, uint64_t cnt, uint64_t names_bytes)
 {
-	t->entries = take(c, cnt, sizeof(*t->entries));
-	t->names = take(c, names_bytes, 1);
+	t->entries = take_array(c, cnt, sizeof(*t->entries));
+	t->names = take_array(c, names_bytes, 1);
 	if (c->bad || (cnt && !t->names) || (t->names && t->names[names_bytes - 1]))
 		return false;
 	t->cnt = cnt;
@@ -99,7 +99,7 @@ static bool take_symtab(struct cursor *c, struct symtab *t, uint64_t cnt, uint64
 
 bool elf_segments_take(struct cursor *c, uint64_t cnt, struct elf_segment **ret)
 {
-	*ret = cnt <= SEGMENTS_MAX ? take(c, cnt, sizeof(**ret)) : NULL;
+	*ret = cnt <= SEGMENTS_MAX ? take_array(c, cnt, sizeof(**ret)) : NULL;
 	for (uint64_t i = 0; *ret && i < cnt; i++)	/* a bool must be 0 or 1 */
 		if (((const uint8_t *)&(*ret)[i].is_exec)[0] > 1)
 			return false;
@@ -170,7 +170,7 @@ void data_file_write(const struct data_file *f, GByteArray *into)
 {
 	g_autoptr(GByteArray) entries = g_byte_array_new(), names = g_byte_array_new();
 
-	gather(&f->variables, entries, names);
+	gather_entries(&f->variables, entries, names);
 	const struct data_head h = { f->variables.cnt, names->len, f->segment_cnt, f->has_all };
 
 	g_byte_array_append(into, (const guint8 *)&h, sizeof(h));

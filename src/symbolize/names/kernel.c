@@ -119,7 +119,7 @@ static bool is_bpf(const char *name)
 }
 
 /* "name+0x1f/0xa0 [module]" */
-static bool understand(char *text, struct answer *ret)
+static bool parse_answer(char *text, struct answer *ret)
 {
 	char *plus = strrchr(text, '+'), *module = strchr(text, '['), *end;
 
@@ -133,7 +133,7 @@ static bool understand(char *text, struct answer *ret)
 }
 
 /* False: unknown address, or no answers any more. */
-static bool ask(struct kernel_symbols *k, uint64_t addr, struct answer *ret)
+static bool ask_kernel(struct kernel_symbols *k, uint64_t addr, struct answer *ret)
 {
 	char text[SYMBOLIZER_KERNEL_NAME_MAX];
 
@@ -143,7 +143,7 @@ static bool ask(struct kernel_symbols *k, uint64_t addr, struct answer *ret)
 		ask_no_more(k);
 		return false;
 	}
-	if (!understand(text, ret))
+	if (!parse_answer(text, ret))
 		return false;
 	keep_texts(k, ret);
 	return true;
@@ -158,7 +158,7 @@ static bool find_asked(struct kernel_symbols *k, uint64_t addr, struct answer *r
 		*ret = *known;
 		return true;
 	}
-	if (!ask(k, addr, ret))
+	if (!ask_kernel(k, addr, ret))
 		return false;
 	if (g_hash_table_size(k->answers) >= ANSWERS_MAX)
 		g_hash_table_remove_all(k->answers);

@@ -107,7 +107,7 @@ static bool is_mapped_file(const struct stat *st, const struct maps_line *line)
 		device_may_differ(st, line));
 }
 
-static int checked(int fd, const struct stat *st, const struct maps_line *line)
+static int only_if_mapped(int fd, const struct stat *st, const struct maps_line *line)
 {
 	if (fd < 0 || is_mapped_file(st, line))
 		return fd;
@@ -119,9 +119,9 @@ static int checked(int fd, const struct stat *st, const struct maps_line *line)
 static int hold_checked(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *path,
 			bool is_alive, struct stat *st)
 {
-	int fd = is_alive ? checked(file_hold_in_process(proc_dir, pid, path, st), st, line) : -1;
+	int fd = is_alive ? only_if_mapped(file_hold_in_process(proc_dir, pid, path, st), st, line) : -1;
 
-	return fd >= 0 ? fd : checked(file_hold_here(path, st), st, line);
+	return fd >= 0 ? fd : only_if_mapped(file_hold_here(path, st), st, line);
 }
 
 bool file_is_at_path(const char *proc_dir, uint32_t pid, const struct maps_line *line, bool is_alive)
@@ -137,7 +137,7 @@ bool file_is_at_path(const char *proc_dir, uint32_t pid, const struct maps_line 
 bool file_leads_to_line(const char *proc_dir, uint32_t pid, const char *path, const struct maps_line *line)
 {
 	struct stat st;
-	int fd = checked(hold_below(proc_dir, pid, path, 0, 0, &st), &st, line);
+	int fd = only_if_mapped(hold_below(proc_dir, pid, path, 0, 0, &st), &st, line);
 
 	if (fd >= 0)
 		close(fd);
@@ -167,7 +167,7 @@ int file_hold_line(const char *proc_dir, uint32_t pid, const struct maps_line *l
 
 	/* overlayfs may even report two inodes; elsewhere another inode means that the mapping was replaced */
 	if (fd >= 0 && !device_may_differ(ret_stat, line))
-		fd = checked(fd, ret_stat, line);
+		fd = only_if_mapped(fd, ret_stat, line);
 	if (fd < 0 && line->path[0] == '/' && !g_str_has_prefix(line->path, "/memfd:"))	/* no path leads to it */
 		fd = hold_path(proc_dir, pid, line, is_alive, ret_stat);
 	return fd;

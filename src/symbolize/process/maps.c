@@ -6,7 +6,7 @@
 #include "base/hash.h"
 
 /* Reads digits in base 10 or 16, at most 64 bits, and the character that must follow. */
-static bool number(const char **at, unsigned base, char follows, uint64_t *ret)
+static bool take_number(const char **at, unsigned base, char follows, uint64_t *ret)
 {
 	const char *p = *at;
 	uint64_t value = 0;
@@ -44,7 +44,7 @@ bool maps_parse_line(const char *line, struct maps_line *ret)
 	const char *p = line;
 	uint64_t major, minor;
 
-	if (!number(&p, 16, '-', &ret->start) || !number(&p, 16, ' ', &ret->end) || ret->start >= ret->end)
+	if (!take_number(&p, 16, '-', &ret->start) || !take_number(&p, 16, ' ', &ret->end) || ret->start >= ret->end)
 		return false;
 	for (int i = 0; i < 4; i++)
 		if (!p[i])
@@ -55,8 +55,8 @@ bool maps_parse_line(const char *line, struct maps_line *ret)
 	if (p[4] != ' ')
 		return false;
 	p += 5;
-	if (!number(&p, 16, ' ', &ret->pgoff) || !number(&p, 16, ':', &major) || !number(&p, 16, ' ', &minor) ||
-	    !number(&p, 10, ' ', &ret->inode) || major > UINT32_MAX || minor > UINT32_MAX)
+	if (!take_number(&p, 16, ' ', &ret->pgoff) || !take_number(&p, 16, ':', &major) || !take_number(&p, 16, ' ', &minor) ||
+	    !take_number(&p, 10, ' ', &ret->inode) || major > UINT32_MAX || minor > UINT32_MAX)
 		return false;
 	while (*p == ' ')
 		p++;

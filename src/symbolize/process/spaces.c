@@ -81,7 +81,7 @@ static struct process *process_get(const struct spaces *s, uint32_t pid)
 	return g_hash_table_lookup(s->processes, GUINT_TO_POINTER(pid));
 }
 
-static struct generation *newest(const struct process *p)
+static struct generation *newest_generation(const struct process *p)
 {
 	return p ? g_ptr_array_index(p->generations, p->generations->len - 1) : NULL;
 }
@@ -91,7 +91,7 @@ struct generation *spaces_living(const struct spaces *s, struct generation *g)
 	struct generation *at = g;
 
 	for (int i = 0; at && !generation_is_current(at) && i < ANCESTORS_MAX; i++)
-		at = at->forked_by ? newest(process_get(s, at->forked_by)) : NULL;
+		at = at->forked_by ? newest_generation(process_get(s, at->forked_by)) : NULL;
 	return at && generation_is_current(at) ? at : g;
 }
 
@@ -108,7 +108,7 @@ static void sweep_if_many(struct spaces *s)
 		g_autofree char *dir = g_strdup_printf("%s/%u", s->proc_dir, GPOINTER_TO_UINT(pid));
 		struct stat st;
 
-		if (!opener_stat(dir, &st) && generation_is_current(newest(data)))
+		if (!opener_stat(dir, &st) && generation_is_current(newest_generation(data)))
 			g_hash_table_iter_remove(&iter);
 	}
 	s->sweep_at = MAX(PROCESSES_SWEEP, g_hash_table_size(s->processes) * 2);
@@ -118,7 +118,7 @@ static void sweep_if_many(struct spaces *s)
 static struct generation *generation_begin(struct spaces *s, uint32_t pid, uint64_t ts_ns, struct map_set *maps)
 {
 	struct process *p = process_get(s, pid);
-	struct generation *g = g_new0(struct generation, 1), *before = newest(p);
+	struct generation *g = g_new0(struct generation, 1), *before = newest_generation(p);
 
 	if (!p) {
 		p = g_new0(struct process, 1);
@@ -153,7 +153,7 @@ bool spaces_mmap(struct spaces *s, uint32_t pid, uint64_t ts_ns, const struct sy
 	if (!m->len || __builtin_add_overflow(m->start, m->len, &map.end))
 		return false;
 	sweep_if_many(s);
-	g = newest(process_get(s, pid));
+	g = newest_generation(process_get(s, pid));
 	if (!g)
 		g = generation_unannounced(s, pid, 0);
 	map.module = modules_intern(s->modules, m);
@@ -182,14 +182,14 @@ void spaces_exec(struct spaces *s, uint32_t pid, uint64_t ts_ns, const char *nam
 
 bool spaces_has_ended(const struct spaces *s, uint32_t pid)
 {
-	const struct generation *g = newest(process_get(s, pid));
+	const struct generation *g = newest_generation(process_get(s, pid));
 
 	return g && g->is_exited;
 }
 
 bool spaces_exec_files(const struct spaces *s, uint32_t pid, symbolizer_file_fn fn, void *data)
 {
-	const struct generation *g = newest(process_get(s, pid));
+	const struct generation *g = newest_generation(process_get(s, pid));
 
 	if (!g || !g->name[0])
 		return false;
@@ -211,7 +211,7 @@ void spaces_fork(struct spaces *s, uint32_t parent, uint32_t pid, uint64_t ts_ns
 	bool needs_base;
 
 	sweep_if_many(s);
-	from = newest(process_get(s, parent));
+	from = newest_generation(process_get(s, parent));
 	needs_base = !from || from->needs_base;
 	g = generation_begin(s, pid, ts_ns, from ? map_set_ref(from->maps) : map_set_new());
 	g->parent = g->forked_by = parent;
@@ -286,7 +286,7 @@ void spaces_forget_modules(struct spaces *s)
 
 void spaces_exit(struct spaces *s, uint32_t pid, uint64_t ts_ns)
 {
-	struct generation *g = newest(process_get(s, pid));
+	struct generation *g = newest_generation(process_get(s, pid));
 	struct exited *e;
 
 	if (g && g->is_exited)
@@ -383,7 +383,7 @@ static struct generation *generation_after_exit(struct spaces *s, struct generat
 
 bool spaces_foresee(struct spaces *s, uint32_t pid)
 {
-	struct generation *g = newest(process_get(s, pid));
+	struct generation *g = newest_generation(process_get(s, pid));
 
 	if (!g)
 		g = generation_unannounced(s, pid, 0);
@@ -416,7 +416,7 @@ struct generation *spaces_generation(struct spaces *s, uint32_t pid, uint64_t ts
 {
 	struct generation *g = generation_at(s, pid, ts_ns);
 
-	if (g && g->is_exited && ts_ns > g->to_ns && g == newest(process_get(s, pid)))
+	if (g && g->is_exited && ts_ns > g->to_ns && g == newest_generation(process_get(s, pid)))
 		g = generation_after_exit(s, g);
 	return g;
 }

@@ -396,7 +396,7 @@ static GArray *read_maps(const char *proc_dir, uint32_t pid, char **ret_text, GE
 	return NULL;
 }
 
-static bool look(struct recognised *r, const char *proc_dir, const char *debug_dir, GError **error)
+static bool look_at_process(struct recognised *r, const char *proc_dir, const char *debug_dir, GError **error)
 {
 	gsize len;
 	g_autofree char *stat = read_proc(proc_dir, r->pid, "stat", 4096, &len), *text = NULL;
@@ -435,7 +435,7 @@ struct recognised *recognise(const char *proc_dir, uint32_t pid, const char *deb
 	r->pid = r->inner_pid = pid;
 	r->files = g_array_new(FALSE, TRUE, sizeof(struct recognised_file));
 	g_array_set_clear_func(r->files, recognised_file_clear);
-	if (look(r, proc_dir, debug_dir, error))
+	if (look_at_process(r, proc_dir, debug_dir, error))
 		return r;
 	recognised_free(r);
 	return NULL;

@@ -196,7 +196,7 @@ static void place_local(const struct elf_file *file, struct search *s)
 			search_relocations(file, scn, &sh, s);
 }
 
-static bool understand(const void *question, size_t question_bytes, struct search *s)
+static bool parse_question(const void *question, size_t question_bytes, struct search *s)
 {
 	struct cursor c = { .at = question, .end = (const uint8_t *)question + question_bytes };
 
@@ -219,7 +219,7 @@ bool variables_parse(int fd, const void *question, size_t question_bytes, GByteA
 	struct elf_file file;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
-	bool is_ours = understand(question, question_bytes, &s) && elf_file_open(&file, fd, NULL);
+	bool is_ours = parse_question(question, question_bytes, &s) && elf_file_open(&file, fd, NULL);
 
 	if (!is_ours)
 		return false;
@@ -241,7 +241,7 @@ bool variables_parse(int fd, const void *question, size_t question_bytes, GByteA
 
 /* ---- in the asking process */
 
-static GByteArray *ask(int fd, enum sought sought, const struct variable *variables, size_t cnt)
+static GByteArray *ask_parser(int fd, enum sought sought, const struct variable *variables, size_t cnt)
 {
 	g_autoptr(GByteArray) question = g_byte_array_new();
 	const guint8 kind = (guint8)sought;
@@ -281,7 +281,7 @@ static bool search_file(const char *proc_dir, uint32_t pid, const struct maps_li
 {
 	struct stat st;
 	int held = file_hold_line(proc_dir, pid, line, true, &st), fd = held >= 0 ? file_open_held(held) : -1;
-	g_autoptr(GByteArray) a = fd >= 0 ? ask(fd, sought, variables, cnt) : NULL;
+	g_autoptr(GByteArray) a = fd >= 0 ? ask_parser(fd, sought, variables, cnt) : NULL;
 
 	if (held >= 0)
 		close(held);
@@ -290,8 +290,8 @@ static bool search_file(const char *proc_dir, uint32_t pid, const struct maps_li
 	return a && take_answer(a, line, variables, cnt, ret_bias, ret_local);
 }
 
-static bool find(const char *proc_dir, uint32_t pid, const struct maps_line *line, enum sought sought,
-		 struct variable *variables, size_t cnt)
+static bool find_symbols(const char *proc_dir, uint32_t pid, const struct maps_line *line, enum sought sought,
+			 struct variable *variables, size_t cnt)
 {
 	struct local_variable unused;
 	uint64_t bias;
@@ -307,13 +307,13 @@ static bool find(const char *proc_dir, uint32_t pid, const struct maps_line *lin
 bool variables_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *variables,
 		    size_t cnt)
 {
-	return find(proc_dir, pid, line, SOUGHT_VARIABLES, variables, cnt);
+	return find_symbols(proc_dir, pid, line, SOUGHT_VARIABLES, variables, cnt);
 }
 
 bool symbols_find(const char *proc_dir, uint32_t pid, const struct maps_line *line, struct variable *symbols,
 		  size_t cnt)
 {
-	return find(proc_dir, pid, line, SOUGHT_SYMBOLS, symbols, cnt);
+	return find_symbols(proc_dir, pid, line, SOUGHT_SYMBOLS, symbols, cnt);
 }
 
 bool variables_find_local(const char *proc_dir, uint32_t pid, const struct maps_line *line, const char *name,
