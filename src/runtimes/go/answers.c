@@ -234,7 +234,7 @@ static bool tell_labels(const struct program *p, GByteArray *into)
 	return true;
 }
 
-static bool tell(const struct program *p, const struct question *q, GByteArray *into)
+static bool answer_question(const struct program *p, const struct question *q, GByteArray *into)
 {
 	switch (q->about) {
 	case ABOUT_FILE:
@@ -259,14 +259,14 @@ bool go_answers_parse(int fd, const void *question, size_t question_bytes, GByte
 	memcpy(&q, question, sizeof(q));
 	g_mutex_lock(&last.lock);
 	p = program_of(fd, &q.file);
-	is_ours = p && tell(p, &q, into);
+	is_ours = p && answer_question(p, &q, into);
 	g_mutex_unlock(&last.lock);
 	return is_ours;
 }
 
 /* ---- in the asking process */
 
-static GByteArray *ask(int fd, enum about about, uint64_t vaddr, uint64_t inline_data)
+static GByteArray *ask_parser(int fd, enum about about, uint64_t vaddr, uint64_t inline_data)
 {
 	struct question q = { .about = about, .vaddr = vaddr, .inline_data = inline_data };
 	struct stat st;
@@ -282,7 +282,7 @@ static GByteArray *ask(int fd, enum about about, uint64_t vaddr, uint64_t inline
 
 bool go_file_read(int fd, struct go_file *ret)
 {
-	g_autoptr(GByteArray) bytes = ask(fd, ABOUT_FILE, 0, 0);
+	g_autoptr(GByteArray) bytes = ask_parser(fd, ABOUT_FILE, 0, 0);
 	struct cursor c = { 0 };
 	struct file_answer a;
 
@@ -314,7 +314,7 @@ bool go_file_read(int fd, struct go_file *ret)
 
 bool go_labels_place_read(int fd, struct go_labels_place *ret)
 {
-	g_autoptr(GByteArray) bytes = ask(fd, ABOUT_LABELS, 0, 0);
+	g_autoptr(GByteArray) bytes = ask_parser(fd, ABOUT_LABELS, 0, 0);
 
 	*ret = (struct go_labels_place){ 0 };
 	if (!bytes || bytes->len != sizeof(*ret))
@@ -373,14 +373,14 @@ struct go_code *go_code_from_bytes(const void *bytes, size_t len_bytes)
 
 struct go_code *go_code_read(int fd, uint64_t vaddr, uint64_t inline_data)
 {
-	g_autoptr(GByteArray) bytes = ask(fd, ABOUT_CODE, vaddr, inline_data);
+	g_autoptr(GByteArray) bytes = ask_parser(fd, ABOUT_CODE, vaddr, inline_data);
 
 	return bytes ? go_code_from_bytes(bytes->data, bytes->len) : NULL;
 }
 
 bool go_is_inline_data(int fd, uint64_t vaddr)
 {
-	g_autoptr(GByteArray) bytes = ask(fd, ABOUT_INLINE_DATA, vaddr, 0);
+	g_autoptr(GByteArray) bytes = ask_parser(fd, ABOUT_INLINE_DATA, vaddr, 0);
 
 	return bytes != NULL;
 }

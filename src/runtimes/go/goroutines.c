@@ -34,7 +34,7 @@ struct reader {
 	struct go_labels labels[BATCH];
 };
 
-static uint64_t word(const uint8_t *g, uint32_t at)
+static uint64_t word_at(const uint8_t *g, uint32_t at)
 {
 	uint64_t value;
 
@@ -44,12 +44,12 @@ static uint64_t word(const uint8_t *g, uint32_t at)
 
 static uint32_t status_of(const struct go_layout *l, const uint8_t *g)
 {
-	return (uint32_t)word(g, l->status) & ~(uint32_t)GO_STATUS_SCAN;
+	return (uint32_t)word_at(g, l->status) & ~(uint32_t)GO_STATUS_SCAN;
 }
 
 static bool has_stack(const struct go_layout *l, const uint8_t *g)
 {
-	uint64_t lo = word(g, STACK_LO_AT), hi = word(g, STACK_HI_AT), sp = word(g, SCHED_SP_AT);
+	uint64_t lo = word_at(g, STACK_LO_AT), hi = word_at(g, STACK_HI_AT), sp = word_at(g, SCHED_SP_AT);
 	uint32_t status = status_of(l, g);
 
 	return status != GO_STATUS_RUNNING && status != GO_STATUS_COPYING && lo < hi && hi - lo <= STACK_MAX_BYTES &&
@@ -75,8 +75,8 @@ static bool is_at_begin(const struct go_program *p, uint64_t pc)
 static uint64_t link_of(const struct go_program *p, const uint8_t *g)
 {
 	for (uint32_t at = SCHED_LR_AT; at >= SCHED_LR_AT_1_25; at -= 8)
-		if (go_program_code(p, word(g, at), true))
-			return word(g, at);
+		if (go_program_code(p, word_at(g, at), true))
+			return word_at(g, at);
 	return 0;
 }
 
@@ -96,16 +96,16 @@ static bool step_out(const struct reader *r, const uint8_t *stack, size_t bytes,
 	*at += is_arm64 ? 0 : (uint64_t)step;
 	if (*at + 8 > bytes)
 		return false;
-	*pc = word(stack, (uint32_t)*at);
+	*pc = word_at(stack, (uint32_t)*at);
 	*at += is_arm64 ? (uint64_t)step : 8;
 	return true;
 }
 
 /* False: `bytes` has too little of the stack. */
-static bool walk(struct reader *r, struct go_goroutine *g, const uint8_t *saved, const uint8_t *stack, size_t bytes,
-		 uint64_t *pcs)
+static bool walk_out(struct reader *r, struct go_goroutine *g, const uint8_t *saved, const uint8_t *stack, size_t bytes,
+		     uint64_t *pcs)
 {
-	uint64_t at = 0, pc = word(saved, SCHED_PC_AT),
+	uint64_t at = 0, pc = word_at(saved, SCHED_PC_AT),
 		 link = r->p->file.machine == EM_AARCH64 ? link_of(r->p, saved) : 0;
 
 	g->pc_cnt = 0;
@@ -127,12 +127,12 @@ static bool walk(struct reader *r, struct go_goroutine *g, const uint8_t *saved,
 
 static uint64_t labels_of(const struct go_layout *l, const uint8_t *g)
 {
-	return l->labels ? word(g, l->labels) : 0;
+	return l->labels ? word_at(g, l->labels) : 0;
 }
 
 static bool is_same(const struct go_layout *l, const uint8_t *a, const uint8_t *b)
 {
-	return status_of(l, a) == status_of(l, b) && word(a, l->goid) == word(b, l->goid) &&
+	return status_of(l, a) == status_of(l, b) && word_at(a, l->goid) == word_at(b, l->goid) &&
 	       a[l->reason] == b[l->reason] && !memcmp(a + STACK_LO_AT, b + STACK_LO_AT, 16) &&
 	       !memcmp(a + SCHED_SP_AT, b + SCHED_SP_AT, 16) && labels_of(l, a) == labels_of(l, b);
 }
@@ -140,7 +140,7 @@ static bool is_same(const struct go_layout *l, const uint8_t *a, const uint8_t *
 static void walk_one(struct reader *r, size_t i)
 {
 	const uint8_t *g = r->before[i];
-	uint64_t sp = word(g, SCHED_SP_AT), room = word(g, STACK_HI_AT) - sp;
+	uint64_t sp = word_at(g, SCHED_SP_AT), room = word_at(g, STACK_HI_AT) - sp;
 	struct go_goroutine *found = &r->found[i];
 	size_t more = (size_t)MIN(room, STACK_MORE_BYTES);
 
@@ -149,11 +149,11 @@ static void walk_one(struct reader *r, size_t i)
 		found->end = STACK_BROKEN;
 		return;
 	}
-	if (walk(r, found, g, r->stacks[i], (size_t)MIN(room, STACK_FIRST_BYTES), r->pcs[i]) ||
+	if (walk_out(r, found, g, r->stacks[i], (size_t)MIN(room, STACK_FIRST_BYTES), r->pcs[i]) ||
 	    more <= STACK_FIRST_BYTES)
 		return;
 	if (memory_read(r->p->pid, sp, r->more, more))
-		walk(r, found, g, r->more, more, r->pcs[i]);
+		walk_out(r, found, g, r->more, more, r->pcs[i]);
 }
 
 static void read_stacks(struct reader *r, size_t cnt)
@@ -166,7 +166,7 @@ static void read_stacks(struct reader *r, size_t cnt)
 		r->is_stack_read[i] = false;
 		if (!r->is_read[i] || !has_stack(&r->p->layout, r->before[i]))
 			continue;
-		uint64_t sp = word(r->before[i], SCHED_SP_AT), room = word(r->before[i], STACK_HI_AT) - sp;
+		uint64_t sp = word_at(r->before[i], SCHED_SP_AT), room = word_at(r->before[i], STACK_HI_AT) - sp;
 
 		index[piece_cnt] = i;
 		pieces[piece_cnt++] = (struct memory_piece){ sp, r->stacks[i], (size_t)MIN(room, STACK_FIRST_BYTES) };
@@ -176,15 +176,15 @@ static void read_stacks(struct reader *r, size_t cnt)
 		r->is_stack_read[index[i]] = is_read[i];
 }
 
-static void take(struct reader *r, size_t i)
+static void take_goroutine(struct reader *r, size_t i)
 {
 	const struct go_layout *l = &r->p->layout;
 	const uint8_t *g = r->before[i];
 	uint8_t reason = g[l->reason];
 
 	r->found[i] = (struct go_goroutine){
-		.goid = word(g, l->goid), .parent = l->has_parent ? word(g, l->parent) : 0,
-		.creator = word(g, l->creator), .start = word(g, l->start),
+		.goid = word_at(g, l->goid), .parent = l->has_parent ? word_at(g, l->parent) : 0,
+		.creator = word_at(g, l->creator), .start = word_at(g, l->start),
 		.status = (enum go_status)status_of(l, g), .end = STACK_NONE,
 	};
 	if (r->found[i].status == GO_STATUS_WAITING && reason < r->p->reason_cnt && reason)
@@ -218,7 +218,7 @@ static bool is_alive(const struct go_program *p, const uint8_t *g, uint64_t addr
 	uint32_t status = status_of(&p->layout, g);
 
 	return status != GO_STATUS_IDLE && status != GO_STATUS_DEAD && status <= GO_STATUS_LEAKED &&
-	       word(g, SCHED_G_AT) == addr;
+	       word_at(g, SCHED_G_AT) == addr;
 }
 
 static void read_batch(struct reader *r, size_t cnt)
@@ -237,7 +237,7 @@ static void read_batch(struct reader *r, size_t cnt)
 	read_stacks(r, cnt);
 	for (size_t i = 0; i < cnt; i++)
 		if (r->is_read[i])
-			take(r, i);
+			take_goroutine(r, i);
 	read_again(r, cnt);
 	for (size_t i = 0; i < cnt; i++)
 		if (r->is_read[i])

@@ -42,7 +42,7 @@ static bool read_text(uint32_t pid, const struct go_string *s, char *ret, size_t
 	       g_utf8_validate(ret, (gssize)s->bytes, NULL);
 }
 
-static void take(uint32_t pid, const struct go_string *key, const struct go_string *value, struct go_labels *ret)
+static void take_label(uint32_t pid, const struct go_string *key, const struct go_string *value, struct go_labels *ret)
 {
 	struct go_label *label = &ret->label[ret->cnt];
 
@@ -67,7 +67,7 @@ static void read_map(uint32_t pid, uint64_t addr, struct go_labels *ret)
 			return;
 		for (unsigned k = 0; k < SLOTS; k++)
 			if (bucket.used[k] >= FIRST_USED)
-				take(pid, &bucket.keys[k], &bucket.values[k], ret);
+				take_label(pid, &bucket.keys[k], &bucket.values[k], ret);
 	}
 }
 
@@ -77,7 +77,7 @@ static void read_pairs(uint32_t pid, uint64_t addr, uint64_t cnt, struct go_labe
 
 	for (uint64_t i = 0; i < cnt && i < PAIRS_MAX; i++)
 		if (memory_read(pid, addr + i * sizeof(pair), pair, sizeof(pair)))
-			take(pid, &pair[0], &pair[1], ret);
+			take_label(pid, &pair[0], &pair[1], ret);
 }
 
 static int by_key(const void *a, const void *b)

@@ -15,7 +15,7 @@ static const struct {
 	{ "sun.nio.ch.Poller.pollerLoop", "background work of the JDK" },
 };
 
-static bool begins(const char *name, const char *const *beginnings)
+static bool begins_with_any(const char *name, const char *const *beginnings)
 {
 	for (; *beginnings; beginnings++)
 		if (g_str_has_prefix(name, *beginnings))
@@ -26,7 +26,7 @@ static bool begins(const char *name, const char *const *beginnings)
 static bool has_any(const struct task_row *row, const char *const *beginnings)
 {
 	for (unsigned i = 0; i < row->frame_cnt; i++)
-		if (row->frames[i].name && begins(row->frames[i].name, beginnings))
+		if (row->frames[i].name && begins_with_any(row->frames[i].name, beginnings))
 			return true;
 	return false;
 }
@@ -35,7 +35,7 @@ bool task_java_is_library(const char *name)
 {
 	static const char *const beginnings[] = { "java.", "javax.", "jdk.", "sun.", "com.sun.", NULL };
 
-	return begins(name, beginnings);
+	return begins_with_any(name, beginnings);
 }
 
 const char *task_java_idle(const struct task_row *row)

@@ -241,7 +241,7 @@ static bool step_entry(struct java_frames *f, const struct hotspot *h, const str
 	return at->pc || word_at(s, at->sp - WORD, &at->pc);
 }
 
-static bool step(struct java_frames *f, struct java_code *code, const struct java_stack *s, struct place *at)
+static bool step_out(struct java_frames *f, struct java_code *code, const struct java_stack *s, struct place *at)
 {
 	const struct hotspot *h = code->hotspot;
 	const struct known *known;
@@ -272,7 +272,7 @@ void java_frames_add(struct java_frames *f, struct java_code *code, const struct
 	for (unsigned i = 0; i < STEPS_MAX; i++) {
 		uint64_t sp = at.sp;
 
-		if (!step(f, code, s, &at) || at.sp <= sp)
+		if (!step_out(f, code, s, &at) || at.sp <= sp)
 			return;
 		if (s->is_chunk && at.sp + 2 * WORD >= s->end)
 			return (void)(f->is_at_barrier = true);

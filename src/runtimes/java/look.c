@@ -200,7 +200,7 @@ static void fill_in(struct tasks *t, const struct java_vthread *of, struct task_
 	row->end = of->end;
 }
 
-static void add(struct java_source *s, struct tasks *t, const struct java_vthread *of, double weight)
+static void add_thread(struct java_source *s, struct tasks *t, const struct java_vthread *of, double weight)
 {
 	const char *state = state_of(of);
 	const struct holder *held = of->is_stale ? NULL : g_hash_table_lookup(s->holders, &of->number);
@@ -233,7 +233,7 @@ static bool look_java(void *source, struct tasks *t, uint64_t first, uint64_t st
 	is_there = java_vthreads_read(&s->vthreads, first, stride, on_vthread, s, &census);
 	EACH_ROW(i, struct java_vthread, one, s->seen) {
 		if (is_there)
-			add(s, t, one, (double)stride);
+			add_thread(s, t, one, (double)stride);
 		g_free((gpointer)one->names);
 	}
 	t->unreadable += census.unreadable;

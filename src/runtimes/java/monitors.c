@@ -19,7 +19,7 @@ struct thread {
 	uint32_t tid;
 };
 
-static bool tells(const struct hotspot_layout *l)
+static bool has_monitor_fields(const struct hotspot_layout *l)
 {
 	static const uint8_t needed[] = { HOTSPOT_THREADS,	    HOTSPOT_THREADS_LENGTH,    HOTSPOT_THREADS_LIST,
 					  HOTSPOT_THREAD_STACK,	    HOTSPOT_THREAD_STACK_SIZE, HOTSPOT_THREAD_PENDING,
@@ -110,7 +110,7 @@ static bool is_owner(const struct thread *t, uint64_t owner, uint64_t object)
 	return owner == t->at || (owner < t->stack && t->stack - owner <= t->stack_bytes);
 }
 
-static GArray *look(const struct hotspot *h)
+static GArray *read_monitors(const struct hotspot *h)
 {
 	GArray *found = g_array_new(FALSE, FALSE, sizeof(struct hotspot_monitor));
 
@@ -139,9 +139,9 @@ static GArray *look(const struct hotspot *h)
 
 void hotspot_monitors(const struct hotspot *h, GArray *ret)
 {
-	if (!tells(&h->layout))
+	if (!has_monitor_fields(&h->layout))
 		return;
-	g_autoptr(GArray) first = look(h), second = look(h);
+	g_autoptr(GArray) first = read_monitors(h), second = read_monitors(h);
 
 	EACH_ROW(i, const struct hotspot_monitor, one, first) {
 		EACH_ROW(k, const struct hotspot_monitor, again, second)

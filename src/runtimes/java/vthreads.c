@@ -186,7 +186,7 @@ static bool add_member(struct look *l, uint64_t at, GArray *nodes, uint64_t *nex
 	const struct java_objects *o = &l->v->objects;
 	struct java_object node;
 	int32_t hash;
-	uint64_t behind;
+	uint64_t next_node;
 
 	if (!java_read(o, at, &node) || !java_get_int(o, &node, "hash", &hash))
 		return false;
@@ -194,9 +194,9 @@ static bool add_member(struct look *l, uint64_t at, GArray *nodes, uint64_t *nex
 		*next = *next ?: java_get(o, &node, "nextTable");
 		return true;
 	}
-	behind = java_get(o, &node, hash == HASH_TREE ? "first" : "next");
-	if (behind)
-		add_node(nodes, behind);
+	next_node = java_get(o, &node, hash == HASH_TREE ? "first" : "next");
+	if (next_node)
+		add_node(nodes, next_node);
 	if (hash != HASH_TREE)
 		fn(l, java_get(o, &node, "key"));
 	return true;
@@ -300,7 +300,7 @@ enum java_vthreads_state java_vthreads_open(struct java_vthreads *v, const char 
 
 /* ---- one thread */
 
-static const uint8_t *keep(struct look *l, guint of, uint64_t at, uint8_t *bytes, size_t cnt)
+static const uint8_t *note_read(struct look *l, guint of, uint64_t at, uint8_t *bytes, size_t cnt)
 {
 	const struct evidence e = { .at = at, .bytes = bytes, .cnt = (uint32_t)cnt, .of = of };
 
@@ -309,11 +309,11 @@ static const uint8_t *keep(struct look *l, guint of, uint64_t at, uint8_t *bytes
 }
 
 /* Reads memory now, to be compared with a second reading after some more threads. */
-static const uint8_t *take(struct look *l, guint of, uint64_t at, size_t cnt)
+static const uint8_t *read_evidence(struct look *l, guint of, uint64_t at, size_t cnt)
 {
 	g_autofree uint8_t *bytes = at && cnt && cnt <= STACK_BYTES_MAX + REDUCED ? g_malloc(cnt) : NULL;
 
-	return bytes && java_memory(&l->v->objects, at, bytes, cnt) ? keep(l, of, at, g_steal_pointer(&bytes), cnt)
+	return bytes && java_memory(&l->v->objects, at, bytes, cnt) ? note_read(l, of, at, g_steal_pointer(&bytes), cnt)
 								    : NULL;
 }
 
@@ -324,7 +324,7 @@ static bool take_object(struct look *l, guint of, uint64_t at, struct java_objec
 
 	if (bytes <= WORD || bytes > ret->cnt)
 		return false;
-	keep(l, of, at + WORD, g_memdup2(ret->bytes + WORD, bytes - WORD), bytes - WORD);
+	note_read(l, of, at + WORD, g_memdup2(ret->bytes + WORD, bytes - WORD), bytes - WORD);
 	return true;
 }
 
@@ -356,7 +356,7 @@ static void take_chunks(struct look *l, guint of, struct seen *s, uint64_t at)
 
 		if (!stack_of(o, &chunk, copy))
 			continue;
-		copy->bytes = take(l, of, copy->sp - REDUCED, copy->cnt);
+		copy->bytes = read_evidence(l, of, copy->sp - REDUCED, copy->cnt);
 		if (!copy->bytes)
 			return;
 		s->stack_cnt++;
@@ -365,7 +365,7 @@ static void take_chunks(struct look *l, guint of, struct seen *s, uint64_t at)
 
 /* ---- batches of threads */
 
-static void want(GArray *pieces, uint64_t at, size_t cnt)
+static void add_piece(GArray *pieces, uint64_t at, size_t cnt)
 {
 	const struct java_piece piece = { at, (uint32_t)cnt };
 
@@ -384,14 +384,14 @@ static void read_pieces(const struct java_objects *o, const GArray *pieces)
 }
 
 /* The values of a field in these objects. */
-static GArray *behind(const struct java_objects *o, const GArray *pieces, const char *field, size_t cnt)
+static GArray *objects_in_field(const struct java_objects *o, const GArray *pieces, const char *field, size_t cnt)
 {
 	GArray *found = pieces_new();
 	struct java_object object;
 
 	for (guint i = 0; i < pieces->len; i++)
 		if (java_read(o, g_array_index(pieces, struct java_piece, i).at, &object))
-			want(found, java_get(o, &object, field), cnt);
+			add_piece(found, java_get(o, &object, field), cnt);
 	read_pieces(o, found);
 	return found;
 }
@@ -403,7 +403,7 @@ static void add_stacks(const struct java_objects *o, const GArray *chunks, GArra
 
 	for (guint i = 0; i < chunks->len; i++)
 		if (java_read(o, g_array_index(chunks, struct java_piece, i).at, &chunk) && stack_of(o, &chunk, &stack))
-			want(stacks, stack.sp - REDUCED, stack.cnt);
+			add_piece(stacks, stack.sp - REDUCED, stack.cnt);
 }
 
 /* Reads ahead for parked threads: themselves, their continuations, chunks, and the stacks in these. */
@@ -414,12 +414,12 @@ static void read_ahead(struct look *l, guint first)
 	GArray *chunks;
 
 	for (guint i = first; i < l->threads->len && i - first < THREADS_AT_ONCE; i++)
-		want(threads, g_array_index(l->threads, uint64_t, i), JAVA_OBJECT_BYTES_MAX);
+		add_piece(threads, g_array_index(l->threads, uint64_t, i), JAVA_OBJECT_BYTES_MAX);
 	read_pieces(o, threads);
-	conts = behind(o, threads, "cont", CONTINUATION_BYTES);
-	chunks = behind(o, conts, "tail", CHUNK_BYTES);
+	conts = objects_in_field(o, threads, "cont", CONTINUATION_BYTES);
+	chunks = objects_in_field(o, conts, "tail", CHUNK_BYTES);
 	for (unsigned i = 0; i < CHUNKS_MAX && chunks->len; i++) {
-		GArray *parents = behind(o, chunks, "parent", CHUNK_BYTES);
+		GArray *parents = objects_in_field(o, chunks, "parent", CHUNK_BYTES);
 
 		add_stacks(o, chunks, stacks);
 		g_array_unref(chunks);
@@ -430,7 +430,7 @@ static void read_ahead(struct look *l, guint first)
 }
 
 /* Does this JavaThread run the virtual thread? */
-static bool runs(const struct java_vthreads *v, uint64_t java_thread, uint64_t object)
+static bool runs_vthread(const struct java_vthreads *v, uint64_t java_thread, uint64_t object)
 {
 	uint64_t handle, current;
 
@@ -455,10 +455,10 @@ static void take_mounted(struct look *l, guint of, struct seen *s, uint64_t carr
 	const uint8_t *anchor;
 
 	if (!java_read(&v->objects, carrier, &thread) || !java_get_long(&v->objects, &thread, "eetop", &at) ||
-	    !runs(v, at, s->t.object) || !layout->field[HOTSPOT_THREAD_ANCHOR].bytes ||
+	    !runs_vthread(v, at, s->t.object) || !layout->field[HOTSPOT_THREAD_ANCHOR].bytes ||
 	    !hotspot_field_at(layout, v->hotspot.pid, HOTSPOT_THREAD_STACK, at, &base))
 		return;
-	anchor = take(l, of, at + layout->field[HOTSPOT_THREAD_ANCHOR].at, ANCHOR_BYTES);
+	anchor = read_evidence(l, of, at + layout->field[HOTSPOT_THREAD_ANCHOR].at, ANCHOR_BYTES);
 	if (!anchor)
 		return;
 	struct java_stack copy = { .sp = anchor_word(v, anchor, HOTSPOT_ANCHOR_SP),
@@ -469,7 +469,7 @@ static void take_mounted(struct look *l, guint of, struct seen *s, uint64_t carr
 	if (copy.sp < REDUCED || copy.sp >= base)
 		return;
 	copy.cnt = MIN(base - copy.sp, STACK_BYTES_MAX) + REDUCED;
-	copy.bytes = take(l, of, copy.sp - REDUCED, copy.cnt);
+	copy.bytes = read_evidence(l, of, copy.sp - REDUCED, copy.cnt);
 	if (copy.bytes)
 		s->stacks[s->stack_cnt++] = copy;
 	hotspot_field_at(layout, v->hotspot.pid, HOTSPOT_THREAD_PENDING, at, &blocked_by);
@@ -561,7 +561,7 @@ static void read_again(const struct look *l, const struct evidence *first, guint
 }
 
 /* Compares, and drops the page cache, so that later reads are current. */
-static void check(struct look *l)
+static void check_evidence(struct look *l)
 {
 	bool is_same[AT_ONCE];
 	guint cnt;
@@ -591,7 +591,7 @@ static void take_changed_again(struct look *l)
 			continue;
 		s->is_taken_again = true;
 		take_thread(l, s->t.object);
-		check(l);
+		check_evidence(l);
 	}
 }
 
@@ -629,7 +629,7 @@ static void find_pin(const struct java_vthreads *v, const struct java_frames *f,
 	}
 }
 
-static void tell(const struct look *l, struct seen *s, java_vthread_fn fn, void *ctx)
+static void report_thread(const struct look *l, struct seen *s, java_vthread_fn fn, void *ctx)
 {
 	struct java_frames f = { 0 };
 
@@ -683,12 +683,12 @@ static bool look_once(struct look *l)
 	read_anew(l);
 	for (guint i = 0; i < l->threads->len; i++) {
 		if (i % THREADS_AT_ONCE == 0) {
-			check(l);
+			check_evidence(l);
 			read_ahead(l, i);
 		}
 		take_thread(l, g_array_index(l->threads, uint64_t, i));
 	}
-	check(l);
+	check_evidence(l);
 	for (unsigned i = 0; i < TRIES_AGAIN; i++)
 		take_changed_again(l);
 	find_monitor(l);
@@ -717,7 +717,7 @@ bool java_vthreads_read(struct java_vthreads *v, uint64_t first, uint64_t stride
 	java_code_check(v->code);
 	for (guint i = 0; i < l.seen->len; i++)
 		if (!g_array_index(l.seen, struct seen, i).is_taken_again)
-			tell(&l, &g_array_index(l.seen, struct seen, i), fn, ctx);
+			report_thread(&l, &g_array_index(l.seen, struct seen, i), fn, ctx);
 	look_end(&l);
 	return hotspot_field_at(&v->hotspot.layout, v->hotspot.pid, HOTSPOT_THREADS, 0, &list);
 }

@@ -78,7 +78,7 @@ static void next_instruction(struct reader *r, uint32_t opcode, uint32_t *ret_li
 }
 
 /* The number of instructions to take from another place, for AS_BEFORE; else 0. */
-static uint32_t repeated(struct reader *r, uint32_t opcode)
+static uint32_t repeated_cnt(struct reader *r, uint32_t opcode)
 {
 	if (opcode >= OPCODES)
 		return opcode - OPCODES;
@@ -137,7 +137,7 @@ unsigned v8_unpack_frames(const uint8_t *bytes, size_t cnt, size_t at, uint32_t 
 		} else {
 			uint32_t opcode = next_byte(&r);
 
-			repeat = repeated(&r, opcode);
+			repeat = repeated_cnt(&r, opcode);
 			if (repeat && !back)
 				return 0;
 			if (opcode >= AS_BEFORE)

@@ -181,7 +181,7 @@ static void look_at_file(struct found *f, const char *proc_dir, uint32_t pid, co
 }
 
 /* Checks the offsets on the first interpreter, which keeps running. */
-static bool fits(uint32_t pid, uint64_t interpreter_at)
+static bool has_known_layout(uint32_t pid, uint64_t interpreter_at)
 {
 	uint64_t interpreter, stack, stacks;
 	struct {
@@ -221,7 +221,7 @@ enum language_state perl_look(const char *proc_dir, uint32_t pid, const GArray *
 		.frame_bytes = CONTEXT_BYTES, .code_at = CONTEXT_FUNCTION, .entry = OFFCPU_ENTRY_CONTEXT,
 		.entry_at = CONTEXT_RETURN,
 	};
-	if (!fits(pid, f.interpreter_at) || !memory_read(pid, f.key_at, &key, sizeof(key)) ||
+	if (!has_known_layout(pid, f.interpreter_at) || !memory_read(pid, f.key_at, &key, sizeof(key)) ||
 	    !thread_layout_key(&threads, key, &found))
 		return LANGUAGE_NOT_READY;
 	*ret = found;

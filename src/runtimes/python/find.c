@@ -213,7 +213,7 @@ static bool take_variable(const struct found *f, uint32_t pid, struct offcpu_lan
 #endif
 }
 
-static enum language_state take(const struct found *f, uint32_t pid, struct offcpu_language *ret)
+static enum language_state fill_in(const struct found *f, uint32_t pid, struct offcpu_language *ret)
 {
 	const struct python_layout *layout = layout_of(f);
 	struct offcpu_language found;
@@ -256,7 +256,7 @@ struct python_look python_look(const char *proc_dir, uint32_t pid, const GArray 
 			look_at_python(&f, proc_dir, pid, m);
 	if (f.runtime)
 		thread_layout_find(proc_dir, pid, lines, &f.threads);
-	state = take(&f, pid, ret);
+	state = fill_in(&f, pid, ret);
 	return (struct python_look){ .state = state,
 				     .minor = f.minor,
 				     .hex_version = f.hex_version,

@@ -157,7 +157,7 @@ static bool has_waiters(uint32_t type)
 	return how == PYTHON_GREENLET_LINKS || how == PYTHON_GREENLET_QUEUE;
 }
 
-static void keep(struct python_greenlets *g, uint64_t object, uint32_t is)
+static void keep_object(struct python_greenlets *g, uint64_t object, uint32_t is)
 {
 	if (is & PYTHON_TYPE_GREENLET && !(is & PYTHON_TYPE_HUB) &&
 	    g_hash_table_size(g->greenlets) < PYTHON_GREENLETS_MAX)
@@ -193,7 +193,7 @@ enum way { TO_NEXT, TO_PREVIOUS };
  * Walks a list from one end to an object or the other end, while objects come and go. False: a link is broken, as
  * while the collector works, or more than *left objects.
  */
-static bool walk(struct python_greenlets *g, uint64_t list, enum way way, uint64_t until, uint64_t *left)
+static bool walk_from(struct python_greenlets *g, uint64_t list, enum way way, uint64_t until, uint64_t *left)
 {
 	uint64_t before = list, at = pointer_of(python_word(&g->p, list + 8 * way)), node[NODE_WORDS];
 
@@ -203,7 +203,7 @@ static bool walk(struct python_greenlets *g, uint64_t list, enum way way, uint64
 		if (!is_read && !is_linked(g, at, node))
 			return false;
 		--*left;
-		keep(g, at + HEAD_BYTES, python_greenlet_type(g, node[3]));
+		keep_object(g, at + HEAD_BYTES, python_greenlet_type(g, node[3]));
 		before = at;
 		at = pointer_of(node[way]);
 	}
@@ -213,7 +213,7 @@ static bool walk(struct python_greenlets *g, uint64_t list, enum way way, uint64
 /* If broken somewhere, continues from the other end. */
 static bool walk_list(struct python_greenlets *g, uint64_t list, uint64_t until, uint64_t *left)
 {
-	return walk(g, list, TO_PREVIOUS, until, left) || walk(g, list, TO_NEXT, 0, left);
+	return walk_from(g, list, TO_PREVIOUS, until, left) || walk_from(g, list, TO_NEXT, 0, left);
 }
 
 /*

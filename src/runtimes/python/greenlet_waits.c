@@ -26,7 +26,7 @@
 #define METHOD_SELF_AT 24
 #define SWITCH "switch"
 
-static void note(struct python_greenlets *g, uint64_t greenlet, const struct python_greenlet_waiting *w)
+static void note_wait(struct python_greenlets *g, uint64_t greenlet, const struct python_greenlet_waiting *w)
 {
 	g_hash_table_insert(g->waits, GSIZE_TO_POINTER(greenlet), g_memdup2(w, sizeof(*w)));
 }
@@ -52,8 +52,8 @@ static void note_links(struct python_greenlets *g, uint64_t list, const uint64_t
 			continue;
 		name = python_word(&g->p, python_word(&g->p, item + METHOD_DEFINITION_AT));
 		if (name && memory_read(g->p.pid, name, text, sizeof(text)) && !memcmp(text, SWITCH, sizeof(SWITCH)))
-			note(g, self,
-			     &(struct python_greenlet_waiting){ method,
+			note_wait(g, self,
+				  &(struct python_greenlet_waiting){ method,
 								{ list + 8 * LIST_ITEMS, items + 8 * i },
 								{ items, item },
 								list + 8 * HEAD_CNT,
@@ -72,8 +72,8 @@ static void note_waiter(struct python_greenlets *g, uint64_t slot)
 		return;
 	for (unsigned i = 2; i < WAITER_WORDS; i++)
 		if (g_hash_table_contains(g->greenlets, GSIZE_TO_POINTER(words[i])))
-			note(g, words[i],
-			     &(struct python_greenlet_waiting){
+			note_wait(g, words[i],
+				  &(struct python_greenlet_waiting){
 				     wait->method, { slot, waiter + 8 * i }, { waiter, words[i] }, 0, 0 });
 }
 

@@ -54,7 +54,7 @@ static bool is_for_others(struct python_greenlets *g, const GArray *lines)
 	return python_module(&g->p, lines, "asyncio.tasks") && !python_module(&g->p, lines, "eventlet");
 }
 
-static void drop(struct python_greenlets *g)
+static void free_tables(struct python_greenlets *g)
 {
 	g_clear_pointer(&g->types, g_hash_table_unref);
 	g_clear_pointer(&g->greenlets, g_hash_table_unref);
@@ -65,7 +65,7 @@ static void drop(struct python_greenlets *g)
 
 void python_greenlets_forget(struct python_greenlets *g)
 {
-	drop(g);
+	free_tables(g);
 	g->types = g_hash_table_new(address_hash, NULL);
 	g->greenlets = g_hash_table_new(address_hash, NULL);
 	g->waited_for = g_hash_table_new(address_hash, NULL);
@@ -97,11 +97,11 @@ enum python_greenlets_state python_greenlets_open(struct python_greenlets *g, co
 void python_greenlets_close(struct python_greenlets *g)
 {
 	python_tasks_close(&g->p);
-	drop(g);
+	free_tables(g);
 }
 
 /* A greenlet as read, to be compared with a second reading. */
-struct reading {
+struct greenlet_reading {
 	struct python_greenlets *g;
 	uint64_t at, state[STATE_WORDS], state_again[STATE_WORDS];
 	uint64_t frame_at[INNER_MAX];	/* where each was read */
@@ -109,7 +109,7 @@ struct reading {
 	unsigned frame_cnt;
 };
 
-static uint64_t state_word(const struct reading *r, unsigned before_top)
+static uint64_t state_word(const struct greenlet_reading *r, unsigned before_top)
 {
 	return r->state[r->g->top_frame_at - before_top];
 }
@@ -125,7 +125,7 @@ static uint64_t frame_behind(const struct python_program *p, uint64_t object)
 }
 
 /* Does it have a C stack, of which a part may have been copied away? */
-static bool has_stack(const struct reading *r, unsigned top)
+static bool has_stack(const struct greenlet_reading *r, unsigned top)
 {
 	uint64_t start = r->state[top - STACK_START], stop = r->state[top - STACK_STOP],
 		 saved = r->state[top - STACK_SAVED];
@@ -136,7 +136,7 @@ static bool has_stack(const struct reading *r, unsigned top)
 }
 
 /* Finds the offset from the first parked greenlet; it is the same for all. */
-static void find_top_frame(struct reading *r)
+static void find_top_frame(struct greenlet_reading *r)
 {
 	for (unsigned i = TOP_FRAME_MIN; i < STATE_WORDS; i++)
 		if (r->state[i] > PAGE_BYTES && frame_behind(&r->g->p, r->state[i]) && has_stack(r, i))
@@ -144,14 +144,14 @@ static void find_top_frame(struct reading *r)
 }
 
 /* Translates an address on its C stack to the saved copy. Heap addresses stay the same. */
-static uint64_t as_saved(const struct reading *r, uint64_t addr)
+static uint64_t as_saved(const struct greenlet_reading *r, uint64_t addr)
 {
 	uint64_t start = state_word(r, STACK_START), saved = state_word(r, STACK_SAVED);
 
 	return addr >= start && addr - start < saved ? addr - start + state_word(r, STACK_COPY) : addr;
 }
 
-static bool name_frame(struct reading *r, const struct python_layout *l, const uint8_t *frame,
+static bool name_frame(struct greenlet_reading *r, const struct python_layout *l, const uint8_t *frame,
 		       struct language_frame *ret)
 {
 	const struct language_place place = { .version = l->walk.version,
@@ -165,7 +165,7 @@ static bool name_frame(struct reading *r, const struct python_layout *l, const u
 }
 
 /* False: these cannot be its frames. */
-static bool walk(struct reading *r, uint64_t frame, struct python_greenlet *t)
+static bool walk_frames(struct greenlet_reading *r, uint64_t frame, struct python_greenlet *t)
 {
 	const struct python_layout *l = python_layout_of(3 << 8 | r->g->p.minor);
 
@@ -186,7 +186,7 @@ static bool walk(struct reading *r, uint64_t frame, struct python_greenlet *t)
 	return true;
 }
 
-static bool is_unchanged(struct reading *r)
+static bool is_unchanged(struct greenlet_reading *r)
 {
 	struct memory_piece pieces[INNER_MAX + 1] = { { r->at, r->state_again, sizeof(r->state) } };
 	bool is_read[INNER_MAX + 1];
@@ -214,7 +214,7 @@ static bool is_hub(const struct python_greenlet *t)
 }
 
 /* False: finished, running, or not to be reported. */
-static bool read_greenlet(struct reading *r, uint64_t address, struct python_greenlet *t)
+static bool read_greenlet(struct greenlet_reading *r, uint64_t address, struct python_greenlet *t)
 {
 	uint64_t top;
 
@@ -234,7 +234,7 @@ static bool read_greenlet(struct reading *r, uint64_t address, struct python_gre
 		return false;
 	t->is_parked = true;
 	top = has_stack(r, r->g->top_frame_at) ? frame_behind(&r->g->p, top) : 0;
-	if (top && walk(r, top, t) && is_unchanged(r))
+	if (top && walk_frames(r, top, t) && is_unchanged(r))
 		return !is_hub(t);
 	t->is_stale = true;
 	t->frame_cnt = 0;
@@ -242,7 +242,7 @@ static bool read_greenlet(struct reading *r, uint64_t address, struct python_gre
 }
 
 /* The process changes it occasionally, so try again. */
-static bool read_while_it_stands(struct reading *r, uint64_t greenlet, struct python_greenlet *t)
+static bool read_while_it_stands(struct greenlet_reading *r, uint64_t greenlet, struct python_greenlet *t)
 {
 	bool is_told = read_greenlet(r, greenlet, t);
 
@@ -256,7 +256,7 @@ static bool read_while_it_stands(struct reading *r, uint64_t greenlet, struct py
 }
 
 /* Every stride-th of the known ones (uint64_t). */
-static GArray *choose(const struct python_greenlets *g, uint64_t first, uint64_t stride)
+static GArray *choose_greenlets(const struct python_greenlets *g, uint64_t first, uint64_t stride)
 {
 	GArray *chosen = g_array_new(FALSE, FALSE, sizeof(uint64_t));
 	GHashTableIter iter;
@@ -273,7 +273,7 @@ bool python_greenlets_read(struct python_greenlets *g, uint64_t first, uint64_t 
 			   void *ctx, struct python_tasks_census *ret)
 {
 	g_autoptr(GArray) living = g_array_new(FALSE, FALSE, sizeof(struct python_greenlet_object)), chosen = NULL;
-	g_autofree struct reading *r = g_new(struct reading, 1);
+	g_autofree struct greenlet_reading *r = g_new(struct greenlet_reading, 1);
 	struct python_greenlet t;
 	uint64_t is_there, begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
@@ -285,7 +285,7 @@ bool python_greenlets_read(struct python_greenlets *g, uint64_t first, uint64_t 
 	ret->is_cut = g_hash_table_size(g->greenlets) >= PYTHON_GREENLETS_MAX;
 	python_greenlets_note(g);
 	g->listing_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
-	chosen = choose(g, first, stride);
+	chosen = choose_greenlets(g, first, stride);
 	python_greenlets_living(g, chosen, living);
 	r->g = g;
 	for (guint i = 0; i < living->len; i++)

@@ -5,7 +5,7 @@
 
 #define UNIT_BYTES 2	/* per instruction unit */
 
-static uint32_t checked(int64_t line)
+static uint32_t valid_line(int64_t line)
 {
 	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
 }
@@ -21,7 +21,7 @@ static uint32_t line_by_pairs(struct cursor *c, int64_t line, uint64_t offset)
 			break;
 		line += (int8_t)cursor_u8(c);
 	}
-	return checked(line);
+	return valid_line(line);
 }
 
 /* Python 3.10: pairs of line increment and code bytes; -128: no line. */
@@ -37,7 +37,7 @@ static uint32_t line_by_ranges(struct cursor *c, int64_t line, uint64_t offset)
 		if (difference != -128)
 			line += difference;
 		if (end > offset)
-			return difference == -128 ? 0 : checked(line);
+			return difference == -128 ? 0 : valid_line(line);
 	}
 	return 0;
 }
@@ -78,7 +78,7 @@ static uint32_t line_by_locations(struct cursor *c, int64_t line, uint64_t offse
 		else if (kind >= 10 && kind <= 12)
 			line += kind - 10;
 		if (end > offset)
-			return kind == 15 ? 0 : checked(line);
+			return kind == 15 ? 0 : valid_line(line);
 		/* skip the columns */
 		while (cursor_left(c) && !(*c->at & 128))
 			cursor_u8(c);

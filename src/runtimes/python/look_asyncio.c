@@ -101,15 +101,15 @@ static void fill_in(struct tasks *t, const struct python_task *task, struct task
 }
 
 /* The common name of all tasks of a row, or none. */
-static const char *merge(struct tasks *t, const char *have, const char *more, bool is_new)
+static const char *merge_names(struct tasks *t, const char *have, const char *more, bool is_new)
 {
 	if (is_new || !g_strcmp0(have, more))
 		return tasks_string(t, more);
 	return have && more ? SEVERAL : have ? have : tasks_string(t, more);
 }
 
-static void add(struct tasks *t, const struct python_task *task, const char *awaited_by, const char *awaits,
-		double weight)
+static void add_task(struct tasks *t, const struct python_task *task, const char *awaited_by, const char *awaits,
+		     double weight)
 {
 	const char *state = state_of(task),
 		   *reason = task->is_stale || task->state != PYTHON_TASK_WAITS ? NULL : awaits;
@@ -124,8 +124,8 @@ static void add(struct tasks *t, const struct python_task *task, const char *awa
 		row->state = state;
 		row->reason = reason;
 	}
-	row->name = merge(t, row->name, task->name, is_new);
-	row->awaited_by = merge(t, row->awaited_by, awaited_by, is_new);
+	row->name = merge_names(t, row->name, task->name, is_new);
+	row->awaited_by = merge_names(t, row->awaited_by, awaited_by, is_new);
 	tasks_seen(t, row, weight);
 }
 
@@ -191,7 +191,7 @@ static void note_held(struct asyncio_source *s, struct relations *r, struct pyth
 	}
 }
 
-static void relate(struct asyncio_source *s, struct relations *r)
+static void relate_tasks(struct asyncio_source *s, struct relations *r)
 {
 	EACH_ROW(i, struct python_task, task, s->seen)
 		g_hash_table_insert(r->tasks, &task->address, task->name);
@@ -217,14 +217,14 @@ static bool look_asyncio(void *source, struct tasks *t, uint64_t first, uint64_t
 	g_array_set_size(s->seen, 0);
 	if (!python_tasks_read(&s->program, first, stride, on_task, s->seen, &census))
 		return false;
-	relate(s, &r);
+	relate_tasks(s, &r);
 	EACH_ROW(i, const struct python_task, task, s->seen) {
 		const char *stands_for = g_hash_table_lookup(gathered, &task->awaits);
 		const char *awaits = g_hash_table_contains(tasks, &task->awaits) ? "another task"
 				     : stands_for				 ? stands_for
 										 : "a future";
 
-		add(t, task, awaited_by(task, awaited, tasks), awaits, (double)stride);
+		add_task(t, task, awaited_by(task, awaited, tasks), awaits, (double)stride);
 	}
 	t->unreadable += census.unreadable;
 	t->is_cut |= census.is_cut;

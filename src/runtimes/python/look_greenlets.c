@@ -77,7 +77,7 @@ struct seeing {
 	double weight;
 };
 
-static void see(void *ctx, const struct python_greenlet *greenlet)
+static void see_greenlet(void *ctx, const struct python_greenlet *greenlet)
 {
 	const struct seeing *s = ctx;
 	const char *state = greenlet->is_stale	  ? "changed while it was read"
@@ -101,7 +101,7 @@ static bool look_greenlets(void *source, struct tasks *t, uint64_t first, uint64
 {
 	struct seeing s = { t, (double)stride };
 	struct python_tasks_census census;
-	bool is_there = python_greenlets_read(source, first, stride, see, &s, &census);
+	bool is_there = python_greenlets_read(source, first, stride, see_greenlet, &s, &census);
 
 	t->unreadable += census.unreadable;
 	t->is_cut |= census.is_cut;

@@ -290,7 +290,7 @@ static void list_tasks(struct python_program *p, GArray *into, bool *ret_is_cut)
 }
 
 /* A task as read, to be compared with a second reading. */
-struct reading {
+struct task_reading {
 	const struct python_program *p;
 	struct {
 		uint64_t addr;
@@ -300,7 +300,7 @@ struct reading {
 	unsigned cnt;
 };
 
-static const uint8_t *read_part(struct reading *r, uint64_t addr, size_t bytes)
+static const uint8_t *read_part(struct task_reading *r, uint64_t addr, size_t bytes)
 {
 	if (r->cnt >= G_N_ELEMENTS(r->parts) || !memory_read(r->p->pid, addr, r->parts[r->cnt].data, bytes))
 		return NULL;
@@ -309,7 +309,7 @@ static const uint8_t *read_part(struct reading *r, uint64_t addr, size_t bytes)
 	return r->parts[r->cnt++].data;
 }
 
-static bool is_unchanged(struct reading *r)
+static bool is_unchanged(struct task_reading *r)
 {
 	struct memory_piece pieces[G_N_ELEMENTS(r->parts)];
 	bool is_read[G_N_ELEMENTS(r->parts)];
@@ -358,7 +358,7 @@ struct coroutine {
 };
 
 /* Before 3.11 its frame is an object. */
-static bool read_old_coroutine(struct reading *r, uint64_t addr, struct coroutine *c)
+static bool read_old_coroutine(struct task_reading *r, uint64_t addr, struct coroutine *c)
 {
 	const struct python_layout *l = python_layout_of(3 << 8 | r->p->minor);
 	const uint8_t *bytes = read_part(r, addr, OLD_CORO_RUNS_AT + 8), *frame;
@@ -384,7 +384,7 @@ static bool read_old_coroutine(struct reading *r, uint64_t addr, struct coroutin
 }
 
 /* False: unreadable. */
-static bool read_coroutine(struct reading *r, uint64_t addr, struct coroutine *c)
+static bool read_coroutine(struct task_reading *r, uint64_t addr, struct coroutine *c)
 {
 	const struct python_layout *l = python_layout_of(3 << 8 | r->p->minor);
 	const size_t frame = frame_at(r->p);
@@ -426,7 +426,7 @@ static void note_held(const struct python_program *p, const struct coroutine *c,
 		}
 }
 
-static void walk(struct reading *r, uint64_t coroutine, struct python_task *t)
+static void walk_coroutines(struct task_reading *r, uint64_t coroutine, struct python_task *t)
 {
 	while (coroutine && python_type(r->p, coroutine) == r->p->coroutine_type) {
 		struct coroutine c;
@@ -467,7 +467,7 @@ static void read_name(const struct python_program *p, uint64_t text, char *ret)
 /* False: finished, or not a task. */
 static bool read_task(struct python_program *p, uint64_t address, struct python_task *t)
 {
-	struct reading r = { .p = p };
+	struct task_reading r = { .p = p };
 	const uint8_t *task = read_part(&r, address, sizeof(r.parts[0].data));
 	unsigned at = task ? coroutine_word(p, task) : 0;
 	struct coroutine outermost;
@@ -481,7 +481,7 @@ static bool read_task(struct python_program *p, uint64_t address, struct python_
 	r.cnt = 1;	/* the walk reads it again */
 	t->state = outermost.state == STATE_RUNS ? PYTHON_TASK_RUNS : t->awaits ? PYTHON_TASK_WAITS : PYTHON_TASK_READY;
 	read_name(p, memory_word(task, 8 * at + 8), t->name);
-	walk(&r, memory_word(task, 8 * at), t);
+	walk_coroutines(&r, memory_word(task, 8 * at), t);
 	if (p->lists.interpreter)
 		t->awaited_by = python_task_lists_awaited_by(&p->lists, address, &t->is_awaited_by_several);
 	if (!is_unchanged(&r)) {

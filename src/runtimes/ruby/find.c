@@ -113,7 +113,7 @@ static uint64_t module_number(const struct found *f, uint32_t pid)
 		       : 0;
 }
 
-static enum language_state take(const struct found *f, uint32_t pid, struct offcpu_language *ret)
+static enum language_state fill_in(const struct found *f, uint32_t pid, struct offcpu_language *ret)
 {
 	uint32_t frame_bytes = ruby_frame_bytes(f->version);
 	uint32_t entry_bytes = f->threads.is_musl ? MUSL_VECTOR_ENTRY_BYTES : VECTOR_ENTRY_BYTES;
@@ -159,5 +159,5 @@ enum language_state ruby_look(const char *proc_dir, uint32_t pid, const GArray *
 			look_at_file(&f, proc_dir, pid, m);
 	if (f.is_ruby)
 		thread_layout_find(proc_dir, pid, lines, &f.threads);
-	return take(&f, pid, ret);
+	return fill_in(&f, pid, ret);
 }

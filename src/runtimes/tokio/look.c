@@ -56,7 +56,7 @@ static struct task_frame frame_of(struct tasks *t, const struct tokio_kind *kind
 				    has_place ? kind->line : 0 };
 }
 
-static void see(struct tasks *t, const struct tokio_task *task, double weight)
+static void see_task(struct tasks *t, const struct tokio_task *task, double weight)
 {
 	static const char *const states[] = { [TOKIO_WAITS] = "waiting", [TOKIO_READY] = "ready, no thread has polled it yet",
 					      [TOKIO_RUNS] = "running", [TOKIO_DONE] = "done" };
@@ -83,7 +83,7 @@ static bool look_tokio(void *source, struct tasks *t, uint64_t first, uint64_t s
 
 	t->is_cut |= is_cut;
 	for (uint64_t i = first; i < s->seen->len; i += stride)
-		see(t, &g_array_index(s->seen, struct tokio_task, i), (double)stride);
+		see_task(t, &g_array_index(s->seen, struct tokio_task, i), (double)stride);
 	return is_there;
 }
 

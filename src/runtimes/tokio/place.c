@@ -111,7 +111,7 @@ static void look_at_call(struct walk *w, uint64_t target)
 }
 
 /* Interprets an instruction; `after` is the address of the next one. */
-static void step(struct walk *w, const struct insn *i, uint64_t after)
+static void interpret(struct walk *w, const struct insn *i, uint64_t after)
 {
 	uint64_t operand = after + (uint64_t)(int64_t)i->disp, target;
 	bool is_plain = !i->is_two_byte && !i->is_vex;
@@ -146,7 +146,7 @@ static void look_at_function(struct walk *w, uint64_t code)
 	for (size_t at = 0, n; at < size; at += MAX(n, 1)) {
 		n = insn_decode(text + at, size - at, &i);
 		if (n)
-			step(w, &i, code + at + n);
+			interpret(w, &i, code + at + n);
 	}
 }
 

@@ -484,7 +484,7 @@ static void find_places(struct tokio_program *p, const GArray *lines, uint64_t r
 		add_place(p, lines, runtime, RUNTIME_BYTES);
 }
 
-static void search(struct tokio_program *p, const GArray *lines)
+static void find_lists(struct tokio_program *p, const GArray *lines)
 {
 	g_autoptr(GArray) runtimes = find_runtimes(p, lines);
 
@@ -547,7 +547,7 @@ bool tokio_program_open(struct tokio_program *p, const char *proc_dir, uint32_t 
 	is_there = t && find_kinds(p, t, lines, line);
 	elf_table_free(t);
 	if (is_there)
-		search(p, lines);
+		find_lists(p, lines);
 	p->path = line ? g_strdup(line->path) : NULL;
 	return p->places->len > 0;
 }
