@@ -60,18 +60,18 @@ static struct group *add_group(struct calibration *c, uint32_t thread, uint8_t s
 	return g;
 }
 
-static uint64_t less(uint64_t a, uint64_t b)
+static uint64_t difference(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
 
-static void subtract(struct amounts *from, const struct amounts *a)
+static void subtract_amounts(struct amounts *from, const struct amounts *a)
 {
 	for (unsigned i = 0; i < QUANTITIES; i++)
-		from->of[i] = less(from->of[i], a->of[i]);
+		from->of[i] = difference(from->of[i], a->of[i]);
 }
 
-static void add(struct amounts *to, const struct amounts *a)
+static void add_amounts(struct amounts *to, const struct amounts *a)
 {
 	for (unsigned i = 0; i < QUANTITIES; i++)
 		to->of[i] += a->of[i];
@@ -131,13 +131,13 @@ void calibration_tell(struct calibration *c, uint32_t thread, uint8_t state, boo
 	if (!g)	/* a thread whose account was lost */
 		return;
 	if (!is_sampled) {
-		subtract(&g->rest, &a);
+		subtract_amounts(&g->rest, &a);
 		return;
 	}
 	const struct row row = { g, (double)a.of[COUNT], count_variance(total, c->scale_ns) };
 
 	g_array_append_val(c->rows, row);
-	add(&g->sampled, &a);
+	add_amounts(&g->sampled, &a);
 	g->sampled_ns += off_cpu_ns(&a);
 	g->count_variance += row.variance;
 	g->rows++;
@@ -183,7 +183,7 @@ void calibration_settle(struct calibration *c, const struct profile *p)
 }
 
 /* The part of `all` for the amount after the first `taken` of `sum`. */
-static uint64_t part(uint64_t all, uint64_t taken, uint64_t sum)
+static uint64_t part_up_to(uint64_t all, uint64_t taken, uint64_t sum)
 {
 	return (uint64_t)((unsigned __int128)all * taken / sum);
 }
@@ -198,10 +198,10 @@ static uint64_t share_ns(struct group *g, unsigned quantity, const struct amount
 
 	g->taken.of[quantity] += says->of[quantity];
 	if (sum)
-		until = part(g->rest.of[quantity], g->taken.of[quantity], sum);
+		until = part_up_to(g->rest.of[quantity], g->taken.of[quantity], sum);
 	else
-		until = g->sampled_ns ? part(g->rest.of[quantity], g->taken_ns, g->sampled_ns) : 0;
-	got = less(until, g->given.of[quantity]);
+		until = g->sampled_ns ? part_up_to(g->rest.of[quantity], g->taken_ns, g->sampled_ns) : 0;
+	got = difference(until, g->given.of[quantity]);
 	g->given.of[quantity] += got;
 	return got;
 }
@@ -209,14 +209,14 @@ static uint64_t share_ns(struct group *g, unsigned quantity, const struct amount
 /* One for each row, the rest by the adjusted counts. Among rows with a count of one, the last gets it. */
 static uint64_t share_count(struct group *g, const struct row *row)
 {
-	uint64_t more = less(g->rest.of[COUNT], g->rows), until, got;
+	uint64_t more = difference(g->rest.of[COUNT], g->rows), until, got;
 
 	g->taken.of[COUNT] += (uint64_t)llround(row->count);
 	if (g->sampled.of[COUNT])
-		until = part(more, g->taken.of[COUNT], g->sampled.of[COUNT]);
+		until = part_up_to(more, g->taken.of[COUNT], g->sampled.of[COUNT]);
 	else
 		until = g->taken_ns == g->sampled_ns ? more : 0;
-	got = less(until, g->given.of[COUNT]);
+	got = difference(until, g->given.of[COUNT]);
 	g->given.of[COUNT] += got;
 	return got + 1;
 }
@@ -229,7 +229,7 @@ static double mean_weight(const struct calibration *c, const struct amounts *a)
 	return ns > 0 ? CLAMP((double)c->scale_ns * cnt / ns, 1, 1 << SAMPLE_COUNTS_SHIFT) : 1;
 }
 
-static uint64_t bound(double error, uint64_t most)
+static uint64_t error_bound(double error, uint64_t most)
 {
 	return error < (double)most ? (uint64_t)llround(error) : most;
 }
@@ -239,8 +239,8 @@ static void set_errors(const struct calibration *c, const struct group *g, doubl
 {
 	double sd_ns = (double)t->off_cpu_se_ns * ratio;
 
-	t->off_cpu_se_ns = bound(sd_ns + 2 * (double)c->scale_ns, off_cpu_ns(&g->rest));
-	t->count_se = bound(count_sd + 2 * weight, g->rest.of[COUNT]);
+	t->off_cpu_se_ns = error_bound(sd_ns + 2 * (double)c->scale_ns, off_cpu_ns(&g->rest));
+	t->count_se = error_bound(count_sd + 2 * weight, g->rest.of[COUNT]);
 }
 
 void calibration_correct(struct calibration *c, const struct sums *sums, size_t i, uint32_t thread, uint8_t state,

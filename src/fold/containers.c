@@ -84,7 +84,7 @@ static void facts_clear(struct facts *f)
 		g_clear_pointer(&f->of[i], g_free);
 }
 
-static void take(struct json_reader *r, struct facts *f, enum fact fact)
+static void take_fact(struct json_reader *r, struct facts *f, enum fact fact)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 
@@ -110,7 +110,7 @@ static void read_labels(struct json_reader *r, struct facts *f)
 		while (i < G_N_ELEMENTS(labels) && strcmp(labels[i].key, key->str) != 0)
 			i++;
 		if (i < G_N_ELEMENTS(labels))
-			take(r, f, labels[i].fact);
+			take_fact(r, f, labels[i].fact);
 		else
 			json_skip(r);
 	}
@@ -141,7 +141,7 @@ static void read_names(struct json_reader *r, struct facts *f)
 		if (f->of[FACT_NAME])
 			json_skip(r);
 		else
-			take(r, f, FACT_NAME);
+			take_fact(r, f, FACT_NAME);
 	}
 }
 
@@ -159,7 +159,7 @@ static void read_container(struct json_reader *r, struct facts *f, const char *i
 		else if (strcmp(key->str, "Config") == 0 && next == '{')
 			read_config(r, f);
 		else if (strcmp(key->str, "Name") == 0 && next == '"')
-			take(r, f, FACT_NAME);
+			take_fact(r, f, FACT_NAME);
 		else if (strcmp(key->str, "names") == 0 && next == '[')
 			read_names(r, f);
 		else if (strcmp(key->str, "id") == 0 && next == '"' && json_read_string(r, its))
@@ -274,7 +274,7 @@ static int open_of_host(const char *proc_dir, const char *path, uint32_t owner)
 	return fd;
 }
 
-static char *ask(const char *proc_dir, const char *place, const char *id, uint32_t owner)
+static char *ask_file(const char *proc_dir, const char *place, const char *id, uint32_t owner)
 {
 	g_auto(GStrv) halves = g_strsplit(place, "%s", 2);
 	g_autofree char *path = g_strjoinv(id, halves);
@@ -321,13 +321,13 @@ char *container_service(const char *proc_dir, const char *id, uint32_t uid)
 	char *name = NULL;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(places) && !name; i++)
-		name = ask(proc_dir, places[i], id, 0);
+		name = ask_file(proc_dir, places[i], id, 0);
 	if (!name && uid)
 		home = home_of(proc_dir, uid);
 	for (size_t i = 0; home && i < G_N_ELEMENTS(places_at_home) && !name; i++) {
 		g_autofree char *place = g_strconcat(home, places_at_home[i], NULL);
 
-		name = ask(proc_dir, place, id, uid);
+		name = ask_file(proc_dir, place, id, uid);
 	}
 	return name;
 }

@@ -85,7 +85,7 @@ void fold_jit_names_merged(struct fold_jit_names *n, uint64_t id, uint64_t ustac
 		put_stack(n, id, *ts_ns);
 }
 
-static uint32_t newest(uint32_t frame, const struct noted *x)
+static uint32_t newest_name(uint32_t frame, const struct noted *x)
 {
 	return x->versions ? g_array_index(x->versions, struct version, x->versions->len - 1).frame : frame;
 }
@@ -113,7 +113,7 @@ void fold_jit_names_look(struct fold_jit_names *n, struct symbolizer *s, struct 
 	g_hash_table_iter_init(&i, n->frames);
 	while (g_hash_table_iter_next(&i, &key, &value) && n->change_cnt < CHANGES_MAX) {
 		struct noted *x = value;
-		struct frame frame = *profile_get_frame(p, newest(GPOINTER_TO_UINT(key), x));
+		struct frame frame = *profile_get_frame(p, newest_name(GPOINTER_TO_UINT(key), x));
 		struct version version;
 		const char *name = symbolizer_newest_jit_name(s, x->pid, x->ts_ns, x->addr, &version.from_ns);
 

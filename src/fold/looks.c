@@ -148,7 +148,7 @@ void looks_account(struct looks *l, uint32_t thread, const struct looks_account 
 }
 
 /* Splits the thread's time by group. Without the kernel's run-queue count, looks estimate that part. */
-static void settle(struct watched *w)
+static void settle_thread(struct watched *w)
 {
 	const struct looks_account *a = &w->account;
 	struct thread *t = &w->thread;
@@ -253,7 +253,7 @@ void looks_finish(struct looks *l, uint32_t last_period, uint64_t last_period_ns
 			w->last.period_ns = MIN(w->last.period_ns, last_period_ns);
 		if (w->has_last)
 			sum_last(l, i, w->account.has_stood);
-		settle(w);
+		settle_thread(w);
 		profile_add_thread(l->profile, &w->thread);
 		left[i].ns[BLOCKED] = w->thread.blocked_ns;
 		left[i].ns[QUEUED] = w->thread.runnable_ns;

@@ -235,7 +235,7 @@ static char *read_some(const struct fold_services *s, uint32_t pid, const char *
 	return opener_text(path, max_bytes, ret_len);
 }
 
-static const char *keep(struct fold_services *s, char *name)
+static const char *keep_name(struct fold_services *s, char *name)
 {
 	const char *own;
 
@@ -269,7 +269,7 @@ static const char *name_of_container(struct fold_services *s, const char *path)
 		return known;
 	if (g_hash_table_size(s->containers) >= CGROUPS_MAX)
 		g_hash_table_remove_all(s->containers);
-	name = keep(s, container_service(s->proc_dir, id, service_uid_of_cgroup(path)));
+	name = keep_name(s, container_service(s->proc_dir, id, service_uid_of_cgroup(path)));
 	g_hash_table_insert(s->containers, g_steal_pointer(&id), (gpointer)name);
 	return name;
 }
@@ -278,7 +278,7 @@ static const char *name_of_path(struct fold_services *s, const char *path, const
 {
 	const char *name = name_of_container(s, path);
 
-	return name ? name : keep(s, service_of_cgroup(path, host_name));
+	return name ? name : keep_name(s, service_of_cgroup(path, host_name));
 }
 
 /* The path of the group with this id, below the mount. NULL: it is gone, or access is denied. */
@@ -326,8 +326,8 @@ static const char *name_of_id(struct fold_services *s, uint64_t id)
 	return name;
 }
 
-static const char *look(struct fold_services *s, uint32_t pid, uint64_t cgroup_id, bool has_ended,
-			bool *ret_names_itself)
+static const char *look_up_service(struct fold_services *s, uint32_t pid, uint64_t cgroup_id, bool has_ended,
+				   bool *ret_names_itself)
 {
 	g_autofree char *bytes = NULL, *host_name = NULL, *text = NULL, *path = NULL;
 	gsize len = 0;
@@ -337,7 +337,7 @@ static const char *look(struct fold_services *s, uint32_t pid, uint64_t cgroup_i
 	name = bytes ? service_of_environ(bytes, len, &host_name) : NULL;
 	*ret_names_itself = name;
 	if (name)
-		return keep(s, name);
+		return keep_name(s, name);
 	if (cgroup_id > ROOT_CGROUP && !host_name)
 		return name_of_id(s, cgroup_id);
 	text = read_some(s, pid, "cgroup", CGROUP_MAX_BYTES, &len);
@@ -363,7 +363,7 @@ static void look_for_context(struct fold_services *s, struct process *p)
 	name = process_context_service(s->proc_dir, p->key.pid);
 	if (!name)
 		return;
-	p->name = keep(s, name);
+	p->name = keep_name(s, name);
 	p->names_itself = true;
 }
 
@@ -379,7 +379,7 @@ const char *fold_services_name(struct fold_services *s, uint32_t pid, uint64_t p
 		s->read_cnt++;
 		p = g_new(struct process, 1);
 		*p = (struct process){ .key = key };
-		p->name = look(s, pid, cgroup_id, has_ended, &p->names_itself);
+		p->name = look_up_service(s, pid, cgroup_id, has_ended, &p->names_itself);
 		g_hash_table_insert(s->processes, &p->key, p);
 	} else if (!p->is_seen) {
 		look_for_context(s, p);

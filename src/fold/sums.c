@@ -168,7 +168,7 @@ size_t sums_cnt(const struct sums *s)
 	return s->entries->len;
 }
 
-static uint64_t whole(uint64_t q8)
+static uint64_t whole_waits(uint64_t q8)
 {
 	return (q8 + SAMPLE_ONE_Q8 / 2) / SAMPLE_ONE_Q8;
 }
@@ -200,7 +200,7 @@ static uint64_t whole_hist(const uint64_t *slots_q8, unsigned slot_cnt, uint32_t
 
 	for (unsigned i = 0; i < slot_cnt; i++) {
 		sum_q8 += slots_q8[i];
-		uint64_t in_slot = MIN(whole(sum_q8) - whole(sum_q8 - slots_q8[i]), UINT32_MAX);
+		uint64_t in_slot = MIN(whole_waits(sum_q8) - whole_waits(sum_q8 - slots_q8[i]), UINT32_MAX);
 
 		ret_hist[i] = (uint32_t)in_slot;
 		count += in_slot;
@@ -228,7 +228,7 @@ void sums_get(const struct sums *s, size_t i, struct sums_total *ret_total)
 	if (!e->count_q8)
 		return;
 	if (!e->hist) {
-		ret_total->count = CLAMP(whole(e->count_q8), 1, UINT32_MAX);
+		ret_total->count = CLAMP(whole_waits(e->count_q8), 1, UINT32_MAX);
 		ret_total->hist[profile_hist_slot(e->max_ns)] = (uint32_t)ret_total->count;
 		if (e->key.waker)
 			ret_total->wake_hist[e->wake_slot] = (uint32_t)ret_total->count;
@@ -240,8 +240,8 @@ void sums_get(const struct sums *s, size_t i, struct sums_total *ret_total)
 	if (e->key.waker)
 		whole_hist(hist->wake_q8, OFFCPU_WAKE_SLOTS, ret_total->wake_hist);
 	/* the bar of a piece of a GIL wait may be in another sum (bpf/walk/gil.bpf.h) */
-	if (ret_total->count > MAX(whole(e->count_q8), 1))
-		sums_recount(s, i, MAX(whole(e->count_q8), 1), ret_total);
+	if (ret_total->count > MAX(whole_waits(e->count_q8), 1))
+		sums_recount(s, i, MAX(whole_waits(e->count_q8), 1), ret_total);
 }
 
 void sums_recount(const struct sums *s, size_t i, uint64_t count, struct sums_total *total)

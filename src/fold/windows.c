@@ -7,7 +7,7 @@
 #include "base/each.h"
 
 struct fold_windows {
-	GHashTable *told;	/* tno -> struct offcpu_rec_thread as of the last cut that reported it */
+	GHashTable *last_cut;	/* tno -> struct offcpu_rec_thread as of the last cut that reported it */
 	GArray *held;		/* struct offcpu_rec_thread of the next window */
 	uint64_t edge_ns;
 };
@@ -16,13 +16,13 @@ struct fold_windows *fold_windows_new(void)
 {
 	struct fold_windows *w = g_new0(struct fold_windows, 1);
 
-	w->told = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	w->last_cut = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	w->held = g_array_new(FALSE, FALSE, sizeof(struct offcpu_rec_thread));
 	w->edge_ns = UINT64_MAX;
 	return w;
 }
 
-FREES(fold_windows_free, struct fold_windows, w, g_hash_table_destroy(w->told); g_array_unref(w->held))
+FREES(fold_windows_free, struct fold_windows, w, g_hash_table_destroy(w->last_cut); g_array_unref(w->held))
 
 static void take_off(struct offcpu_state_total *from, const struct offcpu_state_total *what)
 {
@@ -33,24 +33,24 @@ static void take_off(struct offcpu_state_total *from, const struct offcpu_state_
 }
 
 /* Counters only grow, except for some that are estimates while a wait is open. */
-static uint64_t grown(uint64_t now, uint64_t before)
+static uint64_t growth(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
 }
 
-static void take_off_told(struct offcpu_rec_thread *rec, const struct offcpu_rec_thread *told)
+static void take_off_last_cut(struct offcpu_rec_thread *rec, const struct offcpu_rec_thread *at_last_cut)
 {
-	rec->account.on_cpu_ns -= told->account.on_cpu_ns;
-	rec->account.switches -= told->account.switches;
-	rec->account.lost_ns -= told->account.lost_ns;
+	rec->account.on_cpu_ns -= at_last_cut->account.on_cpu_ns;
+	rec->account.switches -= at_last_cut->account.switches;
+	rec->account.lost_ns -= at_last_cut->account.lost_ns;
 	for (unsigned i = 0; i < OFFCPU_STATE_COUNT; i++)
-		take_off(&rec->account.state[i], &told->account.state[i]);
-	take_off(&rec->account.filtered, &told->account.filtered);
-	rec->throttled_runnable_ns = grown(rec->throttled_runnable_ns, told->throttled_runnable_ns);
-	rec->throttled_preempted_ns = grown(rec->throttled_preempted_ns, told->throttled_preempted_ns);
-	rec->from_ns = MAX(rec->from_ns, told->to_ns);
+		take_off(&rec->account.state[i], &at_last_cut->account.state[i]);
+	take_off(&rec->account.filtered, &at_last_cut->account.filtered);
+	rec->throttled_runnable_ns = growth(rec->throttled_runnable_ns, at_last_cut->throttled_runnable_ns);
+	rec->throttled_preempted_ns = growth(rec->throttled_preempted_ns, at_last_cut->throttled_preempted_ns);
+	rec->from_ns = MAX(rec->from_ns, at_last_cut->to_ns);
 	rec->flags &= ~(uint32_t)OFFCPU_THREAD_OPEN_AT_START;
-	if (told->flags & OFFCPU_THREAD_OPEN_AT_END)
+	if (at_last_cut->flags & OFFCPU_THREAD_OPEN_AT_END)
 		rec->flags |= OFFCPU_THREAD_OPEN_AT_START;
 }
 
@@ -80,22 +80,22 @@ static void add_open(struct offcpu_rec_thread *rec)
 		rec->open_state = 0;
 }
 
-static void tell(struct fold_windows *w, const struct offcpu_rec_thread *rec, fold_windows_fn take, void *data)
+static void report_window(struct fold_windows *w, const struct offcpu_rec_thread *rec, fold_windows_fn take, void *data)
 {
-	struct offcpu_rec_thread *told = g_hash_table_lookup(w->told, GUINT_TO_POINTER(rec->tno));
+	struct offcpu_rec_thread *at_last_cut = g_hash_table_lookup(w->last_cut, GUINT_TO_POINTER(rec->tno));
 	struct offcpu_rec_thread own = *rec;
 
-	if (told)
-		take_off_told(&own, told);
+	if (at_last_cut)
+		take_off_last_cut(&own, at_last_cut);
 	if (rec->end == OFFCPU_END_CUT) {
-		if (told)
-			*told = *rec;
+		if (at_last_cut)
+			*at_last_cut = *rec;
 		else
-			g_hash_table_insert(w->told, GUINT_TO_POINTER(rec->tno), g_memdup2(rec, sizeof(*rec)));
+			g_hash_table_insert(w->last_cut, GUINT_TO_POINTER(rec->tno), g_memdup2(rec, sizeof(*rec)));
 		add_open(&own);
 		own.end = OFFCPU_END_WINDOW;
-	} else if (told) {
-		g_hash_table_remove(w->told, GUINT_TO_POINTER(rec->tno));
+	} else if (at_last_cut) {
+		g_hash_table_remove(w->last_cut, GUINT_TO_POINTER(rec->tno));
 	}
 	take(&own, data);
 }
@@ -105,29 +105,29 @@ void fold_windows_take(struct fold_windows *w, const struct offcpu_rec_thread *r
 	if (rec->to_ns > w->edge_ns)
 		g_array_append_vals(w->held, rec, 1);
 	else
-		tell(w, rec, take, data);
+		report_window(w, rec, take, data);
 }
 
 bool fold_windows_take_still(struct fold_windows *w, const struct offcpu_rec_still *rec, fold_windows_fn take,
 			     void *data)
 {
-	struct offcpu_rec_thread *told = g_hash_table_lookup(w->told, GUINT_TO_POINTER(rec->tno));
+	struct offcpu_rec_thread *at_last_cut = g_hash_table_lookup(w->last_cut, GUINT_TO_POINTER(rec->tno));
 	struct offcpu_rec_thread own;
 
-	if (!told || told->to_ns > w->edge_ns)
+	if (!at_last_cut || at_last_cut->to_ns > w->edge_ns)
 		return false;
-	memcpy(told->comm, rec->comm, sizeof(told->comm));
-	memcpy(told->process, rec->process, sizeof(told->process));
-	told->cgroup_id = rec->cgroup_id;
-	told->open_flags |= OFFCPU_OPEN_AT_START;
-	told->open_waker = 0;
-	told->open_blocked_ns = w->edge_ns - told->to_ns;
-	told->open_runnable_ns = told->open_preempted_ns = 0;
-	own = *told;
+	memcpy(at_last_cut->comm, rec->comm, sizeof(at_last_cut->comm));
+	memcpy(at_last_cut->process, rec->process, sizeof(at_last_cut->process));
+	at_last_cut->cgroup_id = rec->cgroup_id;
+	at_last_cut->open_flags |= OFFCPU_OPEN_AT_START;
+	at_last_cut->open_waker = 0;
+	at_last_cut->open_blocked_ns = w->edge_ns - at_last_cut->to_ns;
+	at_last_cut->open_runnable_ns = at_last_cut->open_preempted_ns = 0;
+	own = *at_last_cut;
 	memset(&own.account, 0, sizeof(own.account));
 	own.throttled_runnable_ns = own.throttled_preempted_ns = 0;
-	own.from_ns = told->to_ns;
-	told->to_ns = own.to_ns = w->edge_ns;
+	own.from_ns = at_last_cut->to_ns;
+	at_last_cut->to_ns = own.to_ns = w->edge_ns;
 	own.flags |= OFFCPU_THREAD_OPEN_AT_START;
 	own.end = OFFCPU_END_WINDOW;
 	add_open(&own);
@@ -147,5 +147,5 @@ void fold_windows_next(struct fold_windows *w, fold_windows_fn take, void *data)
 	w->held = g_array_new(FALSE, FALSE, sizeof(struct offcpu_rec_thread));
 	w->edge_ns = UINT64_MAX;
 	for (guint i = 0; i < held->len; i++)
-		tell(w, &g_array_index(held, struct offcpu_rec_thread, i), take, data);
+		report_window(w, &g_array_index(held, struct offcpu_rec_thread, i), take, data);
 }

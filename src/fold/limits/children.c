@@ -163,7 +163,7 @@ static bool has_terminal(const struct looker *l, uint32_t pid)
 	return link && (g_str_has_prefix(link, "/dev/pts/") || g_str_has_prefix(link, "/dev/tty"));
 }
 
-static void add(struct profile *p, const struct looker *l, uint32_t waiter, struct child c)
+static void add_child_limit(struct profile *p, const struct looker *l, uint32_t waiter, struct child c)
 {
 	const struct net_socket *s = c.does == CHILD_NETWORK ? connection_of(l, c.pid) : NULL;
 	g_autofree char *there = s ? net_end_text(&s->remote) : NULL, *name = opener_process_text(l->proc_dir, c.pid, "comm");
@@ -243,6 +243,6 @@ void children_look(struct profile *p, struct net_tables *nets, struct sock_peers
 		struct child c = waited_for(&l, p, w);
 
 		if (c.pid && c.does != CHILD_GONE && !g_hash_table_contains(recorded, GUINT_TO_POINTER(c.pid)))
-			add(p, &l, pid, last_of(&l, c));
+			add_child_limit(p, &l, pid, last_of(&l, c));
 	}
 }

@@ -62,7 +62,7 @@ void group_limits_free(struct group_limits *g)
 }
 
 /* Is the name in a list such as "cpu,cpuacct"? */
-static bool lists(const char *names, size_t len, const char *name)
+static bool list_contains(const char *names, size_t len, const char *name)
 {
 	g_autofree char *text = g_strndup(names, len);
 	g_auto(GStrv) words = g_strsplit(text, ",", -1);
@@ -83,7 +83,7 @@ static char *path_in(const char *text, const char *name)
 
 		if (!path || path[1] != '/' || strstr(path, "/../") || g_str_has_suffix(path, "/.."))
 			continue;
-		if (name ? lists(names + 1, (size_t)(path - names - 1), name) : names + 1 == path)
+		if (name ? list_contains(names + 1, (size_t)(path - names - 1), name) : names + 1 == path)
 			return g_strdup(path + 1);
 	}
 	return NULL;
@@ -381,7 +381,7 @@ void group_limits_note_tree(struct group_limits *g, uint32_t pid)
 }
 
 /* The limit of an ended process as it was noted, or that of the first noted one, assumed to be its parent. */
-static const char *noted(const struct group_limits *g, enum profile_limit_kind kind, uint32_t pid)
+static const char *noted_limit(const struct group_limits *g, enum profile_limit_kind kind, uint32_t pid)
 {
 	const struct note *n = g_hash_table_lookup(g->notes, GUINT_TO_POINTER(pid)) ?: g->first;
 	g_autofree char *dir = g_strdup_printf("%s/%" PRIu32, g->proc_dir, pid);
@@ -400,7 +400,7 @@ void group_limits_look(struct group_limits *g, struct profile *p, enum profile_l
 		return;
 	}
 	group = group_limits_find(g, kind, pid, text);
-	const char *words = group ? text->str : noted(g, kind, pid);
+	const char *words = group ? text->str : noted_limit(g, kind, pid);
 
 	if (words)
 		profile_add_limit(p, kind, pid, 0, words);

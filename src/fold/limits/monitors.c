@@ -9,7 +9,7 @@
 #define WAITING_SHARE 2		/* 1/n of the window: minimum wait for a monitor before looking for its holder */
 #define MAPS_BYTES_MAX (16 << 20)
 
-static void add(struct profile *p, uint32_t pid, const GArray *monitors, bool waits_itself, guint *left)
+static void add_holders(struct profile *p, uint32_t pid, const GArray *monitors, bool waits_itself, guint *left)
 {
 	EACH_ROW(i, const struct hotspot_monitor, one, monitors) {
 		g_autofree char *holder = g_strdup_printf("%" PRIu32, one->holder_tid);
@@ -37,8 +37,8 @@ static void look_at(struct profile *p, const char *proc_dir, uint32_t pid)
 		return;
 	hotspot_monitors(jvm, monitors);
 	/* rings come first */
-	add(p, pid, monitors, true, &left);
-	add(p, pid, monitors, false, &left);
+	add_holders(p, pid, monitors, true, &left);
+	add_holders(p, pid, monitors, false, &left);
 }
 
 /* Few recordings have monitors; then stacks need not be walked. */

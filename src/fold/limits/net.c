@@ -202,7 +202,7 @@ static void count_made(struct look *l, GHashTable *cnts, const GArray *sockets, 
 	g_hash_table_replace(cnts, g_steal_pointer(&there), GUINT_TO_POINTER(cnt));
 }
 
-static struct look look(const struct profile *p, struct sock_peers *peers, const char *proc_dir, uint32_t pid)
+static struct look read_owed(const struct profile *p, struct sock_peers *peers, const char *proc_dir, uint32_t pid)
 {
 	struct net_tables *nets = net_tables_new(proc_dir);
 	const GArray *sockets = net_tables_of(nets, pid);
@@ -233,13 +233,13 @@ static bool is_owing(const struct look *l)
 static void look_at_owed(struct profile *p, struct sock_peers *peers, const char *proc_dir, uint32_t pid,
 			 unsigned *again)
 {
-	struct look l = look(p, peers, proc_dir, pid);
+	struct look l = read_owed(p, peers, proc_dir, pid);
 	unsigned others;
 
 	for (; *again && l.clients && (!is_owing(&l) || !l.there); (*again)--) {
 		g_usleep(OWED_PAUSE_US);
 		g_free(l.there);
-		l = look(p, peers, proc_dir, pid);
+		l = read_owed(p, peers, proc_dir, pid);
 	}
 	g_autofree char *there = l.there;
 	if (l.clients + l.old < OWED_MIN)

@@ -34,7 +34,7 @@ static char *row_key(uint32_t pid, uint8_t side, const char *local, const char *
 	return g_strdup_printf("%" PRIu32 " %u %s %s", pid, side, local, remote);
 }
 
-static void put(struct connections *c, uint32_t pid, uint8_t side, const char *local, const char *remote)
+static void put_connection(struct connections *c, uint32_t pid, uint8_t side, const char *local, const char *remote)
 {
 	const struct connection row = { .pid = pid, .side = side, .local = local, .remote = remote };
 
@@ -78,7 +78,7 @@ void connections_add(struct connections *c, uint32_t pid, uint8_t side, const st
 		else
 			cut_port(here);
 	}
-	put(c, pid, side, here, there);
+	put_connection(c, pid, side, here, there);
 }
 
 static bool is_ipv4(const struct net_end *e)
@@ -98,7 +98,7 @@ void connections_add_listener(struct connections *c, uint32_t pid, const struct 
 		g_autofree char *here = net_end_text(&end);
 
 		if (!is_ipv4(local) || is_ipv4(&end))
-			put(c, pid, CONNECTION_SERVER, here, "");
+			put_connection(c, pid, CONNECTION_SERVER, here, "");
 		if (addresses && i < addresses->len) {
 			end = g_array_index(addresses, struct net_end, i);
 			end.port = local->port;

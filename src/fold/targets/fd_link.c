@@ -30,7 +30,7 @@ static char *read_info(const char *proc_dir, uint32_t pid, int fd)
 }
 
 /* The number after "name:" at the begin of a line. */
-static bool field(const char *info, const char *name, uint64_t *ret)
+static bool fdinfo_number(const char *info, const char *name, uint64_t *ret)
 {
 	size_t len = strlen(name);
 
@@ -51,7 +51,7 @@ char *fd_link_text(const char *proc_dir, uint32_t pid, int fd, uint64_t ino)
 	uint64_t now = 0;
 
 	/* fdinfo has the inode since Linux 5.14 */
-	if (!info || (field(info, "ino", &now) && now != ino))
+	if (!info || (fdinfo_number(info, "ino", &now) && now != ino))
 		return NULL;
 	return g_steal_pointer(&text);
 }

@@ -186,7 +186,7 @@ static void read_again(struct net_homes *h)
 }
 
 /* local NULL: look for a listener. */
-static uint64_t look(struct net_homes *h, bool is_tcp, const struct net_end *local, const struct net_end *remote)
+static uint64_t look_for(struct net_homes *h, bool is_tcp, const struct net_end *local, const struct net_end *remote)
 {
 	uint64_t inode = 0;
 
@@ -203,14 +203,14 @@ static uint64_t look(struct net_homes *h, bool is_tcp, const struct net_end *loc
 	return inode;
 }
 
-static uint64_t find(struct net_homes *h, bool is_tcp, const struct net_end *local, const struct net_end *remote)
+static uint64_t find_socket(struct net_homes *h, bool is_tcp, const struct net_end *local, const struct net_end *remote)
 {
 	if (!is_at_home(h, remote))
 		read_again(h);
 	int64_t begun_us = g_get_monotonic_time();
 	if (!is_at_home(h, remote) || (begun_us < h->next_us && begun_us >= h->end_us))
 		return 0;
-	uint64_t inode = look(h, is_tcp, local, remote);
+	uint64_t inode = look_for(h, is_tcp, local, remote);
 	int64_t ended_us = g_get_monotonic_time();
 	h->next_us = ended_us + (ended_us - begun_us) * PAUSE;
 	return inode;
@@ -218,10 +218,10 @@ static uint64_t find(struct net_homes *h, bool is_tcp, const struct net_end *loc
 
 uint64_t net_homes_peer(struct net_homes *h, bool is_tcp, const struct net_end *local, const struct net_end *remote)
 {
-	return find(h, is_tcp, local, remote);
+	return find_socket(h, is_tcp, local, remote);
 }
 
 uint64_t net_homes_listener(struct net_homes *h, const struct net_end *there)
 {
-	return find(h, true, NULL, there);
+	return find_socket(h, true, NULL, there);
 }

@@ -130,8 +130,8 @@ static bool read_answer(struct sock_peers *s, struct inet_diag_msg *ret, struct 
 	return false;
 }
 
-static bool ask(struct sock_peers *s, uint8_t family, uint8_t protocol, const struct inet_diag_sockid *id,
-		struct inet_diag_msg *ret, struct tcp_facts *info)
+static bool ask_kernel(struct sock_peers *s, uint8_t family, uint8_t protocol, const struct inet_diag_sockid *id,
+		       struct inet_diag_msg *ret, struct tcp_facts *info)
 {
 	struct request r = {
 		.head = { .nlmsg_len = sizeof(r),
@@ -178,7 +178,7 @@ static uint64_t ask_inode(struct sock_peers *s, uint8_t family, const struct off
 		memcpy(id.idiag_src, rec->remote + skip, bytes);
 		memcpy(id.idiag_dst, rec->local + skip, bytes);
 	}
-	if (!ask(s, family, protocol_of(rec), &id, &answer, NULL) || answer.id.idiag_dport != id.idiag_dport)
+	if (!ask_kernel(s, family, protocol_of(rec), &id, &answer, NULL) || answer.id.idiag_dport != id.idiag_dport)
 		return 0;	/* or the answer is a listener */
 	return answer.idiag_inode;
 }
@@ -216,7 +216,7 @@ static bool is_given(const struct sock_peers *s, unsigned port)
 	return port >= s->port_low && port <= s->port_high;
 }
 
-static bool listens(struct sock_peers *s, uint8_t family, const struct offcpu_rec_target *rec)
+static bool serves(struct sock_peers *s, uint8_t family, const struct offcpu_rec_target *rec)
 {
 	struct inet_diag_sockid id = {
 		.idiag_sport = htons(rec->local_port), .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE },
@@ -225,7 +225,7 @@ static bool listens(struct sock_peers *s, uint8_t family, const struct offcpu_re
 
 	if (family == AF_INET || rec->family == AF_INET6)
 		memcpy(id.idiag_src, rec->local, family == AF_INET ? 4 : 16);
-	return ask(s, family, IPPROTO_TCP, &id, &answer, NULL) && answer.idiag_state == TCP_LISTEN;
+	return ask_kernel(s, family, IPPROTO_TCP, &id, &answer, NULL) && answer.idiag_state == TCP_LISTEN;
 }
 
 bool sock_peers_is_server(struct sock_peers *s, const struct offcpu_rec_target *rec)
@@ -235,7 +235,7 @@ bool sock_peers_is_server(struct sock_peers *s, const struct offcpu_rec_target *
 	if (is_given(s, rec->local_port) != is_given(s, rec->remote_port))
 		return is_given(s, rec->remote_port);
 	if (rec->sock_type == SOCK_STREAM && is_our_net(s, rec->pid))
-		return listens(s, (uint8_t)rec->family, rec) || (rec->family == AF_INET && listens(s, AF_INET6, rec));
+		return serves(s, (uint8_t)rec->family, rec) || (rec->family == AF_INET && serves(s, AF_INET6, rec));
 	return rec->local_port < rec->remote_port;
 }
 
@@ -256,7 +256,7 @@ static bool ask_about(struct sock_peers *s, uint32_t pid, const struct net_socke
 			continue;
 		memcpy(id.idiag_src, socket->local.address + skip, 16 - skip);
 		memcpy(id.idiag_dst, socket->remote.address + skip, 16 - skip);
-		if (ask(s, families[i], IPPROTO_TCP, &id, ret, info) && ret->idiag_inode == socket->inode)
+		if (ask_kernel(s, families[i], IPPROTO_TCP, &id, ret, info) && ret->idiag_inode == socket->inode)
 			return true;
 	}
 	return false;

@@ -106,12 +106,12 @@ static void find_by_unix(const GArray *sockets, GHashTable *watched, bool serves
 	ret->listener = listener_of(sockets, best->name);
 }
 
-static void tell(GArray *told, const struct net_socket *s, bool is_server)
+static void add_socket(GArray *ret_sockets, const struct net_socket *s, bool is_server)
 {
 	const struct upstream_socket one = { .local = s->local, .remote = s->remote, .is_server = is_server };
 
-	if (told->len < UPSTREAM_SOCKETS_MAX && (s->state == TCP_ESTABLISHED || s->state == TCP_LISTEN))
-		g_array_append_val(told, one);
+	if (ret_sockets->len < UPSTREAM_SOCKETS_MAX && (s->state == TCP_ESTABLISHED || s->state == TCP_LISTEN))
+		g_array_append_val(ret_sockets, one);
 }
 
 uint64_t upstream_listener(struct net_tables *tables, struct net_homes *homes, uint32_t pid, const char *there)
@@ -122,7 +122,7 @@ uint64_t upstream_listener(struct net_tables *tables, struct net_homes *homes, u
 }
 
 bool upstream_find(struct net_tables *tables, struct net_homes *homes, const char *proc_dir, uint32_t pid, int epoll_fd,
-		   struct upstream *ret, GArray *told)
+		   struct upstream *ret, GArray *ret_sockets)
 {
 	g_autoptr(GHashTable) watched = watched_new(proc_dir, pid, epoll_fd);
 	g_autoptr(GHashTable) cnts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -136,7 +136,7 @@ bool upstream_find(struct net_tables *tables, struct net_homes *homes, const cha
 			continue;
 		bool is_server = is_of_server(sockets, s->local.port);
 
-		tell(told, s, is_server);
+		add_socket(ret_sockets, s, is_server);
 		if (s->state != TCP_ESTABLISHED)
 			continue;
 		if (is_server) {
