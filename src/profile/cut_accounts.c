@@ -133,7 +133,7 @@ static void find_free(const struct cut_accounts *a, struct member *m, const stru
 }
 
 /* The part of `all` in the range's share of the free time. Without any free time, all of it is at the thread's end. */
-static int64_t share(const struct member *m, int64_t all)
+static int64_t share_in_range(const struct member *m, int64_t all)
 {
 	const uint64_t free_ns = m->free_ns[UNTIL_END];
 
@@ -143,7 +143,7 @@ static int64_t share(const struct member *m, int64_t all)
 			 (__int128)all * m->free_ns[UNTIL_FROM] / free_ns);
 }
 
-static uint64_t plus(uint64_t value, int64_t more)
+static uint64_t plus_signed(uint64_t value, int64_t more)
 {
 	return more < 0 && (uint64_t)-more > value ? 0 : value + (uint64_t)more;
 }
@@ -152,7 +152,7 @@ static uint64_t share_of(struct cut_accounts *a, const struct member *m, uint64_
 			 uint64_t all)
 {
 	a->is_estimated |= known_of_all != all;
-	return plus(known, share(m, (int64_t)(all - known_of_all)));
+	return plus_signed(known, share_in_range(m, (int64_t)(all - known_of_all)));
 }
 
 /* Shares out the totals of the thread's states, which exceed the listed waits where waits were sampled or lost. */
@@ -172,7 +172,7 @@ static void share_states(struct cut_accounts *a, const struct profile *p)
 		sums->count = share_of(a, m, known->count, all->count, total->count);
 		for (int k = 0; k < 3; k++) {
 			sums->ns[k] = share_of(a, m, known->ns[k], all->ns[k], ns[k]);
-			m->rest_ns[k] = plus(m->rest_ns[k], -(int64_t)ns[k]);
+			m->rest_ns[k] = plus_signed(m->rest_ns[k], -(int64_t)ns[k]);
 		}
 	}
 }
@@ -226,7 +226,7 @@ static void cut_account(struct cut_accounts *a, struct member *m, struct thread 
 		}
 		m->rest_ns[k] = share_of(a, m, known, known_of_all, m->rest_ns[k]);
 	}
-	t->switches = plus(begun[0], share(m, (int64_t)(t->switches - begun[1])));
+	t->switches = plus_signed(begun[0], share_in_range(m, (int64_t)(t->switches - begun[1])));
 	if (!t->tid) {
 		t->from_ns = a->from_ns;
 		t->to_ns = a->from_ns + m->listed_ns[UNTIL_TO] - m->listed_ns[UNTIL_FROM];
@@ -240,12 +240,12 @@ static void cut_account(struct cut_accounts *a, struct member *m, struct thread 
 	t->to_ns = CLAMP(t->to_ns, t->from_ns, a->to_ns);
 	fit_to_life(m, thread_observed_ns(t));
 	sum_up(m, t);
-	t->on_cpu_ns = (uint64_t)MAX(share(m, (int64_t)t->on_cpu_ns), 0);
+	t->on_cpu_ns = (uint64_t)MAX(share_in_range(m, (int64_t)t->on_cpu_ns), 0);
 	if (!residual_ns)
 		t->on_cpu_ns = thread_observed_ns(t) - thread_off_cpu_ns(t);
 	if (t->filtered_ns)
 		t->filtered_ns = m->rest_ns[0] + m->rest_ns[1] + m->rest_ns[2];
-	t->lost_ns = (uint64_t)MAX(share(m, (int64_t)t->lost_ns), 0);
+	t->lost_ns = (uint64_t)MAX(share_in_range(m, (int64_t)t->lost_ns), 0);
 }
 
 static void put_states(struct cut_accounts *a)

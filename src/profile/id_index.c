@@ -144,7 +144,7 @@ int64_t id_index_find(const struct id_index *ix, uint64_t hash, id_index_same sa
 	return -1;
 }
 
-static void place(struct slot *slots, size_t slot_cnt, const struct slot *slot)
+static void place_slot(struct slot *slots, size_t slot_cnt, const struct slot *slot)
 {
 	size_t mask = slot_cnt - 1, at = slot->hash & mask;
 
@@ -159,7 +159,7 @@ static void grow_to(struct id_index *ix, size_t slot_cnt)
 
 	for (size_t at = 0; at < ix->slot_cnt; at++)
 		if (ix->slots[at].number)
-			place(slots, slot_cnt, &ix->slots[at]);
+			place_slot(slots, slot_cnt, &ix->slots[at]);
 	slots_free(ix->slots, ix->slot_cnt);
 	ix->slots = slots;
 	ix->slot_cnt = slot_cnt;
@@ -187,6 +187,6 @@ void id_index_add(struct id_index *ix, uint64_t hash, uint32_t id)
 
 	if (!has_room(ix->slot_cnt, ix->used_cnt + 1))
 		grow_to(ix, ix->slot_cnt * 2);
-	place(ix->slots, ix->slot_cnt, &slot);
+	place_slot(ix->slots, ix->slot_cnt, &slot);
 	ix->used_cnt++;
 }

@@ -245,7 +245,7 @@ static bool same_row(const void *ctx, const void *row, uint32_t id)
 }
 
 /* The id of the row with this key. If there is none, appends this row. */
-static uint32_t put(struct profile *p, enum profile_index index, const void *row)
+static uint32_t put_row(struct profile *p, enum profile_index index, const void *row)
 {
 	const struct sought s = { &keys[index], rows_of(p, index) };
 	GArray *rows = rows_of(p, index);
@@ -268,7 +268,7 @@ static uint32_t put_or_merge(struct profile *p, enum profile_index index, enum t
 {
 	GArray *rows = rows_of(p, index);
 	const guint before = rows->len;
-	const uint32_t id = put(p, index, row);
+	const uint32_t id = put_row(p, index, row);
 
 	if (id < before)
 		profile_merge_row(table, rows->data + (gsize)id * g_array_get_element_size(rows), row);
@@ -286,7 +286,7 @@ uint32_t profile_frame(struct profile *p, const struct frame *f)
 		own.why = FRAME_NAMED;
 	else if (own.why == FRAME_NAMED || own.why >= FRAME_WHY_COUNT)
 		own.why = FRAME_NO_SYMBOLS;
-	return put(p, INDEX_FRAME, &own);
+	return put_row(p, INDEX_FRAME, &own);
 }
 
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame)
@@ -301,7 +301,7 @@ uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame)
 
 	if (node.depth > PROFILE_DEPTH_MAX)
 		return parent;
-	return put(p, INDEX_STACK, &node);
+	return put_row(p, INDEX_STACK, &node);
 }
 
 void profile_stack_end(struct profile *p, uint32_t node, enum stack_end end)
@@ -381,7 +381,7 @@ uint32_t profile_add_wait(struct profile *p, const struct wait *w)
 	assert(w->thread < p->threads->len && w->user < p->nodes->len && w->kernel < p->nodes->len &&
 	       w->object <= p->objects->len);
 	const guint before = p->waits->len;
-	const uint32_t id = put(p, INDEX_WAIT, w);
+	const uint32_t id = put_row(p, INDEX_WAIT, w);
 
 	if (id < before)
 		merge_wait(&g_array_index(p->waits, struct wait, id), w);
@@ -454,7 +454,7 @@ uint32_t profile_waker(struct profile *p, const struct waker *w)
 
 	own.comm = profile_string(p, w->comm ? w->comm : "");
 	own.irq = profile_string(p, w->irq);
-	return put(p, INDEX_WAKER, &own);
+	return put_row(p, INDEX_WAKER, &own);
 }
 
 uint32_t profile_add_wake(struct profile *p, const struct wake *w)
@@ -466,7 +466,7 @@ uint32_t profile_add_wake(struct profile *p, const struct wake *w)
 uint32_t profile_chain(struct profile *p, const struct chain_node *c)
 {
 	assert(c->waker < p->wakers->len && c->next <= p->chains->len);
-	return put(p, INDEX_CHAIN, c);
+	return put_row(p, INDEX_CHAIN, c);
 }
 
 void profile_add_blame(struct profile *p, const struct blame *b)
@@ -503,7 +503,7 @@ void profile_add_connection(struct profile *p, const struct connection *c)
 	own.local = profile_string(p, c->local ? c->local : "");
 	own.remote = profile_string(p, c->remote ? c->remote : "");
 	if (p->connections->len < CONNECTIONS_MAX)
-		put(p, INDEX_CONNECTION, &own);
+		put_row(p, INDEX_CONNECTION, &own);
 	else
 		profile_add_loss(p, PROFILE_LOSS_CONNECTIONS, "TCP connections beyond the first ones of a window: --follow does not find them",
 				 1, 0);
@@ -516,7 +516,7 @@ uint32_t profile_object(struct profile *p, const struct object *o)
 	own.operation = profile_string(p, o->operation ? o->operation : "");
 	own.name = profile_string(p, o->name ? o->name : "");
 	own.place = profile_string(p, o->place ? o->place : "");
-	return put(p, INDEX_OBJECT, &own);
+	return put_row(p, INDEX_OBJECT, &own);
 }
 
 void profile_name_object(struct profile *p, uint32_t object, const char *name, uint32_t pid)

@@ -10,7 +10,7 @@
 G_DEFINE_QUARK(profile-file-error, profile_file_error)
 
 /* Adds to a total that must fit in 63 bits, so that SQL can sum it, too. */
-static bool total(uint64_t *into, uint64_t value)
+static bool add_to_total(uint64_t *into, uint64_t value)
 {
 	if (value > (uint64_t)INT64_MAX - *into)
 		return false;
@@ -48,7 +48,7 @@ static bool check_column(const struct profile *p, const struct profile_table *t,
 			return profile_damaged(error, "row %u of table \"%s\" has an invalid %s",
 					       i + 1 - (guint)t->first_id, t->name, c->name);
 		if (c->merge == MERGE_SUM)
-			fits = fits && total(sum, value);
+			fits = fits && add_to_total(sum, value);
 	}
 	return fits || profile_damaged(error, "%s of table \"%s\" adds up to more than 63 bits", c->name, t->name);
 }
@@ -96,7 +96,7 @@ static bool check_threads(const struct profile *p, GError **error)
 	EACH_ROW(i, const struct thread, t, p->threads) {
 		if (t->from_ns > t->to_ns)
 			return profile_damaged(error, "thread %u ends before it begins", i);
-		if (!total(&observed_ns, thread_observed_ns(t)))
+		if (!add_to_total(&observed_ns, thread_observed_ns(t)))
 			return profile_damaged(error, "the times of its threads add up to more than 292 years");
 	}
 	return true;
@@ -125,7 +125,7 @@ static bool check_longest(const struct profile *p, GError **error)
 }
 
 /* Subtracts the parts from what is left of a row. False: they exceed it. */
-static bool take(uint64_t *left, const uint64_t *parts, unsigned cnt)
+static bool take_parts(uint64_t *left, const uint64_t *parts, unsigned cnt)
 {
 	for (unsigned i = 0; i < cnt; i++) {
 		if (parts[i] > left[i])
@@ -151,7 +151,7 @@ static bool check_wakes(const struct profile *p, GError **error)
 	g_autofree uint64_t(*left)[3] = LEFT_OF(p->waits, wait, row->count, row->blocked_ns, row->runnable_ns);
 
 	EACH_ROW(i, const struct wake, w, p->wakes)
-		if (!take(left[w->wait], (const uint64_t[]){ w->count, w->blocked_ns, w->runnable_ns }, 3))
+		if (!take_parts(left[w->wait], (const uint64_t[]){ w->count, w->blocked_ns, w->runnable_ns }, 3))
 			return profile_damaged(error, "waking %u is more than its wait", i);
 	return true;
 }
@@ -165,11 +165,11 @@ static bool check_stories(const struct profile *p, GError **error)
 		uint64_t sum_ns = s->rest_ns;
 
 		for (unsigned k = 0; k < PROFILE_CHAIN_MAX; k++)
-			if (!total(&sum_ns, s->hop[k].ran_ns) || !total(&sum_ns, s->hop[k].runnable_ns) ||
-			    !total(&sum_ns, s->hop[k].earlier_ns))
+			if (!add_to_total(&sum_ns, s->hop[k].ran_ns) || !add_to_total(&sum_ns, s->hop[k].runnable_ns) ||
+			    !add_to_total(&sum_ns, s->hop[k].earlier_ns))
 				return profile_damaged(error, "the times of story %u add up to more than 292 years", i);
 		if (sum_ns != s->blocked_ns ||
-		    !take(left[s->wake], (const uint64_t[]){ s->count, s->blocked_ns, s->runnable_ns }, 3))
+		    !take_parts(left[s->wake], (const uint64_t[]){ s->count, s->blocked_ns, s->runnable_ns }, 3))
 			return profile_damaged(error, "the times of story %u are not its waking's", i);
 	}
 	return true;
@@ -183,7 +183,7 @@ static bool check_blames(const struct profile *p, GError **error)
 	EACH_ROW(i, const struct blame, b, p->blames) {
 		if (b->kind < BLAME_THREAD)
 			return profile_damaged(error, "blame %u has no valid kind", i);
-		if (!take(left[b->thread], (const uint64_t[]){ b->runnable_ns, b->preempted_ns }, 2))
+		if (!take_parts(left[b->thread], (const uint64_t[]){ b->runnable_ns, b->preempted_ns }, 2))
 			return profile_damaged(error, "blame %u is for more than its thread waited for a CPU", i);
 	}
 	return true;

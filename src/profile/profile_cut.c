@@ -220,7 +220,7 @@ static struct wait *object_waits(const struct profile *p, const GArray *waits)
 	return sums;
 }
 
-static uint64_t less(uint64_t ns, uint64_t by_ns)
+static uint64_t difference(uint64_t ns, uint64_t by_ns)
 {
 	return ns - MIN(ns, by_ns);
 }
@@ -235,13 +235,13 @@ static void keep_tcp_waits(struct cutting *c, const GArray *tcp_waits)
 
 	for (guint i = 0; i < tcp_waits->len; i++) {
 		struct tcp_wait t = g_array_index(tcp_waits, struct tcp_wait, i);
-		const uint64_t outside_ns = less(all[t.object].blocked_ns, here[t.object].blocked_ns);
+		const uint64_t outside_ns = difference(all[t.object].blocked_ns, here[t.object].blocked_ns);
 
-		t.blocked_ns = less(t.blocked_ns, outside_ns);
-		t.peer_ns = less(t.peer_ns, outside_ns);
-		t.network_ns = less(t.network_ns, outside_ns);
-		t.silent_ns = less(t.silent_ns, outside_ns);
-		t.unclear_ns = less(t.unclear_ns, outside_ns);
+		t.blocked_ns = difference(t.blocked_ns, outside_ns);
+		t.peer_ns = difference(t.peer_ns, outside_ns);
+		t.network_ns = difference(t.network_ns, outside_ns);
+		t.silent_ns = difference(t.silent_ns, outside_ns);
+		t.unclear_ns = difference(t.unclear_ns, outside_ns);
 		t.count = MIN(t.count, here[t.object].count);
 		if (t.blocked_ns && t.count)
 			profile_add_tcp_wait(c->p, &t);

@@ -78,7 +78,7 @@ struct profile_file {
 	GError *unsound;	/* the error of profile_check() */
 	gint stage;		/* enum stage; atomic */
 	GMutex lock;		/* protects the following */
-	GCond told;
+	GCond rest_is_known;
 	enum rest rest;
 };
 
@@ -252,7 +252,7 @@ static bool await_rest(struct profile_file *f)
 {
 	g_mutex_lock(&f->lock);
 	while (f->rest == REST_UNKNOWN)
-		g_cond_wait(&f->told, &f->lock);
+		g_cond_wait(&f->rest_is_known, &f->lock);
 	bool is_known = f->rest == REST_KNOWN;
 
 	g_mutex_unlock(&f->lock);
@@ -433,7 +433,7 @@ struct profile_file *profile_file_begin(const struct profile *p, const char *pat
 	f->profile = p;
 	target_init(&f->to, path);
 	g_mutex_init(&f->lock);
-	g_cond_init(&f->told);
+	g_cond_init(&f->rest_is_known);
 	f->thread = urgency_thread_new("writer", write_file, f);
 	return f;
 }
@@ -461,7 +461,7 @@ void profile_file_complete(struct profile_file *f)
 
 	g_mutex_lock(&f->lock);
 	f->rest = is_sound ? REST_KNOWN : REST_REFUSED;
-	g_cond_signal(&f->told);
+	g_cond_signal(&f->rest_is_known);
 	g_mutex_unlock(&f->lock);
 }
 
@@ -483,7 +483,7 @@ bool profile_file_end(struct profile_file *f, void (*at_last)(void), GError **er
 	ok = ok && put_in_place(&f->to, error);
 	target_clear(&f->to);
 	g_mutex_clear(&f->lock);
-	g_cond_clear(&f->told);
+	g_cond_clear(&f->rest_is_known);
 	g_free(f);
 	return ok;
 }

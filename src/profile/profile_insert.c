@@ -12,7 +12,7 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql, int *ret_rc)
 }
 
 /* Sets the statement for the next rows. */
-static void use(struct insert *in, sqlite3_stmt *stmt)
+static void use_stmt(struct insert *in, sqlite3_stmt *stmt)
 {
 	sqlite3_finalize(in->stmt);
 	in->stmt = stmt;
@@ -25,7 +25,7 @@ struct insert insert_into(sqlite3 *db, const char *sql)
 {
 	struct insert in = { .at = 1, .single_cnt = G_MAXUINT };
 
-	use(&in, prepare(db, sql, &in.rc));
+	use_stmt(&in, prepare(db, sql, &in.rc));
 	return in;
 }
 
@@ -43,7 +43,7 @@ struct insert insert_rows(sqlite3 *db, const char *sql, guint cnt)
 		g_string_append_printf(many, ", %s", row);
 	in.then = prepare(db, many->str, &in.rc);
 	if (!in.single_cnt)
-		use(&in, g_steal_pointer(&in.then));
+		use_stmt(&in, g_steal_pointer(&in.then));
 	return in;
 }
 
@@ -129,7 +129,7 @@ bool insert_row_done(struct insert *in)
 	if (in->single_cnt) {
 		put_rows(in);
 		if (--in->single_cnt == 0 && in->then)
-			use(in, g_steal_pointer(&in->then));
+			use_stmt(in, g_steal_pointer(&in->then));
 	} else if (++in->rows == INSERT_ROWS_AT_ONCE) {
 		put_rows(in);
 	}

@@ -610,7 +610,7 @@ static void merge_hist(uint32_t *into, const uint32_t *hist)
 		into[i] = into[i] > UINT32_MAX - hist[i] ? UINT32_MAX : into[i] + hist[i];
 }
 
-static uint64_t merged(enum column_merge merge, uint64_t a, uint64_t b)
+static uint64_t merged_value(enum column_merge merge, uint64_t a, uint64_t b)
 {
 	switch (merge) {
 	case MERGE_SUM: return profile_sum(a, b);
@@ -632,7 +632,7 @@ void profile_merge_row(enum table_id id, void *into, const void *row)
 			merge_hist((uint32_t *)(void *)((char *)into + c->at),
 				   (const uint32_t *)(const void *)((const char *)row + c->at));
 		else if (c->merge)
-			column_set(c, into, merged(c->merge, column_value(c, into), column_value(c, row)));
+			column_set(c, into, merged_value(c->merge, column_value(c, into), column_value(c, row)));
 	}
 }
 
