@@ -161,7 +161,7 @@ static struct times times_of(const struct block_rec_done *r)
 	return t;
 }
 
-static void add(struct block_sum *s, const struct block_rec_done *r)
+static void add_request(struct block_sum *s, const struct block_rec_done *r)
 {
 	const struct times t = times_of(r);
 
@@ -216,7 +216,7 @@ static void take_done(struct block_io *b, const struct block_rec_done *r, size_t
 		.is_kernel = r->is_kernel,
 	};
 
-	add(&row_of(b, &key)->sum, r);
+	add_request(&row_of(b, &key)->sum, r);
 	if (b->options.on_op)
 		tell_op(b, r, &key);
 }
@@ -377,7 +377,7 @@ void block_io_stop(struct block_io *b)
 #define ROW_NS(row) block_sum_ns(&(row)->sum)
 ORDER(compare_rows, struct block_row, ORDER_HIGH_OF(ROW_NS))
 
-static void merge(struct block_sum *into, const struct block_sum *s)
+static void merge_sums(struct block_sum *into, const struct block_sum *s)
 {
 	ADD_MEMBERS(into, s, count, bytes, held_cnt, held_unknown_cnt, held_ns, queue_ns, device_ns);
 	into->max_ns = MAX(into->max_ns, s->max_ns);
@@ -389,7 +389,7 @@ static void add_disk(GArray *disks, const struct block_row *row)
 {
 	EACH_ROW(i, struct block_disk, d, disks) {
 		if (d->disk == row->disk && d->op == row->op) {
-			merge(&d->sum, &row->sum);
+			merge_sums(&d->sum, &row->sum);
 			return;
 		}
 	}
@@ -405,7 +405,7 @@ static void add_file(GArray *files, GHashTable *index, const struct block_row *r
 	guint known = GPOINTER_TO_UINT(g_hash_table_lookup(index, key));
 
 	if (known) {
-		merge(&g_array_index(files, struct block_row, known - 1).sum, &row->sum);
+		merge_sums(&g_array_index(files, struct block_row, known - 1).sum, &row->sum);
 		return;
 	}
 	g_array_append_val(files, *row);

@@ -205,7 +205,7 @@ static bool load(struct file_io *f, GError **error)
 }
 
 /* Runs the iterator over all threads once. */
-static void look(struct file_io *f)
+static void look_at_threads(struct file_io *f)
 {
 	int fd = f->skel->links.file_look ? bpf_iter_create(bpf_link__fd(f->skel->links.file_look)) : -1;
 	char text[64];
@@ -233,7 +233,7 @@ struct file_io *file_io_new(const struct file_options *options, GError **error)
 	f->start_ns = clock_ns(CLOCK_MONOTONIC);
 	f->start_unix_ns = clock_ns(CLOCK_REALTIME);
 	f->skel->bss->is_open = 1;
-	look(f);
+	look_at_threads(f);
 	return f;
 }
 
@@ -255,7 +255,7 @@ void file_io_stop(struct file_io *f)
 {
 	ring_buffer__consume(f->ring);
 	f->skel->bss->is_end = 1;
-	look(f);
+	look_at_threads(f);
 	f->skel->bss->is_open = 0;
 	f->stop_ns = clock_ns(CLOCK_MONOTONIC);
 	file_bpf__detach(f->skel);

@@ -133,7 +133,7 @@ static const char *path_of(struct file_rows *r, const char *path, uint64_t laten
 	return known;
 }
 
-static void add(struct file_sum *s, const struct file_op *op)
+static void add_op(struct file_sum *s, const struct file_op *op)
 {
 	s->count++;
 	s->bytes += op->bytes;
@@ -145,7 +145,7 @@ static void add(struct file_sum *s, const struct file_op *op)
 	s->hist[profile_hist_slot(op->latency_ns)]++;
 }
 
-static guint find(GHashTable *index, const struct row_key *key, guint next, bool *ret_is_new)
+static guint find_row(GHashTable *index, const struct row_key *key, guint next, bool *ret_is_new)
 {
 	guint known = GPOINTER_TO_UINT(g_hash_table_lookup(index, key));
 
@@ -162,11 +162,11 @@ void file_rows_add(struct file_rows *r, const struct file_op *op, uint32_t user,
 	guint at;
 	bool is_new;
 
-	add(&r->all, op);
+	add_op(&r->all, op);
 	r->counts.done++;
 	r->counts.open_at_end += op->is_open;
 	r->counts.begun_before += op->is_before;
-	at = find(r->file_index, &key, r->files->len, &is_new);
+	at = find_row(r->file_index, &key, r->files->len, &is_new);
 	if (is_new) {
 		const struct file_by_file file = { .op = key.op, .path = key.path };
 
@@ -176,12 +176,12 @@ void file_rows_add(struct file_rows *r, const struct file_op *op, uint32_t user,
 
 	if (file->sum.count < FILE_EXACT)
 		file->first_ns[file->sum.count] = op->latency_ns;
-	add(&file->sum, op);
+	add_op(&file->sum, op);
 	file->bar[file_bar(op->latency_ns)]++;
 	key.thread = thread_of(r, op);
 	key.user = user;
 	key.kernel = kernel;
-	at = find(r->index, &key, r->rows->len, &is_new);
+	at = find_row(r->index, &key, r->rows->len, &is_new);
 	if (is_new) {
 		const struct file_row row = { .thread = key.thread,
 					      .user = user,
@@ -191,14 +191,14 @@ void file_rows_add(struct file_rows *r, const struct file_op *op, uint32_t user,
 
 		g_array_append_val(r->rows, row);
 	}
-	add(&g_array_index(r->rows, struct file_row, at).sum, op);
+	add_op(&g_array_index(r->rows, struct file_row, at).sum, op);
 }
 
 ORDER(compare_rows, struct file_row, ORDER_HIGH(sum.all_ns))
 
 ORDER(compare_files, struct file_by_file, ORDER_HIGH(sum.all_ns))
 
-static void merge(struct file_sum *into, const struct file_sum *s)
+static void merge_sums(struct file_sum *into, const struct file_sum *s)
 {
 	ADD_MEMBERS(into, s, count, bytes, errors, all_ns, async_ns, blocked_ns, runq_ns, disk_ns);
 	ADD_MEMBERS(into, s, requests);
@@ -208,7 +208,7 @@ static void merge(struct file_sum *into, const struct file_sum *s)
 }
 
 /* Merges threads of a process with the same name. */
-static GArray *merged(struct file_rows *r)
+static GArray *merged_rows(struct file_rows *r)
 {
 	g_autoptr(GHashTable) index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
 	g_autoptr(GHashTable) first = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -226,11 +226,11 @@ static GArray *merged(struct file_rows *r)
 			g_hash_table_insert(first, g_steal_pointer(&name), GUINT_TO_POINTER(known));
 		}
 		key.thread = known - 1;
-		at = find(index, &key, ret->len, &is_new);
+		at = find_row(index, &key, ret->len, &is_new);
 		if (is_new)
 			g_array_append_val(ret, *row);
 		else
-			merge(&g_array_index(ret, struct file_row, at).sum, &row->sum);
+			merge_sums(&g_array_index(ret, struct file_row, at).sum, &row->sum);
 	}
 	g_array_sort(ret, compare_rows);
 	return ret;
@@ -240,7 +240,7 @@ void file_rows_result(struct file_rows *r, struct file_result *ret)
 {
 	g_hash_table_remove_all(r->file_index);	/* sorting changed the order */
 	g_array_sort(r->files, compare_files);
-	ret->rows = merged(r);
+	ret->rows = merged_rows(r);
 	ret->files = g_array_ref(r->files);
 	ret->all = r->all;
 	ret->counts = r->counts;

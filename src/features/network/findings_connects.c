@@ -50,7 +50,7 @@ static GHashTable *sleepers_new(const struct findings *f, const struct finding *
 }
 
 /* Keeps the address that failed most often in one thread; the failures of all threads there are summed. */
-static void add(struct finding_limit *best, const struct profile_limit *l, const struct limit_connect *failed)
+static void add_failures(struct finding_limit *best, const struct profile_limit *l, const struct limit_connect *failed)
 {
 	struct limit_connect known;
 
@@ -84,7 +84,7 @@ bool connects_find(const struct findings *f, const struct finding *row, struct f
 		if (!g_hash_table_contains(sleepers, sleeper(l->pid, l->tid, is_retry)))
 			continue;
 		all += failed.cnt;
-		add(ret, l, &failed);
+		add_failures(ret, l, &failed);
 	}
 	/* a thread may connect occasionally and sleep for other reasons */
 	return ret->limit && (is_retry || all >= row->count / 2);

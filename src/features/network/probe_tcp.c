@@ -32,7 +32,7 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 	return true;
 }
 
-static void take(const void *key, const void *sum, void *data)
+static void take_sum(const void *key, const void *sum, void *data)
 {
 	struct tcp_waits *all = data;
 	struct fold_tcp_sum one;
@@ -45,7 +45,7 @@ static void take(const void *key, const void *sum, void *data)
 static void read_all(struct tcp_waits *all)
 {
 	/* what comes meanwhile counts for the next window, or is lost */
-	map_read_out(all->skel->maps.tcp_sums, take, all);
+	map_read_out(all->skel->maps.tcp_sums, take_sum, all);
 	all->has_read = true;
 }
 

@@ -23,7 +23,7 @@ struct parts {
 	GHashTable *numbers;	/* route numbers by name */
 };
 
-static void add(struct parts *parts, uint32_t id, const char *route, uint64_t ns)
+static void add_part(struct parts *parts, uint32_t id, const char *route, uint64_t ns)
 {
 	gpointer number;
 	uint64_t key;
@@ -45,7 +45,7 @@ static void add(struct parts *parts, uint32_t id, const char *route, uint64_t ns
 	part->ns += ns;
 }
 
-static void take(struct finding *row, const struct part *part)
+static void add_route(struct finding *row, const struct part *part)
 {
 	bool is_more = part->ns > row->route_ns ||
 		       (part->ns == row->route_ns && row->route && strcmp(part->route, row->route) < 0);
@@ -73,8 +73,8 @@ void requests_of_find(struct findings *f)
 
 		if (!route)
 			continue;
-		add(&parts, f->blocked_in[i], route, w->blocked_ns);
-		add(&parts, f->queued_in[i], route, w->runnable_ns + w->preempted_ns);
+		add_part(&parts, f->blocked_in[i], route, w->blocked_ns);
+		add_part(&parts, f->queued_in[i], route, w->runnable_ns + w->preempted_ns);
 	}
 	rows = g_hash_table_new(NULL, NULL);
 	EACH_ROW(i, struct finding, row, f->rows)
@@ -84,7 +84,7 @@ void requests_of_find(struct findings *f)
 		struct finding *row = g_hash_table_lookup(rows, GUINT_TO_POINTER(part->id));
 
 		if (row)
-			take(row, part);
+			add_route(row, part);
 	}
 	g_hash_table_destroy(parts.sums);
 	g_hash_table_destroy(parts.numbers);

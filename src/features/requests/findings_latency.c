@@ -151,8 +151,8 @@ static double mean_of(const struct request_cell *cell, const struct request_caus
 }
 
 /* The cause that grew most in the slowest 1% of `more` against those of `less`. NULL: no single cause. */
-static const struct request_cause_cell *grown(const struct request_cell *less, const struct request_cell *more,
-					      double *ret_less_ns, double *ret_more_ns)
+static const struct request_cause_cell *grown_cause(const struct request_cell *less, const struct request_cell *more,
+						    double *ret_less_ns, double *ret_more_ns)
 {
 	uint32_t less_from = request_cell_slowest(less, LATENCY_SLOWEST),
 		 more_from = request_cell_slowest(more, LATENCY_SLOWEST);
@@ -205,7 +205,7 @@ static void append_change(GString *s, const struct request_line *l, const struct
 			    *out = sum_of(series, l->steps, from, to, false);
 	bool grew = request_percentile(&in->sum, 0.99) > request_percentile(&out->sum, 0.99);
 	double less_ns = 0, more_ns = 0;
-	const struct request_cause_cell *cause = grown(grew ? out : in, grew ? in : out, &less_ns, &more_ns);
+	const struct request_cause_cell *cause = grown_cause(grew ? out : in, grew ? in : out, &less_ns, &more_ns);
 
 	bool at_start = is_quiet(series, 0, from), at_end = is_quiet(series, to, l->steps);
 	bool ends_grown = at_start ? !grew : grew;

@@ -45,7 +45,7 @@ static uint64_t wall_ns(const GPtrArray *heap, guint i)
 	return span->wall_ns;
 }
 
-static void swap(GPtrArray *heap, guint a, guint b)
+static void swap_spans(GPtrArray *heap, guint a, guint b)
 {
 	gpointer at_a = heap->pdata[a];
 
@@ -59,7 +59,7 @@ static void heap_push(GPtrArray *heap, gpointer span)
 
 	g_ptr_array_add(heap, span);
 	for (; i && wall_ns(heap, i) < wall_ns(heap, (i - 1) / 2); i = (i - 1) / 2)
-		swap(heap, i, (i - 1) / 2);
+		swap_spans(heap, i, (i - 1) / 2);
 }
 
 /* Takes out the fastest one, which the caller then owns. */
@@ -67,7 +67,7 @@ static struct offcpu_rec_request_span *heap_pop(GPtrArray *heap)
 {
 	guint i = 0;
 
-	swap(heap, 0, heap->len - 1);
+	swap_spans(heap, 0, heap->len - 1);
 	struct offcpu_rec_request_span *span = g_ptr_array_steal_index(heap, heap->len - 1);
 
 	while (2 * i + 1 < heap->len) {
@@ -77,7 +77,7 @@ static struct offcpu_rec_request_span *heap_pop(GPtrArray *heap)
 			child++;
 		if (wall_ns(heap, i) <= wall_ns(heap, child))
 			break;
-		swap(heap, i, child);
+		swap_spans(heap, i, child);
 		i = child;
 	}
 	return span;
@@ -97,7 +97,7 @@ static void thin_out(struct spans *s)
 
 	for (guint i = 0; i < s->sampled->len; i++)
 		if (draw(s, 1))
-			swap(s->sampled, kept++, i);
+			swap_spans(s->sampled, kept++, i);
 	g_ptr_array_set_size(s->sampled, (gint)kept);
 	s->shift++;
 }

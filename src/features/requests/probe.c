@@ -219,7 +219,7 @@ static const struct bpf_program *program_of(const struct offcpu_bpf *skel, enum 
 }
 
 /* The number of probes from i on with the same file and program. */
-static guint alike(const GArray *probes, guint i)
+static guint same_target_cnt(const GArray *probes, guint i)
 {
 	const struct request_probe *first = &g_array_index(probes, struct request_probe, i);
 	guint cnt = 1;
@@ -303,7 +303,7 @@ static bool start(struct session *s, void *state, GError **error)
 	for (guint i = 0, cnt; i < probes->len; i += cnt) {
 		const struct request_probe *p = &g_array_index(probes, struct request_probe, i);
 
-		cnt = alike(probes, i);
+		cnt = same_target_cnt(probes, i);
 		err = add_probes(r, p, cnt);
 		if (err && !r->beside) {	/* when tracing other things too, continue without these probes */
 			g_autofree char *what = g_strdup_printf("the kernel refuses a probe on %s%s", p->what,

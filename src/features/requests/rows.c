@@ -18,7 +18,7 @@ uint64_t request_slot_high(unsigned slot)
 	return request_slot_low(slot + 1);
 }
 
-static void subtract(struct offcpu_request_times *from, const struct offcpu_request_times *what)
+static void subtract_times(struct offcpu_request_times *from, const struct offcpu_request_times *what)
 {
 	from->count -= what->count;
 	from->wall_ns -= what->wall_ns;
@@ -32,8 +32,8 @@ void request_since(const struct offcpu_request_sum *now, const struct offcpu_req
 		   struct offcpu_request_sum *ret_diff)
 {
 	*ret_diff = *now;
-	subtract(&ret_diff->all, &then->all);
-	subtract(&ret_diff->slow, &then->slow);
+	subtract_times(&ret_diff->all, &then->all);
+	subtract_times(&ret_diff->slow, &then->slow);
 	ret_diff->unwound_cnt -= then->unwound_cnt;
 	ret_diff->max_ns = 0;
 	for (unsigned i = 0; i < OFFCPU_REQUEST_SLOTS; i++) {

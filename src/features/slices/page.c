@@ -69,7 +69,7 @@ static void add_part(uint32_t slice, const struct slice_part *part, void *data)
 ORDER(by_place, struct row, ORDER_LOW(wait) ORDER_LOW(slice) ORDER_LOW(slot))
 
 /* Merges rows of the same place, in slices `factor` times as long. */
-static void merge(GArray *rows, uint32_t factor)
+static void merge_rows(GArray *rows, uint32_t factor)
 {
 	guint kept = 0;
 
@@ -159,10 +159,10 @@ void html_slices(const struct profile *p, const uint32_t *number, uint32_t waits
 	profile_slices_visit(p, add_part, &g);
 	if (p->info.on_cpu_as_waits)
 		add_on_cpu(&g, p);
-	merge(g.rows, 1);
+	merge_rows(g.rows, 1);
 	while (g.rows->len > ROWS_MAX && profile_slice_cnt(p) / factor > 20) {
 		factor *= 2;
-		merge(g.rows, 2);
+		merge_rows(g.rows, 2);
 	}
 	uint32_t unit_ns = g.rows->len > ROWS_EXACT ? 1000 : 1;
 

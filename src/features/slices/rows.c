@@ -94,7 +94,7 @@ void slice_cell_complete(const struct profile *p, struct slice_cell *cell)
 	}
 }
 
-static uint64_t share(uint64_t all, uint64_t from_ns, uint64_t to_ns, uint64_t of_ns)
+static uint64_t share_in(uint64_t all, uint64_t from_ns, uint64_t to_ns, uint64_t of_ns)
 {
 	return (uint64_t)((unsigned __int128)all * to_ns / of_ns - (unsigned __int128)all * from_ns / of_ns);
 }
@@ -112,12 +112,12 @@ void slice_cell_even_within(const struct profile *p, const struct slice_cell *c,
 	/* it lived for an instant only */
 	if (!lived_ns && t->from_ns >= start_ns + from_ns && t->from_ns < end_ns)
 		return;
-	ret_cell->blocked_ns = lived_ns ? share(c->blocked_ns, from, to, lived_ns) : 0;
-	ret_cell->runnable_ns = lived_ns ? share(c->runnable_ns, from, to, lived_ns) : 0;
-	ret_cell->preempted_ns = lived_ns ? share(c->preempted_ns, from, to, lived_ns) : 0;
+	ret_cell->blocked_ns = lived_ns ? share_in(c->blocked_ns, from, to, lived_ns) : 0;
+	ret_cell->runnable_ns = lived_ns ? share_in(c->runnable_ns, from, to, lived_ns) : 0;
+	ret_cell->preempted_ns = lived_ns ? share_in(c->preempted_ns, from, to, lived_ns) : 0;
 	ret_cell->count_q8 = 0;
 	for (unsigned i = 0; i < c->bars.cnt; i++) {
-		ret_cell->bars.bar[i].count_q8 = lived_ns ? share(c->bars.bar[i].count_q8, from, to, lived_ns) : 0;
+		ret_cell->bars.bar[i].count_q8 = lived_ns ? share_in(c->bars.bar[i].count_q8, from, to, lived_ns) : 0;
 		ret_cell->count_q8 += ret_cell->bars.bar[i].count_q8;
 	}
 }
@@ -319,8 +319,8 @@ static bool check_cell(uint32_t slice, struct slice_cell *cell, void *data)
  * Counts are rounded where waits were sampled; those of wakers as they were found. A row of pieces only, of a wait
  * that counts in another row (the GIL), still counts as one.
  */
-static bool agrees(const struct check_sum *sum, uint64_t count, uint64_t blocked_ns, uint64_t runnable_ns,
-		   bool is_exact)
+static bool adds_up(const struct check_sum *sum, uint64_t count, uint64_t blocked_ns, uint64_t runnable_ns,
+		    bool is_exact)
 {
 	return sum->blocked_ns == blocked_ns && sum->runnable_ns == runnable_ns &&
 	       (!is_exact || sum->count_q8 == count * SLICE_COUNT_Q8 || (!sum->count_q8 && count == 1));
@@ -331,13 +331,13 @@ static bool check_sums(const struct checking *c, GError **error)
 	bool is_exact = !profile_is_sampled(c->p);
 
 	EACH_ROW(i, const struct wait, w, c->p->waits)
-		if (!agrees(&c->waits[i], w->count, w->blocked_ns, w->runnable_ns, is_exact) ||
+		if (!adds_up(&c->waits[i], w->count, w->blocked_ns, w->runnable_ns, is_exact) ||
 		    c->waits[i].preempted_ns != w->preempted_ns)
 			return profile_damaged(error, "the slices of wait %u do not add up to it", i);
 	for (guint i = 0; is_exact && i < c->p->wakes->len; i++) {
 		const struct wake *w = profile_wake(c->p, i);
 
-		if (!agrees(&c->wakes[i], w->count, w->blocked_ns, w->runnable_ns, true))
+		if (!adds_up(&c->wakes[i], w->count, w->blocked_ns, w->runnable_ns, true))
 			return profile_damaged(error, "the slices of waking %u do not add up to it", i);
 	}
 	return true;

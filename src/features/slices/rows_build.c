@@ -50,7 +50,7 @@ static GByteArray *bytes_of(GPtrArray *cells, uint32_t slice)
 	return cells->pdata[slice];
 }
 
-static void put(struct slice_builder *b, uint32_t slice, const struct slice_cell *cell)
+static void put_cell(struct slice_builder *b, uint32_t slice, const struct slice_cell *cell)
 {
 	GByteArray *bytes = bytes_of(b->cells, slice);
 	guint before = bytes->len;
@@ -157,7 +157,7 @@ static void move_cells(struct slice_builder *b, const GPtrArray *cells, guint i,
 	while (cursor_left(&from) && slice_cell_get(&from, 0, &cell)) {
 		if (cell.is_crossing)
 			place_wait(&cell, i * b->length_ns - cell.before_ns, begin * b->length_ns);
-		put(b, into, &cell);
+		put_cell(b, into, &cell);
 	}
 }
 
@@ -191,7 +191,7 @@ void slice_builder_add(struct slice_builder *b, uint64_t at_ns, struct slice_cel
 {
 	make_room(b, at_ns);
 	cell->is_crossing = false;
-	put(b, (uint32_t)(at_ns / b->length_ns), cell);
+	put_cell(b, (uint32_t)(at_ns / b->length_ns), cell);
 }
 
 void slice_builder_add_wait(struct slice_builder *b, uint64_t start_ns, struct slice_cell *wait)
@@ -202,7 +202,7 @@ void slice_builder_add_wait(struct slice_builder *b, uint64_t start_ns, struct s
 	uint32_t slice = (uint32_t)(end_ns / b->length_ns);
 
 	place_wait(wait, start_ns, slice * b->length_ns);
-	put(b, slice, wait);
+	put_cell(b, slice, wait);
 }
 
 void slice_builder_bound(struct slice_builder *b, uint64_t window_ns, uint64_t row_cnt)

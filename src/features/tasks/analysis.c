@@ -249,8 +249,8 @@ static uint64_t key_of(const struct task_group *g)
 }
 
 /* Adds to the group with this key, which is created if new. */
-static void add(GArray *groups, GHashTable *index, const struct task_group *part, uint64_t key,
-		const struct task_row *row)
+static void add_to_group(GArray *groups, GHashTable *index, const struct task_group *part, uint64_t key,
+			 const struct task_row *row)
 {
 	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, &key));
 	struct task_group *g;
@@ -287,11 +287,11 @@ void task_groups_make(struct task_groups *g, const struct tasks *t)
 				  whole = part;
 
 		whole.reason = call ? call : row->reason;
-		add(g->reasons, reasons, &whole, key_of(&whole), row);
+		add_to_group(g->reasons, reasons, &whole, key_of(&whole), row);
 		if (why) {
 			struct task_group nothing = { .state = row->state, .reason = why, .parent = row->parent };
 
-			add(g->idle, idle, &nothing, g_str_hash(why), row);
+			add_to_group(g->idle, idle, &nothing, g_str_hash(why), row);
 			g->idle_tasks += row->tasks;
 			g->idle_ns += row->task_ns;
 			continue;
@@ -300,7 +300,7 @@ void task_groups_make(struct task_groups *g, const struct tasks *t)
 		part.creator = row->creator.name;
 		part.call = call;
 		part.example = row;
-		add(g->groups, groups, &part, key_of(&part), row);
+		add_to_group(g->groups, groups, &part, key_of(&part), row);
 	}
 	g_array_sort(g->groups, by_tasks);
 	g_array_sort(g->reasons, by_tasks);

@@ -45,13 +45,13 @@ static uint32_t stack_of(struct profile *p, const struct tasks *t, const struct 
 }
 
 /* What was already added of a row. */
-struct told {
+struct added {
 	uint64_t ns, count_q8;
 };
 
 /* Adds the part of a look's cell within one slice. */
 static void add_part(struct slice_builder *b, const struct wait *w, uint32_t row, uint64_t at_ns, uint64_t ns,
-		     struct told *told)
+		     struct added *added)
 {
 	/* a task's wait has no known duration, so all get the same one */
 	struct slice_cell cell = { .row = row, .blocked_ns = ns, .max_ns = SLICE_NS };
@@ -59,17 +59,17 @@ static void add_part(struct slice_builder *b, const struct wait *w, uint32_t row
 	uint64_t upto_q8;
 
 	/* the mean number of tasks is distributed by time */
-	told->ns = MIN(told->ns + ns, w->blocked_ns);
-	upto_q8 = (uint64_t)((unsigned __int128)all_q8 * told->ns / w->blocked_ns);
-	cell.count_q8 = upto_q8 - told->count_q8;
-	told->count_q8 = upto_q8;
+	added->ns = MIN(added->ns + ns, w->blocked_ns);
+	upto_q8 = (uint64_t)((unsigned __int128)all_q8 * added->ns / w->blocked_ns);
+	cell.count_q8 = upto_q8 - added->count_q8;
+	added->count_q8 = upto_q8;
 	slice_hist_add(&cell.bars, profile_hist_slot(SLICE_NS), cell.count_q8);
 	slice_builder_add(b, at_ns, &cell);
 }
 
 /* A look stands for its period evenly. The part outside of the window counts at its edge. */
 static void add_look(struct slice_builder *b, const struct profile *p, const struct task_look *look, uint64_t task_ns,
-		     uint32_t wait, struct told *told)
+		     uint32_t wait, struct added *added)
 {
 	const uint64_t last_ns = p->info.duration_ns - 1, length_ns = slice_builder_length_ns(b);
 	uint64_t at_ns = look->start_ns - MIN(p->info.start_ns, look->start_ns), left_ns = look->period_ns;
@@ -81,7 +81,7 @@ static void add_look(struct slice_builder *b, const struct profile *p, const str
 					    ? task_ns
 					    : (uint64_t)((double)task_ns * (double)part_ns / (double)left_ns);
 
-		add_part(b, profile_wait(p, wait), wait, MIN(at_ns, last_ns), ns, told);
+		add_part(b, profile_wait(p, wait), wait, MIN(at_ns, last_ns), ns, added);
 		task_ns -= ns;
 		at_ns += part_ns;
 		left_ns -= part_ns;
@@ -90,7 +90,7 @@ static void add_look(struct slice_builder *b, const struct profile *p, const str
 
 /* waits: the wait in p for each row of t, or NO_WAIT. */
 static void add_slices(struct slice_builder *b, const struct profile *p, const struct tasks *t, const uint32_t *waits,
-		       struct told *told)
+		       struct added *added)
 {
 	for (guint i = 0; i < t->when->len; i++) {
 		const struct task_look *look = task_looks_get(t, i);
@@ -100,7 +100,7 @@ static void add_slices(struct slice_builder *b, const struct profile *p, const s
 			const uint32_t wait = waits[cell->row];
 
 			if (wait != NO_WAIT)
-				add_look(b, p, look, cell->task_ns, wait, &told[wait]);
+				add_look(b, p, look, cell->task_ns, wait, &added[wait]);
 		}
 	}
 }
@@ -157,14 +157,14 @@ static bool is_known_when(const struct profile *p)
 static struct slices *slices_of(const struct profile *of, const struct profile *p, uint32_t *const *waits)
 {
 	struct slice_builder *b = slice_builder_new(MAX(SLICE_NS, of->info.duration_ns / SLICES_MAX));
-	g_autofree struct told *told = g_new0(struct told, (gsize)p->waits->len + 1);
+	g_autofree struct added *added = g_new0(struct added, (gsize)p->waits->len + 1);
 	g_autofree uint32_t *codes = g_new(uint32_t, (gsize)p->waits->len + 1);
 	struct slices *slices;
 
 	for (uint32_t i = 0; i < p->waits->len; i++)
 		codes[i] = slice_code_of_wait(i);
 	for (guint i = 0; i < of->tasks->len; i++)
-		add_slices(b, p, profile_tasks(of, i), waits[i], told);
+		add_slices(b, p, profile_tasks(of, i), waits[i], added);
 	slices = slice_builder_finish(b, p, codes);
 	slice_builder_free(b);
 	return slices;

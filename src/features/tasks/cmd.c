@@ -72,14 +72,14 @@ static int parse_own(struct tasks_options *o, struct run *run, int argc, char **
 static void append_answer(GString *out, const struct tasks *t, const struct tasks_options *o)
 {
 	const struct text_options plain = { .top = (unsigned)o->top };
-	g_autoptr(GString) told = g_string_new(NULL), whole = g_string_new(NULL);
+	g_autoptr(GString) sentences = g_string_new(NULL), whole = g_string_new(NULL);
 
-	text_tasks(told, t, &plain);
+	text_tasks(sentences, t, &plain);
 	tasks_json(whole, t);
-	answer_object(out, COMMAND, whole, told->str, o->answer.options.max_bytes);
+	answer_object(out, COMMAND, whole, sentences->str, o->answer.options.max_bytes);
 }
 
-static int take(struct census_options *options, const struct tasks_options *o)
+static int take_census(struct census_options *options, const struct tasks_options *o)
 {
 	const struct text_options text_options = {
 		.top = (unsigned)o->top, .colour = cmd_stdout_has_colour(), .width = cmd_stdout_width(),
@@ -133,7 +133,7 @@ int cmd_tasks(int argc, char **argv)
 	answer_args_note(&own.answer, argc, argv);
 	if (cmd_parse(COMMAND, "", description, entries, &argc, &argv, &status) &&
 	    (status = parse_own(&own, &run, argc, argv, &options)) == EXIT_OK)
-		status = take(&options, &own);
+		status = take_census(&options, &own);
 	g_strfreev(own.pids);
 	g_strfreev(own.groups);
 	g_free(own.hz);

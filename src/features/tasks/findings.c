@@ -240,7 +240,7 @@ static const struct {
 	[PINNED] = { "hold up a carrier thread (pinned)", "" },
 };
 
-static bool has(const char *text, const char *part)
+static bool mentions(const char *text, const char *part)
 {
 	return strstr(text, part) != NULL;
 }
@@ -259,7 +259,7 @@ static enum kind python_kind_of(const struct task_wait *w)
 	if (w->awaits_connection)
 		return POOLED;
 	/* as worded in asyncio_source.c; wait_for() has a time limit */
-	if (has(w->reason, " others") || has(w->reason, " tasks ") || (has(w->reason, " task") && !is_called(w, "wait_for")))
+	if (mentions(w->reason, " others") || mentions(w->reason, " tasks ") || (mentions(w->reason, " task") && !is_called(w, "wait_for")))
 		return GROUP;
 	if (strcmp(w->call, "Semaphore.acquire") == 0)
 		return SEMAPHORE;
@@ -289,29 +289,29 @@ static enum kind java_kind_of(const struct task_wait *w)
 		return PINNED;
 	if (w->awaits_connection)
 		return JAVA_POOLED;
-	if (has(w->reason, "monitor"))
+	if (mentions(w->reason, "monitor"))
 		return MONITOR;
-	if (has(w->reason, "ReentrantReadWriteLock") || has(w->call, "StampedLock"))
+	if (mentions(w->reason, "ReentrantReadWriteLock") || mentions(w->call, "StampedLock"))
 		return RWLOCK;
-	if (has(w->reason, "ReentrantLock"))
+	if (mentions(w->reason, "ReentrantLock"))
 		return JAVA_LOCK;
-	if (has(w->reason, "Semaphore"))
+	if (mentions(w->reason, "Semaphore"))
 		return SEMAPHORE;
-	if (has(w->call, "HttpClientFacade.send") || has(w->call, "HttpClientImpl.send"))
+	if (mentions(w->call, "HttpClientFacade.send") || mentions(w->call, "HttpClientImpl.send"))
 		return LIBRARY;
 	if (w->reads_socket)
 		return NETWORK;
 	if (is_called(w, "sleep"))
 		return SLEEP;
-	if (has(w->call, "Queue.put") || has(w->call, "Deque.put"))
+	if (mentions(w->call, "Queue.put") || mentions(w->call, "Deque.put"))
 		return PUT;
-	if (has(w->call, "Queue.") || has(w->call, "Deque."))
+	if (mentions(w->call, "Queue.") || mentions(w->call, "Deque."))
 		return TAKE;
-	if (has(w->call, "Future.") || has(w->call, "invokeAll"))
+	if (mentions(w->call, "Future.") || mentions(w->call, "invokeAll"))
 		return RESULT;
-	if (has(w->call, "CountDownLatch") || has(w->call, "CyclicBarrier") || is_called(w, "join"))
+	if (mentions(w->call, "CountDownLatch") || mentions(w->call, "CyclicBarrier") || is_called(w, "join"))
 		return GROUP;
-	return has(w->reason, "condition") || has(w->reason, "Object.wait") ? CONDITION : OTHER;
+	return mentions(w->reason, "condition") || mentions(w->reason, "Object.wait") ? CONDITION : OTHER;
 }
 
 /* What a goroutine waits for, by its call or the runtime's reason (runtime2.go: waitReasonStrings). */
@@ -329,17 +329,17 @@ static enum kind kind_of(const struct task_wait *w)
 		return SYSTEM_CALL;
 	if (strcmp(w->state, "waiting") != 0)
 		return NOTHING;
-	if (has(w->lock, "RWMutex") || has(w->reason, "RWMutex"))
+	if (mentions(w->lock, "RWMutex") || mentions(w->reason, "RWMutex"))
 		return RWLOCK;
-	if (has(w->lock, "Mutex") || has(w->reason, "Mutex"))
+	if (mentions(w->lock, "Mutex") || mentions(w->reason, "Mutex"))
 		return MUTEX;
-	if (has(w->lock, "WaitGroup") || has(w->reason, "WaitGroup"))
+	if (mentions(w->lock, "WaitGroup") || mentions(w->reason, "WaitGroup"))
 		return GROUP;
-	if (has(w->lock, "sync.(*Cond)") || has(w->reason, "sync.Cond"))
+	if (mentions(w->lock, "sync.(*Cond)") || mentions(w->reason, "sync.Cond"))
 		return CONDITION;
 	if (g_str_has_prefix(w->call, "net/http.(*Server)."))	/* Shutdown() waits for open requests */
 		return GROUP;
-	if (has(w->reason, "sleep") || g_str_has_prefix(w->call, "golang.org/x/time/rate."))
+	if (mentions(w->reason, "sleep") || g_str_has_prefix(w->call, "golang.org/x/time/rate."))
 		return SLEEP;
 	if (g_str_has_prefix(w->call, "golang.org/x/sync/semaphore.") || g_str_has_suffix(w->call, "errgroup.(*Group).Go"))
 		return SEMAPHORE;
@@ -347,13 +347,13 @@ static enum kind kind_of(const struct task_wait *w)
 		return CONNECTIONS;
 	if (g_str_has_prefix(w->call, "net/http.") || g_str_has_prefix(w->call, "database/sql."))
 		return LIBRARY;
-	if (has(w->reason, "IO wait"))
+	if (mentions(w->reason, "IO wait"))
 		return w->reads_request ? REQUEST : w->writes ? FULL : NETWORK;
-	if (has(w->reason, "chan receive"))
+	if (mentions(w->reason, "chan receive"))
 		return RECEIVE;
-	if (has(w->reason, "chan send"))
+	if (mentions(w->reason, "chan send"))
 		return SEND;
-	return has(w->reason, "select") ? SELECT : OTHER;
+	return mentions(w->reason, "select") ? SELECT : OTHER;
 }
 
 static unsigned depth_of(const struct task_wait *w)
@@ -398,7 +398,7 @@ static bool is_given_from_within(const struct task_findings *f, const struct tas
 	EACH_ROW(i, const struct task_wait, o, f->rows) {
 		if (!same_process(o, w))
 			continue;
-		if (o->task_ns && has(o->idle, "connections"))
+		if (o->task_ns && mentions(o->idle, "connections"))
 			return false;
 		is_there = is_there ||
 			   (!*o->idle && is_waiting(kind_of(o)) && !waits_for_work(kind_of(o)) && !is_main(o));
@@ -474,10 +474,10 @@ static struct answers answers_of(const struct profile *p, uint32_t pid)
 }
 
 /* Requests of the process's clients arrive at the same sockets. */
-static bool serves(const struct task_findings *f, const struct task_wait *w)
+static bool serves_clients(const struct task_findings *f, const struct task_wait *w)
 {
 	EACH_ROW(i, const struct task_wait, o, f->rows)
-		if (same_process(o, w) && o->task_ns && has(o->idle, "connections") && !has(o->idle, "kept open"))
+		if (same_process(o, w) && o->task_ns && mentions(o->idle, "connections") && !mentions(o->idle, "kept open"))
 			return true;
 	return false;
 }
@@ -487,7 +487,7 @@ static bool is_answered_at_once(const struct profile *p, const struct task_findi
 {
 	const struct answers a = answers_of(p, w->pid);
 
-	return at_once_is(&a.at_once) && !a.at_once.serves && !serves(f, w);
+	return at_once_is(&a.at_once) && !a.at_once.serves && !serves_clients(f, w);
 }
 
 /* Memory is read at once, so a long answer is for a command that itself waits for work (BRPOP, SUBSCRIBE). */
@@ -545,7 +545,7 @@ static bool passes_type(const char *path, const char *function)
 	const char *end = strstr(function, ").");
 	g_autofree char *type = end ? g_strndup(function, (gsize)(end + 2 - function)) : NULL;
 
-	return type && has(path, type);
+	return type && mentions(path, type);
 }
 
 /* The caller, "main.fetch" in "main.(*Pool).Get < main.fetch < main.serve". "": unknown. */
@@ -620,7 +620,7 @@ static const struct task_wait *pinned_of(const struct task_findings *f, const st
 	return best;
 }
 
-#define HOLDERS_MAX 1.2	/* mean number: if more, they do not hold a lock that one holds at a time */
+#define HOLDERS_MAX 1.2	/* mean number: if more, they do not hold a lock that one mentions at a time */
 
 /* Candidates that come several at a time cannot hold the lock; they are named only if there is no other. */
 static void find_holder(const struct profile *p, const struct task_findings *f, struct task_wait *w)
@@ -677,7 +677,7 @@ static void find_peer(const struct profile *p, const struct task_findings *f, st
 	if (at_once_is(&a.at_once)) {
 		w->at_once = a.at_once;
 		w->advice = k == NETWORK                       ? UNDUE_ADVICE
-			    : a.at_once.serves || serves(f, w) ? UNANSWERED_ADVICE
+			    : a.at_once.serves || serves_clients(f, w) ? UNANSWERED_ADVICE
 							       : AT_ONCE_ADVICE;
 		return;
 	}

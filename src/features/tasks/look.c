@@ -62,7 +62,7 @@ struct task_sampler {
 	GPtrArray *done;
 };
 
-static void keep(struct task_sampler *s, struct tasks *t)
+static void keep_tasks(struct task_sampler *s, struct tasks *t)
 {
 	if (!t)
 		return;
@@ -72,7 +72,7 @@ static void keep(struct task_sampler *s, struct tasks *t)
 
 static void seen_end(struct task_sampler *s, guint i)
 {
-	keep(s, watched_close(g_array_index(s->seen, struct seen, i).watched));
+	keep_tasks(s, watched_close(g_array_index(s->seen, struct seen, i).watched));
 	g_array_remove_index(s->seen, i);
 }
 
@@ -139,7 +139,7 @@ static void find_processes(struct task_sampler *s, uint64_t now_ns)
 }
 
 /* Each look stands for its process's time until end_ns. */
-static void look(struct task_sampler *s, uint64_t end_ns)
+static void look_at_all(struct task_sampler *s, uint64_t end_ns)
 {
 	const guint cnt = s->seen->len;
 	uint64_t room_ns = cnt ? MAX((uint64_t)s->options.budget_ppm * PERIOD_NS / 1000000 / cnt, 1) : 1;
@@ -185,7 +185,7 @@ static uint64_t next_find_ns(const struct task_sampler *s, uint64_t found_ns)
 	return s->seen->len < s->options.pids->len ? next_ns : found_ns + TRY_AGAIN_MAX_NS;
 }
 
-static gpointer sample(gpointer data)
+static gpointer run_sampler(gpointer data)
 {
 	struct task_sampler *s = data;
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), found_ns, number = 0;
@@ -200,7 +200,7 @@ static gpointer sample(gpointer data)
 	while (sleep_until(s, s->seen->len ? periods_instant(&periods, number) : next_find_ns(s, found_ns))) {
 		now_ns = clock_ns(CLOCK_MONOTONIC);
 		number = periods_number(&periods, now_ns);
-		look(s, periods_end(&periods, number));
+		look_at_all(s, periods_end(&periods, number));
 		if (now_ns >= next_find_ns(s, found_ns)) {
 			found_ns = now_ns;
 			find_processes(s, now_ns);
@@ -230,7 +230,7 @@ struct task_sampler *task_sampler_start(const struct task_sampler_options *optio
 	s->candidates = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 	s->seen = g_array_new(FALSE, FALSE, sizeof(struct seen));
 	s->done = tasks_list_new();
-	s->thread = urgency_thread_new("tasks", sample, s);
+	s->thread = urgency_thread_new("tasks", run_sampler, s);
 	return s;
 }
 
@@ -240,7 +240,7 @@ GPtrArray *task_sampler_take(struct task_sampler *s)
 
 	g_mutex_lock(&s->looking);
 	for (guint i = 0; i < s->seen->len; i++)
-		keep(s, watched_take(g_array_index(s->seen, struct seen, i).watched));
+		keep_tasks(s, watched_take(g_array_index(s->seen, struct seen, i).watched));
 	done = s->done;
 	s->done = tasks_list_new();
 	g_mutex_unlock(&s->looking);

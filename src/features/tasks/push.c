@@ -18,7 +18,7 @@ static bool take_whose(struct fleet *f, struct cursor *c, enum tasks_kind *ret_k
 	return tasks_kind_parse(f->c->str, ret_kind) && !c->bad;
 }
 
-static uint64_t number(struct cursor *c)
+static uint64_t take_number(struct cursor *c)
 {
 	uint64_t value = cursor_u64(c);
 
@@ -34,7 +34,7 @@ bool fleet_population_row(struct fleet *f, struct cursor *c, GError **error)
 
 	fleet_text(c, f->d);
 	for (size_t i = 0; i < G_N_ELEMENTS(n); i++)
-		n[i] = number(c);
+		n[i] = take_number(c);
 	bool is_cut = cursor_u8(c) != 0;
 
 	if (c->bad || !ok || !n[0] || !n[1] || !n[3] || n[3] > PPM)
@@ -81,7 +81,7 @@ static void take_row(struct fleet *f, struct cursor *c, struct task_row *ret, ui
 	ret->parent = cursor_u64(c);
 	ret->name = text_or_null(f, c);
 	ret->awaited_by = text_or_null(f, c);
-	ret->seen = number(c);
+	ret->seen = take_number(c);
 	ret->task_ns = cursor_u64(c);
 	ret->task_se_ns = cursor_u64(c);
 }

@@ -51,7 +51,7 @@ static void note_missing(struct tasks *t)
 	last->no_row = t->no_row - before.no_row;
 }
 
-static void join(struct task_look *to, const struct task_look *from)
+static void join_look(struct task_look *to, const struct task_look *from)
 {
 	to->period_ns = from->start_ns + from->period_ns - to->start_ns;
 	ADD_MEMBERS(to, from, looks, stale, unreadable, no_row);
@@ -74,7 +74,7 @@ static void join_pairs(struct tasks *t)
 		look.first_cell = t->cells->len;
 		look.cell_cnt = 0;
 		if (i % 2)
-			join(last_look(t), &look);
+			join_look(last_look(t), &look);
 		else
 			g_array_append_val(t->when, look);
 		for (guint k = 0; k < cnt; k++)
@@ -97,7 +97,7 @@ void task_looks_begin(struct tasks *t, uint64_t end_ns, uint64_t period_ns)
 	look.first_cell = t->cells->len;
 	last = last_look(t);
 	if (last && last->looks < t->joined)
-		join(last, &look);
+		join_look(last, &look);
 	else
 		g_array_append_val(t->when, look);
 	note_missing(t);

@@ -20,7 +20,7 @@ struct mover {
 };
 
 /* Unnamed neighbours in one file become one frame, as in stacks of waits. */
-static uint32_t below(struct mover *m, uint32_t node, uint32_t parent_to)
+static uint32_t moved_node(struct mover *m, uint32_t node, uint32_t parent_to)
 {
 	const struct stack_node *n = profile_get_node(m->keys->p, node);
 	uint32_t label = m->keys->labels[n->frame];
@@ -41,7 +41,7 @@ static uint32_t move_stack(struct mover *m, uint32_t node)
 	if (node && m->nodes[node])
 		to = m->nodes[node] - 1;
 	while (cnt) {
-		to = below(m, path[--cnt], to);
+		to = moved_node(m, path[--cnt], to);
 		m->nodes[path[cnt]] = to + 1;
 	}
 	return to;

@@ -35,8 +35,8 @@ struct sleeps {
 
 struct earlier {
 	GHashTable *sleeps;	/* tno -> struct sleeps */
-	GHashTable *told;	/* struct offcpu_wait_key -> GArray of struct earlier_node */
-	GHashTable *told_next;	/* likewise, for the window after the edge */
+	GHashTable *answers;	/* struct offcpu_wait_key -> GArray of struct earlier_node */
+	GHashTable *answers_next;	/* likewise, for the window after the edge */
 	uint64_t edge_ns;	/* the window's end; UINT64_MAX: not set */
 	uint32_t sleeps_room, nodes_cnt;	/* totals */
 	uint64_t steps_ns;	/* a clock for the budget of steps */
@@ -68,14 +68,14 @@ struct earlier *earlier_new(void)
 	struct earlier *e = g_new0(struct earlier, 1);
 
 	e->sleeps = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, free_sleeps);
-	e->told = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, free_nodes);
-	e->told_next = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, free_nodes);
+	e->answers = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, free_nodes);
+	e->answers_next = g_hash_table_new_full(wait_key_hash, wait_key_equal, g_free, free_nodes);
 	e->edge_ns = UINT64_MAX;
 	return e;
 }
 
-FREES(earlier_free, struct earlier, e, g_hash_table_destroy(e->sleeps); g_hash_table_destroy(e->told);
-      g_hash_table_destroy(e->told_next))
+FREES(earlier_free, struct earlier, e, g_hash_table_destroy(e->sleeps); g_hash_table_destroy(e->answers);
+      g_hash_table_destroy(e->answers_next))
 
 static struct slept *slept_at(const struct sleeps *s, uint32_t i)
 {
@@ -176,13 +176,13 @@ void earlier_next_window(struct earlier *e)
 	gpointer nodes;
 
 	g_hash_table_foreach_remove(e->sleeps, forget_sleeps, e);
-	g_hash_table_remove_all(e->told);
-	GHashTable *emptied = e->told;
+	g_hash_table_remove_all(e->answers);
+	GHashTable *emptied = e->answers;
 
-	e->told = e->told_next;
-	e->told_next = emptied;
+	e->answers = e->answers_next;
+	e->answers_next = emptied;
 	e->nodes_cnt = 0;
-	g_hash_table_iter_init(&iter, e->told);
+	g_hash_table_iter_init(&iter, e->answers);
 	while (g_hash_table_iter_next(&iter, NULL, &nodes))
 		e->nodes_cnt += ((const GArray *)nodes)->len;
 	e->edge_ns = UINT64_MAX;
@@ -239,7 +239,7 @@ static uint32_t uppermost(struct earlier *e, GArray *nodes, uint32_t hop)
 
 const GArray *earlier_find(const struct earlier *e, const struct offcpu_wait_key *key)
 {
-	return g_hash_table_lookup(e->told, key);
+	return g_hash_table_lookup(e->answers, key);
 }
 
 uint64_t earlier_total_ns(const GArray *nodes, uint32_t node)
@@ -296,7 +296,7 @@ static void add_awake(const struct earlier *e, struct earlier_node *n, uint64_t 
 	add_ns(e, &n->ran_ns, span->end_ns - from_ns - off);
 }
 
-static void walk(struct earlier *e, GArray *nodes, struct span span);
+static void walk_back(struct earlier *e, GArray *nodes, struct span span);
 
 /* Explains [start, end) of one of its sleeps. */
 static void tell_sleep(struct earlier *e, GArray *nodes, const struct span *span, const struct slept *slept,
@@ -319,20 +319,20 @@ static void tell_sleep(struct earlier *e, GArray *nodes, const struct span *span
 	else if (!slept->by_tno)
 		add_ns(e, &node_at(nodes, below)->rest_ns[CHAIN_INTERRUPT], ns);
 	else
-		walk(e, nodes,
-		     (struct span){
-			     .tno = slept->by_tno,
-			     .node = below,
-			     .depth = span->depth - 1,
-			     .start_ns = start_ns,
-			     .end_ns = end_ns,
-			     .on_ns = slept->waker_on_ns,
-			     .off_ns = slept->waker_off_ns,
-		     });
+		walk_back(e, nodes,
+			  (struct span){
+				  .tno = slept->by_tno,
+				  .node = below,
+				  .depth = span->depth - 1,
+				  .start_ns = start_ns,
+				  .end_ns = end_ns,
+				  .on_ns = slept->waker_on_ns,
+				  .off_ns = slept->waker_off_ns,
+			  });
 }
 
 /* Walks back from the end and recurses into each waker, at most to the chain's depth. */
-static void walk(struct earlier *e, GArray *nodes, struct span span)
+static void walk_back(struct earlier *e, GArray *nodes, struct span span)
 {
 	const struct sleeps *s = g_hash_table_lookup(e->sleeps, GUINT_TO_POINTER(span.tno));
 	uint32_t left = s ? begun_before(s, span.end_ns) : 0;
@@ -374,22 +374,22 @@ static uint32_t steps_at(struct earlier *e, uint64_t now_ns)
 
 void earlier_tell(struct earlier *e, const struct offcpu_rec_earlier *rec)
 {
-	GHashTable *told = rec->start_ns < e->edge_ns ? e->told : e->told_next;
-	GArray *nodes = g_hash_table_lookup(told, &rec->key);
+	GHashTable *answers = rec->start_ns < e->edge_ns ? e->answers : e->answers_next;
+	GArray *nodes = g_hash_table_lookup(answers, &rec->key);
 	uint32_t steps = steps_at(e, rec->end_ns), node;
 
 	if (rec->hop >= OFFCPU_CHAIN_MAX || rec->end_ns <= rec->start_ns)
 		return;
 	if (!nodes) {
 		nodes = g_array_new(FALSE, FALSE, sizeof(struct earlier_node));
-		g_hash_table_insert(told, g_memdup2(&rec->key, sizeof(rec->key)), nodes);
+		g_hash_table_insert(answers, g_memdup2(&rec->key, sizeof(rec->key)), nodes);
 	}
 	node = uppermost(e, nodes, rec->hop);
 	if (node == EARLIER_NONE)
 		return;
 	e->steps_left = steps;
 	e->weight_q8 = rec->weight_q8;
-	walk(e, nodes, (struct span){
+	walk_back(e, nodes, (struct span){
 		.tno = rec->tno, .node = node, .depth = MIN(rec->depth, DEPTH_MAX), .start_ns = rec->start_ns,
 		.end_ns = rec->end_ns, .on_ns = rec->end_ns,
 	});

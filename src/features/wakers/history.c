@@ -49,7 +49,7 @@ struct fit {
 	uint32_t last;				/* index of its last story + 1 */
 };
 
-static uint64_t *number(struct story *s, int i)
+static uint64_t *story_number(struct story *s, int i)
 {
 	uint64_t *const numbers[NUMBERS] = { &s->count, &s->blocked_ns, &s->runnable_ns };
 
@@ -81,7 +81,7 @@ static void take_left(struct story *s, const uint64_t left[NUMBERS])
 		most = story_times(s)[i] > *most ? &story_times(s)[i] : most;
 	*most += left[BLOCKED];
 	for (int i = 0; i < NUMBERS; i++)
-		*number(s, i) += left[i];
+		*story_number(s, i) += left[i];
 }
 
 void stories_fit(struct profile *p, const struct wake *before)
@@ -98,10 +98,10 @@ void stories_fit(struct profile *p, const struct wake *before)
 		struct fit *f = &fits[s->wake];
 
 		for (int n = 0; n < NUMBERS; n++)
-			f->told[n] += *number(s, n);
+			f->told[n] += *story_number(s, n);
 		scale(s, f);
 		for (int n = 0; n < NUMBERS; n++)
-			f->given[n] += *number(s, n);
+			f->given[n] += *story_number(s, n);
 		f->last = i + 1;
 	}
 	for (guint i = 0; i < p->wakes->len && p->stories->len; i++) {

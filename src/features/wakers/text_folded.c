@@ -17,7 +17,7 @@ struct writer {
 	GString *line;
 };
 
-static void add(struct writer *w, uint64_t weight)
+static void add_to_line(struct writer *w, uint64_t weight)
 {
 	uint64_t *sum;
 
@@ -101,7 +101,7 @@ static void add_story(struct writer *w, const struct wait *wait, const struct st
 		append_waker(w, wakers[i]);
 	if (last->end != CHAIN_AWAKE && last->end != CHAIN_INTERRUPT)
 		g_string_append_printf(w->line, ";--;[%s]", chain_end_text(last->end));
-	add(w, weight_of_wake(&part, w->options->weight));
+	add_to_line(w, weight_of_wake(&part, w->options->weight));
 }
 
 static void add_offwake(struct writer *w, const struct wait *wait, uint32_t wake)
@@ -115,7 +115,7 @@ static void add_offwake(struct writer *w, const struct wait *wait, uint32_t wake
 	append_waker(w, waker);
 	if (w->p->stories->len && !waker->irq)
 		g_string_append(w->line, ";--;" CHAIN_NOT_RECORDED);
-	add(w, weight_of_wake(&rest, w->options->weight));
+	add_to_line(w, weight_of_wake(&rest, w->options->weight));
 }
 
 static void add_wakeup(struct writer *w, const struct wait *wait, const struct wake *k)
@@ -128,7 +128,7 @@ static void add_wakeup(struct writer *w, const struct wait *wait, const struct w
 	append_stacks(w, waker->user, waker->kernel);
 	g_string_append_c(w->line, ';');
 	append_who(w, t->comm, t->pid, t->tid);
-	add(w, weight_of_wake(k, w->options->weight));
+	add_to_line(w, weight_of_wake(k, w->options->weight));
 }
 
 /* Time without a known waker, with the reason in the waker's place. */
@@ -139,7 +139,7 @@ static void add_rest(struct writer *w, const struct wait *wait, const struct wak
 	if (!wait_is_sleep(wait)) {
 		append_sleeper(w, wait);
 		if (offwake)
-			add(w, all);
+			add_to_line(w, all);
 		return;
 	}
 	append_sleeper(w, wait);
@@ -153,7 +153,7 @@ static void add_rest(struct writer *w, const struct wait *wait, const struct wak
 		append_who(w, profile_thread(w->p, wait->thread)->comm, profile_thread(w->p, wait->thread)->pid,
 			   profile_thread(w->p, wait->thread)->tid);
 	}
-	add(w, weight);
+	add_to_line(w, weight);
 }
 
 static int compare_lines(const void *a, const void *b)
