@@ -17,7 +17,7 @@ guint view_table_rows(const struct view *v)
 }
 
 /* Cuts the text to `width` columns and resets the style. On a terminal without UTF-8, other letters become "?". */
-static char *fit(const struct view *v, const char *text, unsigned width)
+static char *fit_text(const struct view *v, const char *text, unsigned width)
 {
 	GString *line = g_string_new(NULL);
 	unsigned at = 0;
@@ -41,7 +41,7 @@ static char *fit(const struct view *v, const char *text, unsigned width)
 
 void view_add_line(const struct view *v, GPtrArray *lines, const char *text)
 {
-	g_ptr_array_add(lines, fit(v, text, v->columns));
+	g_ptr_array_add(lines, fit_text(v, text, v->columns));
 }
 
 static double percent_of(uint64_t ns, uint64_t length_ns)
@@ -375,7 +375,7 @@ GPtrArray *view_paint(struct view *v)
 		for (guint i = 0; i < lines->len; i++) {
 			g_autofree char *line = lines->pdata[i];
 
-			lines->pdata[i] = fit(v, line, v->columns);
+			lines->pdata[i] = fit_text(v, line, v->columns);
 		}
 		if (lines->len > v->rows)
 			g_ptr_array_set_size(lines, (gint)v->rows);
