@@ -136,7 +136,7 @@ static bool run(struct call *c, const struct child_options *options)
 	return c->child != NULL;
 }
 
-static struct call *answer(struct call *c)
+static struct call *run_reader(struct call *c)
 {
 	g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
 	g_autofree char *file = file_member(c);
@@ -164,7 +164,7 @@ static void on_recorded(const struct child_result *r, void *data)
 	recordings_add(c->options->recordings, c->recording);
 	g_free(c->input.values[PARAM_FILE]);
 	c->input.values[PARAM_FILE] = g_strdup(c->recording);
-	answer(c);
+	run_reader(c);
 }
 
 static gboolean on_tick(gpointer data)
@@ -225,7 +225,7 @@ struct call *call_start(const struct call_options *options, const struct tool *t
 		return record(c);
 	if (!c->input.values[PARAM_FILE] && !c->input.values[PARAM_INCIDENT] && tool_takes(tool, PARAM_FILE))
 		c->input.values[PARAM_FILE] = g_strdup(recordings_last(options->recordings));
-	return answer(c);
+	return run_reader(c);
 }
 
 void call_cancel(struct call *c)

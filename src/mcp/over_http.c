@@ -16,20 +16,20 @@
 
 #define bad(error, ...) refuse(error, SERVER_ERROR, SERVER_BAD_REQUEST, __VA_ARGS__)
 
-struct asked {
+struct tool_call {
 	const struct request *request;
 	struct history *history;
 	const struct tool_input *in;
 };
 
-static const char *value(const struct asked *a, enum param param)
+static const char *param(const struct tool_call *a, enum param param)
 {
 	return a->in->values[param];
 }
 
-static struct answer_options options_of(const struct asked *a, const char *id)
+static struct answer_options options_of(const struct tool_call *a, const char *id)
 {
-	const char *cursor = value(a, PARAM_CURSOR);
+	const char *cursor = param(a, PARAM_CURSOR);
 
 	return (struct answer_options){
 		.max_bytes = TOOL_BYTES_MAX,
@@ -39,7 +39,7 @@ static struct answer_options options_of(const struct asked *a, const char *id)
 }
 
 /* Reads a time range and the filters of it. */
-static bool find_part(const struct asked *a, enum param from, enum param to, const char *const *processes,
+static bool find_part(const struct tool_call *a, enum param from, enum param to, const char *const *processes,
 		      struct history_part *part, GError **error)
 {
 	uint64_t now_ns = (uint64_t)g_get_real_time() * 1000, usual_ns = MOMENT_RANGE_USUAL_NS;
@@ -53,29 +53,29 @@ static bool find_part(const struct asked *a, enum param from, enum param to, con
 		now_ns = extent.to_unix_ns;
 		usual_ns = extent.to_unix_ns - extent.from_unix_ns;
 	}
-	if (!moment_range(value(a, from), value(a, to), "", usual_ns, now_ns, &part->range.from_ns, &part->range.to_ns, error))
+	if (!moment_range(param(a, from), param(a, to), "", usual_ns, now_ns, &part->range.from_ns, &part->range.to_ns, error))
 		return false;
 	part->range.from_ns = CLAMP(part->range.from_ns, extent.from_unix_ns, extent.to_unix_ns);
 	part->range.to_ns = CLAMP(part->range.to_ns, part->range.from_ns, extent.to_unix_ns);
 	if (part->range.to_ns - part->range.from_ns > ASK_RANGE_MAX_NS)
 		return bad(error, "a range of at most 31 days is answered");
 	part->filter = (struct ask_filter){ .processes = processes,
-					    .comm = value(a, PARAM_THREAD),
-					    .grep = value(a, PARAM_GREP) };
+					    .comm = param(a, PARAM_THREAD),
+					    .grep = param(a, PARAM_GREP) };
 	memcpy(part->filter.only, a->request->only, sizeof(part->filter.only));
 	return true;
 }
 
-static char **processes_of(const struct asked *a)
+static char **processes_of(const struct tool_call *a)
 {
-	const char *given = value(a, PARAM_PROCESS) ? value(a, PARAM_PROCESS) : value(a, PARAM_SERVICE);
+	const char *given = param(a, PARAM_PROCESS) ? param(a, PARAM_PROCESS) : param(a, PARAM_SERVICE);
 
 	return given ? g_strsplit(given, ",", -1) : NULL;
 }
 
-static bool report(const struct asked *a, const char *id, GString *out, GError **error)
+static bool report(const struct tool_call *a, const char *id, GString *out, GError **error)
 {
-	const char *incident = value(a, PARAM_INCIDENT);
+	const char *incident = param(a, PARAM_INCIDENT);
 	const struct answer_options options = options_of(a, id);
 	g_auto(GStrv) processes = processes_of(a);
 	g_autofree char *dir = NULL;
@@ -95,17 +95,17 @@ static bool report(const struct asked *a, const char *id, GString *out, GError *
 	return ok;
 }
 
-static bool answer_findings(const struct asked *a, GString *out, GError **error)
+static bool answer_findings(const struct tool_call *a, GString *out, GError **error)
 {
-	return report(a, value(a, PARAM_ID), out, error);
+	return report(a, param(a, PARAM_ID), out, error);
 }
 
-static bool answer_stacks(const struct asked *a, GString *out, GError **error)
+static bool answer_stacks(const struct tool_call *a, GString *out, GError **error)
 {
 	return report(a, "stacks", out, error);
 }
 
-static bool write_change(const struct asked *a, const struct history_part *before, const struct history_part *after,
+static bool write_change(const struct tool_call *a, const struct history_part *before, const struct history_part *after,
 			 GString *out, GError **error)
 {
 	static const enum diff_by tables[] = { DIFF_BY_REASON, DIFF_BY_STACK };
@@ -116,7 +116,7 @@ static bool write_change(const struct asked *a, const struct history_part *befor
 	};
 	struct diff *d = diff_new(&in[DIFF_BEFORE], &in[DIFF_AFTER], &options);
 	g_autoptr(GString) finding = g_string_new(NULL);
-	const struct answer_options answer = options_of(a, value(a, PARAM_ID));
+	const struct answer_options answer = options_of(a, param(a, PARAM_ID));
 	bool ok;
 
 	diff_text_finding(finding, d);
@@ -129,21 +129,21 @@ static bool write_change(const struct asked *a, const struct history_part *befor
 }
 
 /* A range without an end is as long as the other one. */
-static void as_long(const struct asked *a, struct history_part *before, const struct history_part *after)
+static void as_long(const struct tool_call *a, struct history_part *before, const struct history_part *after)
 {
-	if (!value(a, PARAM_BEFORE_TO))
+	if (!param(a, PARAM_BEFORE_TO))
 		before->range.to_ns = MIN(before->range.to_ns,
 					  before->range.from_ns + after->range.to_ns - after->range.from_ns);
 }
 
-static bool answer_compare(const struct asked *a, GString *out, GError **error)
+static bool answer_compare(const struct tool_call *a, GString *out, GError **error)
 {
 	g_auto(GStrv) processes = processes_of(a);
 	const char *const *only = (const char *const *)processes;
 	struct history_part before = { 0 }, after = { 0 };
 	bool ok;
 
-	if (!value(a, PARAM_BEFORE_FROM))
+	if (!param(a, PARAM_BEFORE_FROM))
 		return bad(error, "before_from is wanted: %s", param_kinds[PARAM_BEFORE_FROM].help);
 	if (!find_part(a, PARAM_BEFORE_FROM, PARAM_BEFORE_TO, only, &before, error) ||
 	    !find_part(a, PARAM_FROM, PARAM_TO, only, &after, error) || !history_enter(a->history, error))
@@ -158,7 +158,7 @@ static bool answer_compare(const struct asked *a, GString *out, GError **error)
 }
 
 /* Headlines may name services that this reader must not see. */
-static bool answer_incidents(const struct asked *a, GString *out, GError **error)
+static bool answer_incidents(const struct tool_call *a, GString *out, GError **error)
 {
 	g_autoptr(GString) whole = g_string_new(NULL);
 	g_autoptr(GPtrArray) all = NULL;
@@ -174,7 +174,7 @@ static bool answer_incidents(const struct asked *a, GString *out, GError **error
 }
 
 static const char *const names[] = { "findings", "explain", "stacks", "compare", "history", "incidents", NULL };
-static bool (*const answers[])(const struct asked *a, GString *out, GError **error) = {
+static bool (*const answers[])(const struct tool_call *a, GString *out, GError **error) = {
 	answer_findings, answer_findings, answer_stacks, answer_compare, answer_findings, answer_incidents,
 };
 static const struct tool_options options = { .of_history = names };
@@ -194,14 +194,14 @@ static char *call(const struct request *r, struct history *h, const struct tool 
 	g_autoptr(GString) out = g_string_new(NULL);
 	g_autoptr(GError) error = NULL;
 	struct tool_input in = { .options = &options };
-	const struct asked asked = { r, h, &in };
+	const struct tool_call tool_call = { r, h, &in };
 	guint at = 0;
 	bool ok;
 
 	while (strcmp(names[at], tool->name) != 0)
 		at++;
 	ok = arguments_read(&in, tool, arguments, &error) && check_files(&in, &error) &&
-	     answers[at](&asked, out, &error);
+	     answers[at](&tool_call, out, &error);
 	arguments_clear(&in);
 	if (!ok)
 		return protocol_tool_error(error->message);
@@ -244,7 +244,7 @@ static void answer_message(const struct request *r, struct history *h, const str
 		protocol_error(out, m->id, code, why);
 }
 
-static bool answer(const struct request *r, void *ctx, struct answer *ret, GError **error)
+static bool answer_post(const struct request *r, void *ctx, struct answer *ret, GError **error)
 {
 	g_autoptr(GString) out = g_string_new(NULL);
 	struct message m;
@@ -261,4 +261,4 @@ static bool answer(const struct request *r, void *ctx, struct answer *ret, GErro
 	return true;
 }
 
-const struct route mcp_route = { "mcp", "application/json", NULL, NULL, answer, ROUTE_POST };
+const struct route mcp_route = { "mcp", "application/json", NULL, NULL, answer_post, ROUTE_POST };

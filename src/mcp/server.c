@@ -266,7 +266,7 @@ static void take_part(struct server *s, const char *bytes, gsize len, bool is_en
 	s->is_skipping = false;
 }
 
-static void take(struct server *s, const char *bytes, gsize len)
+static void take_input(struct server *s, const char *bytes, gsize len)
 {
 	while (len && !s->is_over) {
 		const char *end = memchr(bytes, '\n', len);
@@ -301,7 +301,7 @@ static gboolean on_input(gint fd, GIOCondition condition, gpointer data)
 	if (n <= 0)
 		end_of_input(s);
 	else
-		take(s, bytes, (gsize)n);
+		take_input(s, bytes, (gsize)n);
 	return s->is_over ? G_SOURCE_REMOVE : G_SOURCE_CONTINUE;
 }
 

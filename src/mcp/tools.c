@@ -61,7 +61,7 @@ const struct param_kind param_kinds[PARAM_COUNT] = {
 	[PARAM_ON_CPU] = { "on_cpu", "Also what threads do on CPU, by samples", PARAM_FLAG, 0, 0 },
 };
 
-static void add(GPtrArray *words, const char *word)
+static void add_word(GPtrArray *words, const char *word)
 {
 	g_ptr_array_add(words, g_strdup(word));
 }
@@ -74,8 +74,8 @@ static void add_value(GPtrArray *words, const char *option, const char *value)
 
 static void begin(GPtrArray *words, const char *command, guint max_bytes)
 {
-	add(words, command);
-	add(words, "--json=tool");
+	add_word(words, command);
+	add_word(words, "--json=tool");
 	g_ptr_array_add(words, g_strdup_printf("--max-bytes=%u", max_bytes));
 }
 
@@ -90,7 +90,7 @@ static void add_history(GPtrArray *words, const struct tool_input *in)
 	if (in->options->history)
 		add_value(words, "history", in->options->history);
 	else
-		add(words, "--history");
+		add_word(words, "--history");
 	add_value(words, "incident", in->values[PARAM_INCIDENT]);
 }
 
@@ -117,7 +117,7 @@ static void report_of(GPtrArray *words, const struct tool_input *in, const char 
 	if (reads_history(in)) {
 		add_history(words, in);
 	} else if (in->values[PARAM_FILE]) {
-		add(words, "--");
+		add_word(words, "--");
 		add_path(words, in->values[PARAM_FILE]);
 	}
 }
@@ -148,7 +148,7 @@ static void words_of_history(GPtrArray *words, const struct tool_input *in, guin
 static void words_of_incidents(GPtrArray *words, const struct tool_input *in, guint max_bytes)
 {
 	begin(words, "report", max_bytes);
-	add(words, "--incidents");
+	add_word(words, "--incidents");
 	add_history(words, in);
 }
 
@@ -167,7 +167,7 @@ static void words_of_compare(GPtrArray *words, const struct tool_input *in, guin
 		add_history(words, in);
 		return;
 	}
-	add(words, "--");
+	add_word(words, "--");
 	if (before)
 		add_path(words, before);
 	if (after)
@@ -177,7 +177,7 @@ static void words_of_compare(GPtrArray *words, const struct tool_input *in, guin
 static void words_of_doctor(GPtrArray *words, const struct tool_input *in, guint max_bytes)
 {
 	begin(words, "doctor", max_bytes);
-	add(words, "--no-test");
+	add_word(words, "--no-test");
 	add_value(words, "pid", in->values[PARAM_PROCESS]);
 }
 
