@@ -13,9 +13,9 @@
 #define MILLI 1000
 #define PPM 1000000
 
-/* What begins every row of a window. */
+/* First columns of each row of a window. */
 #define OF_WINDOW "host, start, window, row"
-/* What begins every row of contents. */
+/* First columns of each row of contents. */
 #define OF_SERVICE "host, day, service"
 #define OF_TASKS "service, process, pid, kind"
 #define OF_THREAD "service, process, comm, pid, tid, thread_start_ns, program"
@@ -124,7 +124,7 @@ static void letter(struct rows *r, uint8_t state)
 	rb_text(r->out, text);
 }
 
-/* Without the empty slots at both ends, which are most. */
+/* Omits the empty slots at both ends, which are most of the histogram. */
 static void put_hist(struct rows *r, const uint32_t *hist)
 {
 	guint first = 0, end = PROFILE_HIST_SLOTS;
@@ -160,7 +160,7 @@ static void put_threads(struct rows *r)
 	rows_end(r, "states");
 }
 
-/* Whose request it was for, and of the longest the trace; empty: not known. */
+/* Whom the request was for, and the trace of the longest one; empty: unknown. */
 static void put_context(struct rows *r, uint32_t i)
 {
 	const struct wait *w = profile_wait(r->p, i);
@@ -207,7 +207,7 @@ static void put_waits(struct rows *r)
 	rows_end(r, "wakes");
 }
 
-/* The slices of the window are summed: rows of one thread and stack are one. */
+/* Adds up the window's slices: one row for each thread and stack. */
 static void put_on_cpu(struct rows *r)
 {
 	g_autoptr(GArray) sums = profile_on_cpu_of_stacks(r->p);
@@ -269,7 +269,7 @@ static void put_tasks(struct rows *r)
 	rows_end(r, "tasks");
 }
 
-/* Of each object: index + 1 of the longest row of its waits; 0: nobody waited for it. */
+/* For each object: index + 1 of the row with its longest wait; 0: nobody waited for it. */
 static uint32_t *longest_waits(const struct profile *p)
 {
 	uint32_t *longest = g_new0(uint32_t, p->objects->len + 1);
@@ -283,7 +283,7 @@ static uint32_t *longest_waits(const struct profile *p)
 	return longest;
 }
 
-/* Each is told with the service that waits longest for it. */
+/* Each row names the service that waits longest for the object. */
 static void put_tcp_waits(struct rows *r)
 {
 	g_autofree uint32_t *longest = longest_waits(r->p);

@@ -11,53 +11,52 @@
 #include "push/unit.h"
 
 /*
- * Which rows of contents (stacks, objects, wakers) an engine has taken lately, by their numbers, so that each is sent
- * once in a day and not with every window.  Only what was taken is in here: a window that waits in the spool, is lost
- * or refused leaves nothing behind.  Bounded: beyond SENT_MAX what was asked for longest ago is forgotten, and is sent
- * again.  From any thread.
+ * Ids of contents (stacks, objects, wakers) that an engine has received lately, so that each is sent once a day and
+ * not with every window.  Ids enter only when a unit was taken: a window that waits in the spool, is lost or is
+ * refused adds nothing.  At most SENT_MAX: then the least recently used ids are dropped and sent again.  Thread-safe.
  */
 struct sent;
 
 #define SENT_MAX 262144
-/* The server keeps such a row this much longer than windows: see the TTL of `stacks` in share/clickhouse/schema.sql. */
+/* The server keeps contents this much longer than windows: see the TTL of `stacks` in share/clickhouse/schema.sql. */
 #define SENT_S (24 * 3600)
 
 struct sent *sent_new(void);
 void sent_free(struct sent *s);	/* NULL is fine */
 
-/* Is it there, and of a time before which no longer than a day has passed?  at_s: Unix seconds, of the window. */
+/* Whether it was sent within a day before at_s, the window's time in Unix seconds. */
 bool sent_has(struct sent *s, uint64_t id, uint64_t at_s);
-/* Those of a window that began at at_s were taken. */
+/* Ids of a window that began at at_s were taken. */
 void sent_add(struct sent *s, const uint64_t *ids, gsize cnt, uint64_t at_s);
-/* It is another server, or other tables. */
+/* Forgets all: the server or its tables have changed. */
 void sent_forget(struct sent *s);
 
 /*
- * A window as rows of ClickHouse's tables (share/clickhouse), RowBinary.  Each row has a key that pushing the same
- * window again gives again, and the tables keep one row a key: nothing counts twice however often it is sent.  The row
- * of `windows` goes last, and who reads looks at windows that have one.
+ * A window as rows of ClickHouse's tables (share/clickhouse), RowBinary.  Keys of rows depend only on the window, and
+ * the tables keep one row per key.  So a window may be sent any number of times and counts once.  Its row of `windows`
+ * goes last; readers look only at windows that have one.
  */
 
-/* More waits in a window might be split by the server, and what its views sum would not have one key. */
+/* The server might split a larger insert, and the sums in its views would then have several keys. */
 #define CLICKHOUSE_WAITS_MAX 250000
 
 /*
- * reasons: of p.  What is in `sent` is left out, and is noted in the unit what is to be there once it is taken; NULL:
- * everything is sent.  NULL with one sentence for what is no recording of a window.
+ * `reasons` are those of p.  Contents in `sent` are left out; others are listed in the unit, to be added once it is
+ * taken.  sent NULL: everything is sent.  NULL on error: p is no recording of a window.
  */
 struct push_unit *clickhouse_unit(const struct profile *p, const struct reasons *reasons, struct sent *sent,
 				  GError **error);
 
-/* "INSERT INTO `db`.`table` (...) FORMAT RowBinary"; NULL: there is no such table.  Free with g_free(). */
+/* "INSERT INTO `db`.`table` (...) FORMAT RowBinary"; NULL: no such table.  Free with g_free(). */
 char *clickhouse_insert(const char *database, const char *table);
-/* `a name`, 'a text': with what must be escaped; appended. */
+/* Append `a name` or 'a text', escaped. */
 void clickhouse_name(GString *sql, const char *name);
 void clickhouse_text(GString *sql, const char *text);
 
-/* In threads.flags: the service is known, and not only called as the process is. */
+/* In threads.flags: the service is known, not derived from the process's name. */
 #define CLICKHOUSE_HAS_SERVICE (1u << 31)
 
-/* Bits of windows.knows: what was asked for as the window was recorded. */
+/* Bits of windows.knows: what was recorded in the window. */
 enum clickhouse_knows {
 	KNOWS_BPF = 1 << 0,
 	KNOWS_LOCKS = 1 << 1,

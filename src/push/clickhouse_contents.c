@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What rows point to: stacks, objects, wakers.  Each is a row for each service that has it, so that readers of a service
- * can be kept from the others' by the same condition on every table.
+ * What rows refer to: stacks, objects, wakers.  Each has a row for every service that uses it, so that the same
+ * condition on every table can keep readers of one service from the others' data.
  */
 #include "base/hash.h"
 #include "explain/explain.h"
@@ -18,7 +18,7 @@ static const struct thread *thread_of(const struct rows *r, const struct headlin
 	return rows_thread_of(p, pid);
 }
 
-/* What a report of the window says first, so that nobody has to read windows to know which host has what. */
+/* The first findings of a report of the window, so that a list of hosts need not read windows. */
 void rows_put_findings(struct rows *r)
 {
 	struct explanation *e = explanation_new(r->p, NULL);
@@ -53,8 +53,8 @@ struct content {
 
 struct contents {
 	struct rows *r;
-	GHashTable *services;	/* name -> struct service */
-	GHashTable *noted;	/* a set of service, kind and index */
+	GHashTable *services;	/* by name */
+	GHashTable *noted;	/* a set of (service, kind, index) */
 	GArray *of[CONTENT_KINDS];	/* struct content */
 };
 
@@ -70,7 +70,7 @@ static const struct service *service_of(struct contents *c, const char *name)
 	return s;
 }
 
-/* True where it is new. */
+/* True if it is new. */
 static bool note(struct contents *c, const struct service *s, enum content_kind kind, uint32_t index)
 {
 	const struct content one = { s, index };
@@ -186,7 +186,7 @@ static uint64_t id_of(const struct rows *r, enum content_kind kind, uint32_t ind
 	return ids[kind][index];
 }
 
-/* Those that the engine does not have yet. */
+/* Writes those that the engine does not have yet. */
 static void put(struct contents *c, enum content_kind kind)
 {
 	static const struct {

@@ -8,7 +8,7 @@
 #include "push/clickhouse.h"
 #include "push/unit.h"
 
-/* Inside of clickhouse.c: a window that becomes rows. */
+/* Internal to clickhouse.c: turns a window into rows. */
 
 #define NS_A_SECOND 1000000000
 
@@ -23,14 +23,14 @@ struct rows {
 	uint64_t rows;		/* in `out` */
 };
 
-/* What begins every row of a window. */
+/* Writes the first columns of each row of a window. */
 void rows_of_window(struct rows *r);
-/* A table is complete: its rows become a request. */
+/* Ends a table: its rows become a request. */
 void rows_end(struct rows *r, const char *table);
 
-/* The stacks, objects and wakers that rows of each service point to, but those that the engine has. */
+/* Writes stacks, objects and wakers that each service's rows refer to, except those that the engine has. */
 void rows_put_contents(struct rows *r);
-/* What a report begins with, in order. */
+/* Writes the first findings of a report, in order. */
 void rows_put_findings(struct rows *r);
 void rows_put_requests(struct rows *r);
 
@@ -38,7 +38,7 @@ static inline const char *rows_service(const struct thread *t)
 {
 	return t->service ? t->service : t->process;
 }
-/* Any of the process; NULL: the profile has none. */
+/* Any thread of the process; NULL: the profile has none. */
 const struct thread *rows_thread_of(const struct profile *p, uint32_t pid);
 const char *rows_service_of_tasks(const struct rows *r, const struct tasks *t);
 

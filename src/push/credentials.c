@@ -34,7 +34,7 @@ bool credentials_are_there(const struct credentials *c)
 	return c->user || c->password || c->token;
 }
 
-/* What is in a header must not end it. */
+/* A line break would end the header. */
 static bool is_secret(const char *s)
 {
 	gsize len = strlen(s);
@@ -60,7 +60,7 @@ static bool take(struct credentials *c, const char *key, const char *value)
 	return true;
 }
 
-/* The whole file in *ret_text, which the caller wipes. */
+/* Reads the whole file into *ret_text, which the caller wipes. */
 static bool read_private(const char *path, char **ret_text, GError **error)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

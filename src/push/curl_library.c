@@ -19,8 +19,8 @@ static char *why;
 
 #ifdef OFFCPU_STATIC
 /*
- * It is linked in.  Names are asked of /etc/hosts and DNS alone: other services that nsswitch.conf names are libraries
- * of this host, which would bring this host's libc along.
+ * Linked statically.  Names are resolved only by /etc/hosts and DNS: other services in nsswitch.conf are libraries of
+ * this host, which would load this host's libc.
  */
 static bool load(void)
 {

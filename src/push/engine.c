@@ -5,13 +5,13 @@
 #define OTLP_PATH "/v1development/profiles"
 #define OTLP_METRICS_PATH "/v1/metrics"
 
-/* It took the request, though perhaps not all of it: what it dropped will not be to its liking another time either. */
+/* Accepted, though perhaps only in part.  What it rejected would be rejected again. */
 static enum target_outcome otlp_verdict(const struct http_answer *a, char **ret_words)
 {
 	return otlp_rejected(a->text->data, a->text->len, ret_words) ? TARGET_REFUSED : TARGET_TAKEN;
 }
 
-/* By the codes of gRPC (google.rpc.Code): what says that nothing was taken, what says that it will not be. */
+/* gRPC codes (google.rpc.Code) that mean "nothing was taken" or "will never be taken". */
 static enum target_outcome parca_verdict(const struct http_answer *a, char **ret_words)
 {
 	enum {

@@ -6,36 +6,39 @@
 #include "push/series.h"
 
 /*
- * The engines that windows can be pushed to, one row each: a new one that takes a profile a request is a row and its
- * format.
+ * The engines that windows can be pushed to, a row each.  An engine that takes one profile per request needs a row and
+ * a format.
  */
 enum push_engine { PUSH_PYROSCOPE, PUSH_CLICKHOUSE, PUSH_OTLP, PUSH_PARCA, PUSH_ENGINES };
 
 enum target_outcome {
 	TARGET_TAKEN,
-	TARGET_LATER,	/* it has taken nothing of it, or once more does no harm */
-	TARGET_REFUSED,	/* what was sent is not to its liking, and will not be */
-	TARGET_UNSURE,	/* it may have it: to send it again might count it twice */
+	TARGET_LATER,	/* nothing was taken, or sending it again does no harm */
+	TARGET_REFUSED,	/* rejected for good */
+	TARGET_UNSURE,	/* it may have arrived: sending it again might count it twice */
 };
 
 struct engine {
-	/* "pyroscope": the option, the key of the configuration, the folder in the spool, the metrics' label */
+	/* "pyroscope": name of the option, the configuration's key, the spool's folder and the metrics' label */
 	const char *name;
 	const char *title;	/* "Pyroscope" */
-	const char *alive_path;	/* anything but a status of 500 and more tells that it is there */
-	unsigned age_max_s;	/* of the windows it takes; 0: any */
-	/* Of those that take a series a request and would count it twice; NULL: ClickHouse, which target.c knows. */
+	const char *alive_path;	/* any status below 500 means that it is up */
+	unsigned age_max_s;	/* maximum age of windows it accepts; 0: unlimited */
+	/*
+	 * For engines that take a series per request and would count it twice.  NULL: ClickHouse, which target.c
+	 * handles.
+	 */
 	const struct series_format *series;
 	const char *path, *content_type;
-	const char *metrics_path;	/* of requests' latencies, which it takes apart; NULL: it takes none */
+	const char *metrics_path;	/* where it takes metrics of request latencies; NULL: it takes none */
 	/*
-	 * What an answer with a status of success means, where that is not all, and its words (free with g_free(), may
-	 * be NULL).  NULL: all is taken.
+	 * What a 2xx answer means, if not simply that all was taken, and its message (free with g_free(), may be
+	 * NULL).  NULL: all was taken.
 	 */
 	enum target_outcome (*verdict)(const struct http_answer *answer, char **ret_words);
 	/*
-	 * The words in an answer that is a failure; NULL when there are none, and NULL: they are its text or its
-	 * JSON's "message".
+	 * Extracts the message of a failure; NULL if there is none.  Function NULL: the message is the text, or
+	 * "message" in its JSON.
 	 */
 	char *(*words)(const void *bytes, gsize len_bytes);
 };

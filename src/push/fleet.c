@@ -13,7 +13,7 @@
 #define HOSTS_BY_NAME 1000
 
 #define OF_THREAD "host, process, comm, pid, tid, thread_start_ns, program"
-/* A frame is one of many stacks, so it is sent once, and stacks by their frames' numbers: a tenth of the bytes. */
+/* A frame is part of many stacks, so frames are sent once, and stacks as numbers of frames: a tenth of the bytes. */
 #define OF_FRAME "name, module, build_id, offset, file, line, kind, why, inline"
 #define FRAME_NUMBER "cityHash64(" OF_FRAME ")"
 #define FRAME_ARRAYS "names, modules, build_ids, offsets, files, lines, kinds, whys, inlines"
@@ -22,7 +22,7 @@
 	"whys AS why, inlines AS inline"
 #define OF_TASKS "host, process, pid, kind"
 #define OF_TASK "state, reason, stack, end, creator, creator_file, creator_line, parent, name, awaited_by"
-/* A row of waits over windows; wakes name the row of one window. */
+/* Identifies a row of waits across windows.  Rows of wakes refer to a row of one window. */
 #define OF_WAIT OF_THREAD ", state, flags, user_stack, kernel_stack, object"
 #define WAIT_NUMBER "cityHash64(" OF_WAIT ")"
 #define OF_WAKERS \
@@ -34,15 +34,15 @@
 #define SQUARES(column) "toUInt64(round(sqrt(sum(toFloat64(" column ") * toFloat64(" column ")))))"
 
 /*
- * $T is a table; $W limits rows to the windows that are asked for, $C contents to their hosts and days: both begin as the
- * tables are sorted, so that the server reads nothing of other hosts and times.  Sums are the server's, in the order of the
- * first window's rows, so that one window reads back as it was.  Of a thread's flags, open at the start is that of its
- * first window, open at the end that of its last.
+ * $T is the table prefix.  $W selects the windows asked for, $C contents of their hosts and days.  Both conditions
+ * follow the tables' sort order, so that the server reads nothing else.  The server sums, and sorts by the rows of the
+ * first window, so that a single window reads back unchanged.  Of a thread's flags, "open at the start" is from its
+ * first window, "open at the end" from its last.
  */
 static const struct fleet_select {
 	const char *sql;
 	fleet_row_fn row;
-	/* the others are left out where no window has any, or nobody asks */
+	/* the others are skipped if no window has such rows, or they are not wanted */
 	enum { OF_ALL, ONLY_WAKERS, ONLY_TASKS, ONLY_OBJECTS, ONLY_CONNECTIONS } of;
 } selects[] = {
 	{ "SELECT host, start_unix_ns, start_ns, duration_ns, cpus, kernel, version, command_line, filters, switches, tracer_cpu_ns, "
@@ -63,7 +63,7 @@ static const struct fleet_select {
 	{ "SELECT " FRAME_NUMBER " AS frame, " OF_FRAME " FROM $Tstacks ARRAY JOIN " EACH_FRAME
 	  " WHERE $C AND " OF_STACKS " LIMIT 1 BY frame",
 	  fleet_frame_row, OF_ALL },
-	/* in an order in which neighbours begin alike, which halves them once they are packed */
+	/* sorted so that neighbours share prefixes, which halves the compressed size */
 	{ "SELECT stack, end, arrayMap((" OF_FRAME ") -> " FRAME_NUMBER ", " FRAME_ARRAYS ") AS frames FROM $Tstacks WHERE $C AND " OF_STACKS
 	  " ORDER BY frames, end LIMIT 1 BY stack",
 	  fleet_stack_row, OF_ALL },
@@ -158,7 +158,10 @@ void fleet_append_windows(GString *sql, const struct fleet_query *q)
 	append_glob(sql, q);
 }
 
-/* The hosts that windows were found of, by name where they are not too many: what is sorted by host is found by that. */
+/*
+ * The hosts of the windows found, as a list of names unless there are too many: tables sorted by host are searched
+ * faster by name.
+ */
 static void append_hosts(GString *sql, const struct fleet *f, const struct fleet_query *q)
 {
 	if (f->hosts->len > HOSTS_BY_NAME) {
@@ -172,7 +175,7 @@ static void append_hosts(GString *sql, const struct fleet *f, const struct fleet
 	g_string_append_c(sql, ')');
 }
 
-/* Of other tables: only of windows that are complete. */
+/* Rows of other tables: only of complete windows. */
 static char *rows_of_windows(const char *tables, const struct fleet *f, const struct fleet_query *q)
 {
 	GString *sql = g_string_new(NULL);
@@ -203,7 +206,7 @@ static char *contents_of(const struct fleet *f, const struct fleet_query *q)
 	return g_string_free(sql, FALSE);
 }
 
-/* In one pass: a host may be called "$W". */
+/* In one pass, since a host's name may contain "$W". */
 char *fleet_fill_in(const char *sql, const struct fleet_places *places)
 {
 	GString *s = g_string_new(NULL);
@@ -255,7 +258,7 @@ static bool no_window(struct target *t, const struct fleet_query *q, GError **er
 		      q->host_glob ? "\"" : "", from_text ? from_text : "then", to_text ? to_text : "then");
 }
 
-/* What is of all hosts together. */
+/* Adds up what concerns all hosts. */
 static void sum_hosts(struct fleet *f)
 {
 	struct profile_info *info = &f->p->info;

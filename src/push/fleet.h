@@ -7,57 +7,63 @@
 #include "push/target.h"
 
 /*
- * Windows of many hosts, out of ClickHouse's tables as one profile that every view takes.  The server sums over
- * windows.  What it answers is untrusted: everything is bounded and checked as in a recording's file.
+ * Windows of many hosts, read from ClickHouse's tables as one profile for any view.  The server adds up windows.  Its
+ * answers are untrusted: everything is bounded and checked as when reading a recording.
  */
 struct fleet_query {
-	uint64_t from_unix_ns, to_unix_ns;	/* windows that began in [from, to), so adjoining ranges add up */
+	uint64_t from_unix_ns, to_unix_ns;	/* windows that began in [from, to), so that adjacent ranges add up */
 	const char *host_glob;	/* * and ?; NULL: all */
-	bool with_connections;	/* of one host: processes of several have the same numbers */
+	bool with_connections;	/* for a single host only: processes of several hosts may have the same pids */
 };
 
 /*
- * NULL with one sentence, also where there is no such window.  Of several hosts the processes are called "NAME@HOST",
- * and the window is as long as that of the host that was seen longest.
+ * NULL on error, also if there is no such window.  With several hosts, processes are called "NAME@HOST", and the
+ * window is as long as that of the host observed longest.
  */
 struct profile *fleet_read(struct target *t, const struct fleet_query *query, GError **error);
 
-/* "^db\\d.*$" of a glob as a regular expression of ClickHouse's; appended. */
+/* Appends a glob as a regular expression for ClickHouse: "^db\\d.*$". */
 void fleet_regex(GString *s, const char *glob);
 
-/* What ClickHouse's tables tell of each host in a range of time: sums of windows and of by_reason, no stacks. */
+/* A summary of each host in a time range: sums of windows and by_reason, without stacks. */
 
-#define FLEET_HOSTS_MAX 5000	/* told; those that wait most */
+#define FLEET_HOSTS_MAX 5000	/* hosts listed, those that wait most */
 
 struct fleet_host_row {
 	char *host, *version, *kernel;
 	uint32_t cpus;
 	uint64_t windows;
-	uint64_t last_unix_ns;		/* the end of the last window */
-	uint64_t observed_ns;		/* of clock time */
-	uint64_t tracer_ns;		/* CPU time that recording took, programs in the kernel included */
-	uint64_t lost_ns;		/* of threads' time, that is told as lost */
-	/* Off CPU and not idle; and the most of it that is of one service and reason ("": nothing) */
+	uint64_t last_unix_ns;		/* end of the last window */
+	uint64_t observed_ns;		/* wall-clock time */
+	uint64_t tracer_ns;		/* CPU time of the recorder, including programs in the kernel */
+	uint64_t lost_ns;		/* threads' time that is reported as lost */
+	/* Off-CPU time that is not idle, and the largest part of it of one service and reason ("": none) */
 	uint64_t matters_ns, most_ns;
 	char *most_service, *most_reason;
-	/* Windows of which a report begins with a finding; the first one of the last such window, as it was told then; "" */
+	/*
+	 * Number of windows whose report begins with a finding, and the first finding of the last such window ("":
+	 * none)
+	 */
 	uint64_t found_windows;
 	char *finding;
 };
 
 struct fleet_hosts_query {
 	struct fleet_query range;
-	/* lists of globs with commas between them, each of which a service must match; NULL: all.  Other hosts are not told. */
+	/*
+	 * lists of globs separated by commas: a service must match each list; NULL: all.  Hosts without such services
+	 * are omitted
+	 */
 	const char *only[2];
 };
 
-/* struct fleet_host_row, the one that waits most first; NULL with one sentence.  Free with g_array_unref(). */
+/* struct fleet_host_row, largest wait first; NULL on error.  Free with g_array_unref(). */
 GArray *fleet_hosts(struct target *t, const struct fleet_hosts_query *query, GError **error);
 
-/* " AND (0 OR match(service, '^a.*$') OR match(service, '^b$'))", for each of `only`; nothing where all are. */
+/* " AND (0 OR match(service, '^a.*$') OR match(service, '^b$'))" for each list in `only`; nothing if all match. */
 void fleet_append_services(GString *sql, const struct fleet_hosts_query *query);
 
-/* Of all services of these hosts what they wait for, and their connections: sums of the server's.  False with one sentence. */
+/* What all services of these hosts wait for, and their connections, summed by the server.  False on error. */
 struct service_map;
 bool fleet_services(struct target *t, const struct fleet_hosts_query *query, struct service_map *map, GError **error);
 
@@ -65,19 +71,19 @@ bool fleet_services(struct target *t, const struct fleet_hosts_query *query, str
 
 /*
  * Appends a struct peer_row for each process and window, of any host, that serves that address or one of those
- * connections.  Their texts are put into `texts`.  The range of the query is that of the asker's window.
+ * connections.  Texts are stored in `texts`.  The query's range is that of the asking window.
  */
 bool fleet_peers(struct target *t, const struct fleet_query *q, const struct peer_ask *ask, GArray *rows,
 		 GStringChunk *texts, GError **error);
 
-/* Recordings of hosts for follow.h, each of which is read once. */
+/* A source for follow.h: recordings of hosts, each read once. */
 struct fleet_follow;
 
-/* Of the windows of that range; the target is borrowed. */
+/* Reads windows of that range.  Borrows the target. */
 struct fleet_follow *fleet_follow_new(struct target *t, const struct fleet_query *range);
 void fleet_follow_free(struct fleet_follow *f);	/* NULL is fine */
 
-/* Of all hosts that have such services, the one where they wait most, and which the source keeps.  NULL with one sentence. */
+/* Of the hosts with such services, the one where they wait most.  The source owns it.  NULL on error. */
 const struct profile *fleet_follow_first(struct fleet_follow *f, const struct fleet_hosts_query *query, GError **error);
 struct follow_source fleet_follow_source(struct fleet_follow *f);
 

@@ -32,7 +32,7 @@ void fleet_append_services(GString *sql, const struct fleet_hosts_query *q)
 			append_list(sql, q->only[i]);
 }
 
-/* What a reader does not see of a host's services it does not see of the list either: such hosts are not in it. */
+/* A reader who may not see a host's services does not see the host in the list either. */
 static char *statement(const char *database, const struct fleet_hosts_query *q)
 {
 	g_autoptr(GString) tables = g_string_new(NULL), windows = g_string_new(NULL), services = g_string_new(NULL);

@@ -131,7 +131,7 @@ static struct fleet_host *host_of(struct fleet *f, const char *name)
 	return &g_array_index(f->hosts, struct fleet_host, at - 1);
 }
 
-/* What is one text in all windows, or else says so. */
+/* A text that is the same in all windows; else a text that says that it varies. */
 static void take_same(struct fleet *f, struct cursor *c, const char **into, const char *otherwise)
 {
 	fleet_text(c, f->a);
@@ -209,7 +209,7 @@ bool fleet_window_row(struct fleet *f, struct cursor *c, GError **error)
 	take_same(f, c, &info->command_line, "several");
 	take_same(f, c, &info->filters, "several, which differ");
 	sum(&info->switches, cursor_u64(c));
-	most_u64(&info->tracer_cpu_ns, cursor_u64(c));	/* of an agent it is all since its start, in each window */
+	most_u64(&info->tracer_cpu_ns, cursor_u64(c));	/* an agent reports the total since its start in each window */
 	sum(&info->tracer_start_cpu_ns, cursor_u64(c));
 	sum(&info->tracer_stop_cpu_ns, cursor_u64(c));
 	sum(&info->tracer_bpf_ns, cursor_u64(c));
@@ -225,7 +225,7 @@ bool fleet_window_row(struct fleet *f, struct cursor *c, GError **error)
 
 /* --- threads --- */
 
-/* Who a row is of, as f->key; f->a is the host, f->b the process, f->c the comm. */
+/* Builds f->key of the row's thread.  f->a is the host, f->b the process, f->c the comm. */
 static void take_thread(struct fleet *f, struct cursor *c, struct thread *ret)
 {
 	fleet_text(c, f->a);
@@ -335,7 +335,7 @@ bool fleet_wait_row(struct fleet *f, struct cursor *c, GError **error)
 	fleet_content(f, f->stacks, user, &w.user);
 	fleet_content(f, f->stacks, kernel, &w.kernel);
 	if (fleet_content(f, f->objects, object, &w.object))
-		w.object++;	/* from 1 */
+		w.object++;	/* from 1 on */
 	if (fleet_content(f, f->wakers, waker, &w.max_waker))
 		w.max_waker++;
 	fleet_note(f->waits, id, profile_add_wait(f->p, &w));

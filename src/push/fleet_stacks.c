@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What rows point to: frames, stacks, objects, wakers. */
+/* What rows refer to: frames, stacks, objects, wakers. */
 #include "push/fleet_rows.h"
 
 static const char *text_or_null(struct fleet *f, struct cursor *c)
@@ -47,7 +47,7 @@ static uint32_t frame_of(struct fleet *f, guint row)
 	return r->id - 1;
 }
 
-/* One with a frame that is not there is none: rows that name it tell the loss. */
+/* A stack with a missing frame is dropped; rows that refer to it count the loss. */
 bool fleet_stack_row(struct fleet *f, struct cursor *c, GError **error)
 {
 	uint64_t id = cursor_u64(c);

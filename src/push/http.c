@@ -9,11 +9,11 @@
 #include "base/version.h"
 
 #define CONNECT_S 10L
-#define SLOW_BYTES 100L	/* a second, over SLOW_S: then nobody is there */
+#define SLOW_BYTES 100L	/* per second, over SLOW_S: slower means dead */
 #define SLOW_S 30L
 #define RETRY_AFTER_MAX_S 3600
 #define GRPC_MAX_BYTES 4096
-#define NAMES_MAX_BYTES 200	/* of a certificate, in our messages */
+#define NAMES_MAX_BYTES 200	/* of a certificate's names in our messages */
 
 G_DEFINE_QUARK(offcpu-push-error, push_error)
 
@@ -29,7 +29,7 @@ struct http {
 	char reason[CURL_ERROR_SIZE];
 };
 
-/* Of one request. */
+/* A single request. */
 struct transfer {
 	GByteArray *text;
 	GString *grpc;
@@ -37,7 +37,10 @@ struct transfer {
 	bool is_cut, is_too_long;
 };
 
-/* A library of the distribution knows where its certificates are, and the static program looks; NULL: the library's. */
+/*
+ * A distribution's libcurl knows where the certificates are.  The static program has to search.  NULL: the library's
+ * default.
+ */
 static const char *system_ca(void)
 {
 #ifdef OFFCPU_STATIC
@@ -75,7 +78,7 @@ struct http *http_new(const struct http_options *options, GError **error)
 	h->user_agent = g_strdup_printf("offcpu/%s", version_text());
 	h->credentials = options->credentials;
 	h->timeout_s = options->timeout_s ? options->timeout_s : HTTP_TIMEOUT_S;
-	/* Who is asked a question that takes long says nothing until it has the answer. */
+	/* A server that works on a long query sends nothing until it has the answer. */
 	h->slow_s = options->timeout_s ? options->timeout_s : SLOW_S;
 	h->until_us = options->until_us;
 	return h;
@@ -101,7 +104,7 @@ static size_t on_bytes(char *bytes, size_t size, size_t cnt, void *data)
 	return len;
 }
 
-/* A call by gRPC that failed may have its status in the head of the answer, where others have it behind the body. */
+/* A failed gRPC call may have its status in the header, where others have it after the body. */
 static size_t on_header(char *bytes, size_t size, size_t cnt, void *data)
 {
 	struct transfer *t = data;
@@ -125,12 +128,12 @@ static void set_times(struct http *h)
 	if (h->until_us) {
 		left_ms = MIN(left_ms, (h->until_us - g_get_monotonic_time()) / 1000);
 #if LIBCURL_VERSION_NUM >= 0x075700
-		/* A name that is still being looked up is not waited for. */
+		/* Do not wait for a name that is still being resolved. */
 		c->setopt(h->handle, CURLOPT_QUICK_EXIT, 1L);
 #endif
 	}
 	c->setopt(h->handle, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
-	c->setopt(h->handle, CURLOPT_TIMEOUT_MS, (long)MAX(left_ms, 1));	/* 0 would be no bound */
+	c->setopt(h->handle, CURLOPT_TIMEOUT_MS, (long)MAX(left_ms, 1));	/* 0 would mean no limit */
 	c->setopt(h->handle, CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES);
 	c->setopt(h->handle, CURLOPT_LOW_SPEED_TIME, h->slow_s);
 }
@@ -159,9 +162,7 @@ static void set_up(struct http *h, const struct http_request *r)
 	if (h->ca_path)
 		c->setopt(h->handle, CURLOPT_CAINFO, h->ca_path);
 	if (r->is_once) {
-		/*
-		 * On a connection that was kept, and that ended without an answer, libcurl sends all of it once more.
-		 */
+		/* libcurl sends a request again if a reused connection ends without an answer. */
 		c->setopt(h->handle, CURLOPT_FRESH_CONNECT, 1L);
 		c->setopt(h->handle, CURLOPT_FORBID_REUSE, 1L);
 	}
@@ -179,7 +180,7 @@ static void set_up(struct http *h, const struct http_request *r)
 
 static struct curl_slist *headers_of(struct http *h, const struct http_request *r)
 {
-	/* no waiting for a "100 Continue", which some proxies do not send */
+	/* do not wait for "100 Continue", which some proxies never send */
 	struct curl_slist *list = h->curl->slist_append(NULL, "Expect:");
 
 	if (r->content_type) {
@@ -201,7 +202,7 @@ static struct curl_slist *headers_of(struct http *h, const struct http_request *
 	return list;
 }
 
-/* A request of which the end did not leave this machine cannot have been taken. */
+/* A request that did not leave this machine completely cannot have been taken. */
 static enum http_outcome outcome_of_failure(struct http *h, const struct http_request *r, CURLcode code)
 {
 	curl_off_t sent_bytes = 0;
@@ -220,7 +221,7 @@ static enum http_outcome outcome_of_failure(struct http *h, const struct http_re
 	return r->body && (gsize)sent_bytes < r->body_bytes ? HTTP_NOT_SENT : HTTP_UNSURE;
 }
 
-/* "DNS:a, DNS:b", of whoever answered; NULL: the library does not tell. */
+/* The certificate's names, "DNS:a, DNS:b"; NULL: the library does not say. */
 static char *names_of_certificate(const struct http *h)
 {
 	static const char label[] = "X509v3 Subject Alternative Name:";
@@ -242,7 +243,7 @@ static char *names_of_certificate(const struct http *h)
 	return NULL;
 }
 
-/* A certificate that nobody trusts and one for other names are one error of libcurl, whose words tell them apart. */
+/* libcurl has one error for an untrusted certificate and for a wrong name; only its message differs. */
 static char *why_not_trusted(const struct http *h, const char *reason)
 {
 	if (!strstr(reason, "match"))
@@ -253,7 +254,7 @@ static char *why_not_trusted(const struct http *h, const char *reason)
 			       names && *names ? names : "another name");
 }
 
-/* libcurl's words, and what to do about those that have one known cause. */
+/* libcurl's message, and advice if there is one known cause. */
 static char *why_not(const struct http *h, CURLcode code)
 {
 	const char *reason = h->reason[0] ? h->reason : h->curl->strerror(code), *advice = NULL;
@@ -265,7 +266,7 @@ static char *why_not(const struct http *h, CURLcode code)
 		advice = h->ca_path ? "--ca wants a file of certificates in PEM"
 				    : "this system has no certificates to trust: --ca FILE names some";
 		break;
-	case CURLE_UNSUPPORTED_PROTOCOL:	/* no HTTP at all: "Received HTTP/0.9 when not allowed" */
+	case CURLE_UNSUPPORTED_PROTOCOL:	/* not HTTP: "Received HTTP/0.9 when not allowed" */
 	case CURLE_WEIRD_SERVER_REPLY: advice = "is it https:// there, or another port?"; break;
 	default: break;
 	}

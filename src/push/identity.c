@@ -19,7 +19,7 @@ static void add_number(struct hasher *h, uint64_t value)
 	g_checksum_update(h->sum, (const guchar *)&le, sizeof(le));
 }
 
-/* With its end, so that "ab", "c" is not "a", "bc"; none is not "". */
+/* Includes the terminator, so that "ab", "c" differs from "a", "bc".  NULL differs from "". */
 static void add_text(struct hasher *h, const char *text)
 {
 	add_number(h, text ? strlen(text) + 1 : 0);
@@ -37,7 +37,7 @@ static uint64_t end(struct hasher *h)
 	g_checksum_reset(h->sum);
 	memcpy(&id, digest, sizeof(id));
 	id = GUINT64_FROM_LE(id);
-	return id ? id : 1; /* 0 stands for none */
+	return id ? id : 1; /* 0 means none */
 }
 
 uint64_t identity_of_window(const struct profile *p)
@@ -77,7 +77,7 @@ static uint64_t of_frame(struct hasher *h, const struct frame *f)
 	return end(h);
 }
 
-/* A parent comes before its children, so each node is hashed once. */
+/* A parent precedes its children, so each node is hashed once. */
 static void of_stacks(struct hasher *h, const struct profile *p, uint64_t *ret)
 {
 	g_autofree uint64_t *frames = g_new(uint64_t, p->frames->len + 1);
@@ -124,7 +124,8 @@ static uint64_t of_waker(struct hasher *h, const struct profile *p, const struct
 }
 
 /*
- * Rows of a thread are counted; the order of those that have no number differs by window, so the service counts first.
+ * Numbers the rows of each thread.  Rows without a tid may be in another order in each window, so their service is
+ * hashed first.
  */
 static uint32_t *of_programs(struct hasher *h, const struct profile *p)
 {

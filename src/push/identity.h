@@ -5,24 +5,23 @@
 #include "profile/profile.h"
 
 /*
- * Numbers by which the rows of many windows and hosts are known: of contents, so that two agents that never met give
- * equal things the same one.  The first 8 bytes of a SHA-256: recordings of anybody must not be able to make two
- * things one.
+ * Ids that identify the same contents in windows of many hosts: two agents that never met give equal things equal ids.
+ * An id is the first 8 bytes of a SHA-256, so that a crafted recording cannot make two things collide.
  */
 
-/* Of a window: host, when it began, how long it is, and who recorded it how. */
+/* Id of a window: host, start, length, and how it was recorded by whom. */
 uint64_t identity_of_window(const struct profile *p);
 
 uint64_t identity_of_text(const char *text);
 
-/* Of everything in a profile that rows point to. */
+/* Ids of everything in a profile that rows refer to. */
 struct identities {
-	uint64_t *stacks;	/* by node: with how the stack ended; [0] is 0, no stack */
+	uint64_t *stacks;	/* by node, including how the stack ended; [0] is 0, no stack */
 	uint64_t *objects;	/* by index */
 	uint64_t *wakers;
 	/*
-	 * By thread, what tells apart rows of the same numbers and names: an exec ends one and begins the next, and
-	 * short-lived threads of one name, which have no numbers, are a row for each service.
+	 * By thread: distinguishes rows with equal ids and names.  An exec ends a row and begins the next.
+	 * Short-lived threads of one name, which have no tid, have a row for each service.
 	 */
 	uint32_t *programs;
 };

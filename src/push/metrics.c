@@ -10,13 +10,16 @@
 #define CLASSES 4
 
 static const char *const classes[CLASSES] = { "on_cpu", "blocked", "runnable", "preempted" };
-/* Edges of buckets, as exponents of 2 of nanoseconds: those of a wait's histogram, so that nothing is guessed. */
+/*
+ * Upper bounds of buckets, as powers of two of nanoseconds: slots of waits' histograms, so that nothing is
+ * interpolated.
+ */
 static const unsigned edges[] = { 17, 20, 23, 27, 30, 34 };
 #define EDGES G_N_ELEMENTS(edges)
 
-/* Of one service. */
+/* Counters of one service. */
 struct counters {
-	const char *service;	/* of `services`, or a literal */
+	const char *service;	/* owned by `services`, or a literal */
 	uint64_t class_ns[CLASSES];
 	uint64_t ns[REASON_COUNT][2], waits[REASON_COUNT][2];	/* [1]: idle */
 };
@@ -24,7 +27,7 @@ struct counters {
 const unsigned metrics_request_edges[METRICS_REQUEST_EDGES] = { 14, 16, 18, 20, 21, 22, 23, 24,
 								 25, 26, 27, 28, 29, 30, 32, 34 };
 
-/* Of one [request NAME] of the agent's configuration: there are few. */
+/* Counters of one [request NAME] of the agent's configuration, of which there are few. */
 struct request_counters {
 	char *name;
 	struct offcpu_request_sum sum;
@@ -83,7 +86,7 @@ static void add_hist(struct metrics *m, enum reason reason, const struct wait *w
 	m->sum_ns[reason] += wait_off_cpu_ns(w);
 }
 
-/* What a thread waited for a CPU has a reason of its own, and is never idle. */
+/* Time waited for a CPU has its own reason and is never idle. */
 static void add_wait(struct metrics *m, const struct profile *p, const struct reasons *reasons, guint i)
 {
 	const struct wait *w = profile_wait(p, i);
@@ -152,7 +155,7 @@ static void number(GString *s, uint64_t n)
 	g_string_append_printf(s, " %" G_GUINT64_FORMAT "\n", (guint64)n);
 }
 
-/* NAME{LABEL="..." */
+/* Writes NAME{LABEL="... */
 static void begin_label(GString *s, const char *name, const char *label, const char *text)
 {
 	g_autofree char *valid = g_utf8_make_valid(text, -1);

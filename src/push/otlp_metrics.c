@@ -26,7 +26,7 @@ enum {
 struct window {
 	const struct profile *p;
 	const struct request_cell *cell;
-	GString *scope;		/* metrics are put there */
+	GString *scope;		/* receives the metrics */
 };
 
 static uint64_t bits_of(double number)
@@ -54,7 +54,7 @@ static void append_packed(GString *out, uint64_t bits)
 	g_string_append_len(out, (const char *)&bits, sizeof(bits));
 }
 
-/* Windows follow one another, so each is what has come since the one before. */
+/* Delta temporality: each window holds only its own events. */
 static void put_metric(const struct window *w, const char *name, const char *unit, const char *help, unsigned kind,
 		       GString *points)
 {
@@ -93,7 +93,7 @@ static void put_histogram(const struct window *w)
 	put_metric(w, "offcpu.request.duration", "s", "How long requests took.", METRIC_HISTOGRAM, points);
 }
 
-/* What requests from that range of latencies on spent, by reason. */
+/* Time of requests in that latency range and above, by reason. */
 static void put_times(const struct window *w, const char *name, const char *help, uint32_t range)
 {
 	g_autoptr(GString) point = g_string_new(NULL), points = g_string_new(NULL);
@@ -130,7 +130,7 @@ static void put_slowest(const struct window *w)
 	put_times(w, "offcpu.request.slowest.time", "What these spent their time on.", range);
 }
 
-/* Of one name: its service is the resource. */
+/* The requests of one name.  Their service is the resource. */
 static void put_requests(const struct window *w, const struct services *services, GString *body)
 {
 	g_autoptr(GString) resource = g_string_new(NULL), of_scope = g_string_new(NULL), all = g_string_new(NULL);

@@ -15,9 +15,7 @@ enum write_raw_field {
 	RAW_PROFILE = 1
 };
 
-/*
- * gRPC-Web: a message, and in an answer the trailer, begin with a byte of flags and four of length, the largest first.
- */
+/* A gRPC-Web message and a trailer begin with a byte of flags and a big-endian length of four bytes. */
 #define FRAME_HEAD_BYTES 5
 #define FRAME_IS_TRAILER 0x80
 #define TRAILER_MAX_BYTES 4096
@@ -33,8 +31,7 @@ static void append_frame(GString *out, const GString *message)
 }
 
 /*
- * What stands behind it refuses a label twice and a series without __name__, and drops the labels of samples: there
- * are none here.
+ * Parca's storage rejects duplicate labels and a series without __name__, and drops labels of samples: we send none.
  */
 static bool body(const struct series_part *part, bool is_last, GString *ret_body)
 {
@@ -58,7 +55,7 @@ static bool body(const struct series_part *part, bool is_last, GString *ret_body
 
 const struct series_format parca_series = { .engine = "Parca", .samples_max = PARCA_SAMPLES_MAX, .body = body };
 
-/* The value of a header in a trailer; free with g_free(), NULL: it is not there. */
+/* The value of a header in a trailer; free with g_free().  NULL: not found. */
 static char *header_in(const char *trailer, const char *name)
 {
 	g_auto(GStrv) lines = g_strsplit(trailer, "\n", -1);

@@ -6,8 +6,8 @@
 #include "base/wire.h"
 
 /*
- * ClickHouse's RowBinary: values of a row one after another, little-endian, a length before text and arrays.  Written
- * here, read by cursors.
+ * ClickHouse's RowBinary: a row's values one after another, little-endian; texts and arrays are preceded by their
+ * length. Written here, read by cursors.
  */
 
 static inline void rb_u8(GString *out, uint8_t value)
@@ -29,7 +29,7 @@ static inline void rb_u64(GString *out, uint64_t value)
 	value = GUINT64_TO_LE(value);
 	g_string_append_len(out, (const char *)&value, sizeof(value));
 }
-/* Several in turn. */
+/* Several values in turn. */
 static inline void rb_each(GString *out, const uint64_t *values, size_t cnt, bool is_64)
 {
 	for (size_t i = 0; i < cnt; i++)
@@ -42,7 +42,7 @@ static inline void rb_each(GString *out, const uint64_t *values, size_t cnt, boo
 	rb_each(out, (const uint64_t[]){ __VA_ARGS__ }, sizeof((const uint64_t[]){ __VA_ARGS__ }) / 8, is_64)
 #define RB_U32(out, ...) RB_EACH(out, false, __VA_ARGS__)
 #define RB_U64(out, ...) RB_EACH(out, true, __VA_ARGS__)
-/* NULL is "". */
+/* NULL is written as "". */
 static inline void rb_text(GString *out, const char *text)
 {
 	gsize len_bytes = text ? strlen(text) : 0;
@@ -51,7 +51,7 @@ static inline void rb_text(GString *out, const char *text)
 	if (text)
 		g_string_append_len(out, text, (gssize)len_bytes);
 }
-/* Several in turn. */
+/* Several texts in turn. */
 static inline void rb_texts(GString *out, const char *const *texts, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++)
@@ -60,7 +60,7 @@ static inline void rb_texts(GString *out, const char *const *texts, size_t cnt)
 #define RB_TEXT(out, ...)                                                                                              \
 	rb_texts(out, (const char *const[]){ __VA_ARGS__ },                                                            \
 		 sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
-/* Before the elements of an array. */
+/* The length of an array, before its elements. */
 static inline void rb_cnt(GString *out, uint64_t cnt)
 {
 	wire_varint(out, cnt);

@@ -6,24 +6,24 @@
 #include "base/quiet_thread.h"
 
 #define FIRST_PAUSE_US (G_USEC_PER_SEC / 2)
-#define IDLE_US (60 * G_USEC_PER_SEC)	/* how often the bounds are looked at when nothing happens */
-#define PARCEL_MAX 64U	/* windows that are sent at once */
+#define IDLE_US (60 * G_USEC_PER_SEC)	/* how often the spool's bounds are checked when idle */
+#define PARCEL_MAX 64U	/* windows per request */
 #define PARCEL_BYTES (UINT64_C(4) << 20)
-#define STOP_US (2 * G_USEC_PER_SEC)	/* for what is being sent as it ends */
+#define STOP_US (2 * G_USEC_PER_SEC)	/* time for the current request to end at stop */
 
 struct sender {
 	struct target *target;
 	struct spool *spool;
 	struct sender_status status;
 	GThread *thread;
-	GMutex lock;	/* of all above but the target */
+	GMutex lock;	/* protects all above but the target */
 	GCond changed;
 	bool is_stopping, is_sending;
 	gint64 not_before_us;
-	/* the thread's own */
+	/* used only by the sender's thread */
 	gint64 pause_us, pause_max_us;
-	guint at_once;	/* so many units, at most */
-	bool must_ask;	/* whether it is there, after an unsure outcome */
+	guint at_once;	/* maximum units per request */
+	bool must_ask;	/* ask whether it is up, after an unsure outcome */
 	struct spool_drops told;
 	bool told_away;
 	void (*say)(void *ctx, const char *sentence);
@@ -37,13 +37,13 @@ static void say(struct sender *s, char *sentence)
 	g_free(sentence);
 }
 
-/* Half of it or up to all of it: a fleet must not come back as one. */
+/* Between half of it and all of it, so that a fleet does not return all at once. */
 static gint64 with_jitter(gint64 us)
 {
 	return (gint64)((0.5 + 0.5 * g_random_double()) * (double)us);
 }
 
-/* Called with the lock. */
+/* Call with the lock held. */
 static void pause_grows(struct sender *s, unsigned retry_after_s)
 {
 	gint64 us;
@@ -66,7 +66,7 @@ static void take_drops(struct sender *s)
 	s->status.waiting_bytes = spool_bytes(s->spool);
 }
 
-/* What the spool dropped since the last time, in one sentence; without the lock. */
+/* Reports what the spool dropped since the last time.  Call without the lock. */
 static void tell_drops(struct sender *s)
 {
 	g_mutex_lock(&s->lock);
@@ -103,10 +103,10 @@ static void tell_outcome(struct sender *s, enum target_outcome outcome, const ch
 	}
 }
 
-/* What is sent at once. */
+/* Units sent in one request. */
 struct parcel {
 	GPtrArray *units;	/* struct push_unit */
-	GPtrArray *names;	/* of each, in the spool */
+	GPtrArray *names;	/* of each unit in the spool */
 };
 
 static void free_unit(gpointer u)
@@ -121,8 +121,8 @@ static void parcel_clear(struct parcel *p)
 }
 
 /*
- * The unit behind that one in a circle, and those behind it where the engine takes several at once: a request takes it
- * as long for one window as for many.  Called with the lock.
+ * Takes the unit after `after`, wrapping around.  Takes more units if the engine accepts several at once: a request
+ * takes it the same time for one window as for many.  Call with the lock held.
  */
 static void parcel_fill(struct sender *s, struct parcel *p, const char *after)
 {
@@ -147,7 +147,7 @@ static void parcel_fill(struct sender *s, struct parcel *p, const char *after)
 	}
 }
 
-/* Called with the lock. */
+/* Call with the lock held. */
 static bool parcel_begin(struct sender *s, struct parcel *p, GError **error)
 {
 	for (guint i = 0; i < p->names->len; i++) {
@@ -155,7 +155,7 @@ static bool parcel_begin(struct sender *s, struct parcel *p, GError **error)
 			continue;
 		if (!i)
 			return false;
-		g_clear_error(error);	/* those before it are well */
+		g_clear_error(error);	/* those before it are fine */
 		g_ptr_array_set_size(p->units, (gint)i);
 		g_ptr_array_set_size(p->names, (gint)i);
 	}
@@ -185,8 +185,8 @@ static void count_taken(struct sender *s, const struct push_unit *u)
 }
 
 /*
- * Called with the lock.  What was not taken is sent one by one: a window that the engine cannot take must not keep
- * others from it.
+ * Call with the lock held.  After a failure, units are sent one by one: a window that the engine rejects must not
+ * block others.
  */
 static void note_outcome(struct sender *s, const struct parcel *p, enum target_outcome outcome, unsigned retry_after_s)
 {
@@ -214,7 +214,7 @@ static void note_outcome(struct sender *s, const struct parcel *p, enum target_o
 		s->status.refused++;
 }
 
-/* True when a unit may be sent now. */
+/* Whether a unit may be sent now. */
 static bool is_there(struct sender *s)
 {
 	g_autofree char *why = NULL;
@@ -231,7 +231,7 @@ static bool is_there(struct sender *s)
 	return false;
 }
 
-/* Sends those behind *after in a circle: one that the engine does not take holds up no other. */
+/* Sends the units after *after, wrapping around, so that a rejected unit does not block others. */
 static void send_some(struct sender *s, char **after)
 {
 	char *why = NULL;

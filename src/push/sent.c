@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "push/clickhouse.h"
 
-/* Hosts that began together must not send everything again together. */
+/* Spreads expiry, so that hosts that began together do not send everything again together. */
 #define JITTER_S (6 * 3600)
 
 /*
- * Two tables: once the young one is full it becomes the old one, which is dropped.  What is asked for moves to the young
- * one, so what is left behind was used longest ago.
+ * Two tables.  When the young one is full it becomes the old one, and the former old one is dropped.  Lookups move ids
+ * to the young table, so the least recently used are dropped.
  */
 struct sent {
 	GMutex lock;
@@ -26,7 +26,7 @@ struct sent *sent_new(void)
 
 FREES(sent_free, struct sent, s, g_hash_table_unref(s->young); g_hash_table_unref(s->old); g_mutex_clear(&s->lock))
 
-/* With the lock. */
+/* Call with the lock held. */
 static void put(struct sent *s, uint64_t id, gpointer at_s)
 {
 	if (g_hash_table_size(s->young) >= SENT_MAX / 2) {
@@ -37,7 +37,7 @@ static void put(struct sent *s, uint64_t id, gpointer at_s)
 	g_hash_table_insert(s->young, (gpointer)id, at_s);
 }
 
-/* A window that is older than the row was sent is fine as well: rows are kept from the day on that they are sent. */
+/* A window older than the time of sending is covered too: rows are kept from the day they were sent. */
 static bool is_fresh(uint64_t id, uint64_t sent_s, uint64_t at_s)
 {
 	return at_s >= sent_s && at_s - sent_s < SENT_S - id % JITTER_S;

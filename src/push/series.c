@@ -16,7 +16,7 @@
 #define NS_A_MILLISECOND 1000000
 #define LABEL_MAX_BYTES 1024
 
-/* All time of a service with the same stacks. */
+/* All time of a service in the same stacks. */
 struct stack_sum {
 	const char *service;
 	uint32_t user, kernel;
@@ -28,7 +28,7 @@ struct push {
 	const struct profile *p;
 	const struct series_format *format;
 	GHashTable *index;	/* struct stack_sum */
-	GArray *sums;		/* struct stack_sum, by series and then the most time first */
+	GArray *sums;		/* struct stack_sum, by series, then by time, largest first */
 	GPtrArray *units;
 	uint64_t key;
 };
@@ -49,7 +49,7 @@ static void add(struct push *push, const struct stack_sum *s)
 	known->ns += s->ns;
 }
 
-/* What a thread waited for a CPU is never idle, whatever came before. */
+/* Time waited for a CPU is never idle, whatever came before it. */
 static void sum_waits(struct push *push, const struct reasons *reasons, const struct services *services)
 {
 	EACH_ROW(i, const struct wait, w, push->p->waits) {
@@ -81,9 +81,9 @@ static int series_compare(const struct stack_sum *x, const struct stack_sum *y)
 #define ORDER_SERIES if (series_compare(a, b)) return series_compare(a, b);
 ORDER(sum_compare, struct stack_sum, ORDER_SERIES ORDER_HIGH(ns) ORDER_LOW(user) ORDER_LOW(kernel))
 
-/* --- a profile of one series --- */
+/* --- a profile for one series --- */
 
-/* Events and off-CPU time are the only types: with blocked and runnable time apart there would be twice the series. */
+/* Events and off-CPU time are the only types: separate types for blocked and runnable time would double the series. */
 static struct profile *profile_of(const struct push *push, guint first, guint cnt, uint32_t part)
 {
 	struct profile *p = profile_new();
@@ -113,7 +113,7 @@ static struct profile *profile_of(const struct push *push, guint first, guint cn
 	return p;
 }
 
-/* --- what formats share --- */
+/* --- shared by formats --- */
 
 static void append_pprof(const struct profile *p, bool gzip, GString *out)
 {
@@ -166,7 +166,7 @@ void series_append_label(GString *out, unsigned field, const struct series_label
 
 /* --- requests --- */
 
-/* As many of the series' stacks from `first` on as fit in one request; how many. */
+/* Puts as many of the series' stacks from `first` on as fit into one request; returns their number. */
 static guint take_part(struct push *push, guint first, guint left, uint32_t part)
 {
 	const struct stack_sum *of = &g_array_index(push->sums, struct stack_sum, first);
@@ -215,7 +215,7 @@ static void sum_tasks(struct push *push, const struct services *services)
 	}
 }
 
-/* What was summed, as requests. */
+/* Turns the sums into requests. */
 static void take_all(struct push *push)
 {
 	push->sums = g_array_new(FALSE, FALSE, sizeof(struct stack_sum));

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define SHARE_MIN 100	/* a hundredth */
+#define SHARE_MIN 100	/* 1/SHARE_MIN of a window's time */
 
 struct services {
 	GHashTable *names;	/* a set */

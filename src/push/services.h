@@ -5,10 +5,9 @@
 #include "profile/profile.h"
 
 /*
- * Names of services as labels of series, of which an engine bears only so many.  A service, or where none is known a
- * process, gets a name of its own once it has a hundredth of a window's time and there is room, and keeps it, so that
- * what is counted under a name only grows. The kernel's threads are one service, "kernel", and whatever else there is
- * is "other".
+ * Names of services as labels of series.  Engines support only a limited number of series.  A service (or process, if
+ * it has no service) gets its own name once it takes a hundredth of a window's time and there is room.  It keeps the
+ * name, so that counters only grow.  The kernel's threads are the service "kernel", everything else is "other".
  */
 struct services;
 
@@ -16,7 +15,7 @@ struct services;
 
 struct services *services_new(unsigned max);
 void services_free(struct services *s);	/* NULL is fine */
-/* Before the names of this window are asked for: those with most time come first. */
+/* Call it before asking for names of this window.  Services with most time get names first. */
 void services_learn(struct services *s, const struct profile *p);
 /* Valid as long as s. */
 const char *services_name(const struct services *s, const struct thread *t);

@@ -14,17 +14,17 @@
 #include "push/http.h"
 
 #define SUFFIX ".push"
-#define SENDING ".sending"	/* behind SUFFIX: the same file while it is being sent */
+#define SENDING ".sending"	/* appended to SUFFIX while the file is being sent */
 #define LOCK "lock"
 
-/* START-KEY-PART: 20 digits, 16 and 8 hexadecimal ones, so that the order of names is that of windows. */
+/* START-KEY-PART: 20 decimal, 16 and 8 hexadecimal digits, so that names sort like windows. */
 #define NAME_CHARS (20 + 1 + 16 + 1 + 8)
 
 struct file {
 	char *name;	/* without SENDING */
 	uint64_t bytes;
 	gint64 made_s;
-	bool is_sending;	/* it is not dropped meanwhile: it may arrive, and would be counted as both */
+	bool is_sending;	/* must not be dropped now: it may arrive, and would be counted as both */
 };
 
 struct spool {
@@ -47,7 +47,7 @@ static char *path_of(const struct spool *s, const char *name)
 	return g_build_filename(s->dir, name, NULL);
 }
 
-/* The index of that name, or where it would be. */
+/* The index of that name, or where to insert it. */
 static guint find(const struct spool *s, const char *name, bool *ret_is_there)
 {
 	guint from = 0, to = s->files->len;
@@ -108,7 +108,7 @@ static bool is_unit_name(const char *name)
 	return true;
 }
 
-/* One file of the folder: what a process that ended left. */
+/* Takes over a file that an earlier process left. */
 static void take_file(struct spool *s, const char *entry, bool may_repeat)
 {
 	g_autofree char *path = path_of(s, entry);
@@ -118,7 +118,7 @@ static void take_file(struct spool *s, const char *entry, bool may_repeat)
 	struct stat st;
 
 	if (g_str_has_prefix(entry, ".new-")) {
-		unlink(path);	/* it never became whole, so nobody was told that it is kept */
+		unlink(path);	/* incomplete, so nobody was told that it was kept */
 		return;
 	}
 	if (!is_unit_name(name) || lstat(path, &st) || !S_ISREG(st.st_mode))
@@ -213,7 +213,7 @@ static bool write_whole(int fd, const void *bytes, gsize len_bytes)
 	return true;
 }
 
-/* Whole or not at all, after a crash, too. */
+/* Atomic, even after a crash. */
 static bool write_file(const struct spool *s, const char *name, GBytes *bytes, GError **error)
 {
 	g_autofree char *path = path_of(s, name), *new_name = g_strconcat(".new-", name, NULL),

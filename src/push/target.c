@@ -7,7 +7,7 @@
 #include "push/clickhouse.h"
 #include "push/metrics.h"
 
-/* Of ClickHouse's error codes: what tells of tables. */
+/* ClickHouse's error codes that concern tables. */
 enum { NO_SUCH_COLUMN = 16, UNKNOWN_IDENTIFIER = 47, UNKNOWN_TABLE = 60, UNKNOWN_DATABASE = 81 };
 
 static const char *on_tables(const char *words)
@@ -24,7 +24,7 @@ static const char *on_tables(const char *words)
 	}
 }
 
-/* Is that a page for people, as proxies and log-ins answer with?  No engine's answer begins so. */
+/* Whether it is an HTML page, as proxies and log-in pages return.  No engine's answer begins like that. */
 static bool advice_is_page(const void *text, gsize len_bytes)
 {
 	const char *s = text;
@@ -36,8 +36,8 @@ static bool advice_is_page(const void *text, gsize len_bytes)
 }
 
 /*
- * What the user can do about an answer that is a failure, for the end of a sentence; NULL: nothing that we know.
- * words are the engine's; free with g_free().
+ * Advice for the user on a failed request, to append to a sentence; NULL: none.  `words` is the engine's message.
+ * Free with g_free().
  */
 static char *advice_on(const struct engine *e, const struct http_answer *a, const char *words, bool has_credentials)
 {
@@ -63,12 +63,12 @@ static char *advice_on(const struct engine *e, const struct http_answer *a, cons
 }
 
 #define ANSWER_MAX_BYTES 65536
-#define WORDS_MAX_BYTES 300	/* of an engine's answer in our messages */
+#define WORDS_MAX_BYTES 300	/* of an engine's message in ours */
 #define URL_MAX_BYTES 2048
 #define NS_A_SECOND 1000000000
-#define METRICS_AGAIN_S 3600	/* until an engine that takes no metrics is asked again */
+#define METRICS_AGAIN_S 3600	/* before metrics are offered again to an engine that refused them */
 
-/* What servers know, by version; settings that one does not know are an error to it. */
+/* Minimum server versions for settings; unknown settings are an error. */
 #define VERSION_ASYNC_INSERT 2111
 #define VERSION_DEDUPLICATION_TOKEN 2202
 
@@ -78,11 +78,11 @@ struct target {
 	struct credentials credentials;
 	struct http *http;
 	struct services *services;
-	gint no_metrics_until_s;	/* atomic; CLOCK_MONOTONIC: it has said that it takes none */
+	gint no_metrics_until_s;	/* atomic; CLOCK_MONOTONIC: it refused metrics */
 	/* of ClickHouse */
-	unsigned version;	/* year and month, 2111; 0: not asked yet */
+	unsigned version;	/* year and month, 2111; 0: not known yet */
 	struct sent *sent;
-	char *tables;		/* which ones they were the last time; NULL: not asked yet */
+	char *tables;		/* uuids of its tables when last asked; NULL: not asked yet */
 };
 
 static bool fail(GError **error, enum push_error code, char *sentence)
@@ -198,9 +198,9 @@ GPtrArray *target_units(struct target *t, const struct profile *p, const struct 
 	return NULL;
 }
 
-/* --- what an answer says --- */
+/* --- messages in answers --- */
 
-/* The engine's words, cut and on one line; they are anybody's. */
+/* The engine's message, truncated and on one line; untrusted. */
 static char *words_of(const void *text, gsize len_bytes)
 {
 	if (!len_bytes)
@@ -214,7 +214,7 @@ static char *words_of(const void *text, gsize len_bytes)
 	return g_strdup(g_strstrip(valid));
 }
 
-/* Of {"code":"...","message":"..."}; NULL: it is none. */
+/* "message" in {"code":"...","message":"..."}; NULL: not found. */
 static char *message_of_json(const GByteArray *text)
 {
 	struct json_reader r = json_reader_of((const char *)text->data, text->len);
@@ -255,9 +255,9 @@ static char *sentence(const struct target *t, const struct http_answer *a)
 }
 
 /*
- * Of an engine that would count it twice.  429 and 503 say that nothing was taken, a request that does not fit is
- * refused, and so is one to an address that is none or by who may not: that can be put right.  Other failures do not
- * tell.
+ * For an engine that would count a repeated request twice.  429 and 503 mean that nothing was taken.  A request that
+ * does not fit is refused.  Wrong addresses and missing rights can be corrected: try later.  Other failures leave it
+ * unsure.
  */
 static enum target_outcome outcome_once(const struct http_answer *a)
 {
@@ -329,7 +329,7 @@ unsigned target_keeps_days(struct target *t)
 	return (unsigned)MIN(g_ascii_strtoull(words, NULL, 10), UINT32_MAX);
 }
 
-/* "22.8.15.23" is 2208. */
+/* "22.8.15.23" becomes 2208. */
 static bool ask_version(struct target *t, char **ret_why)
 {
 	g_autoptr(GError) error = NULL;
@@ -352,7 +352,7 @@ static bool ask_version(struct target *t, char **ret_why)
 	return true;
 }
 
-/* Tables that are new, or another server's, have nothing of what was sent. */
+/* New tables, or those of another server, have no contents yet. */
 static void forget_of_others(struct target *t)
 {
 	g_autoptr(GString) sql = g_string_new("SELECT uuid FROM system.tables WHERE name = 'stacks' AND database = ");
@@ -417,13 +417,13 @@ static enum target_outcome send_clickhouse(struct target *t, const struct push_u
 		sent_add(t->sent, (const uint64_t *)(const void *)u->contents->data, u->contents->len,
 			 u->start_unix_ns / NS_A_SECOND);
 	else
-		t->version = 0; /* it may be another server when it is there again */
+		t->version = 0; /* another server may answer next time */
 	return outcome;
 }
 
-/* --- engines that take a series a request --- */
+/* --- engines that take one series per request --- */
 
-/* What it says in an answer with a status of success. */
+/* What an answer with a 2xx status means. */
 static enum target_outcome verdict(const struct target *t, const struct http_answer *a, char **ret_why)
 {
 	g_autofree char *said = NULL;
@@ -443,7 +443,7 @@ static enum target_outcome verdict(const struct target *t, const struct http_ans
 	return outcome;
 }
 
-/* A collector of profiles alone: what it has no place for must not hold up what it has one for. */
+/* The collector takes profiles only.  Refused metrics must not hold up profiles. */
 static enum target_outcome refuse_metrics(struct target *t, char **ret_why)
 {
 	g_atomic_int_set(&t->no_metrics_until_s, now_s() + METRICS_AGAIN_S);
@@ -473,7 +473,7 @@ static enum target_outcome send_series(struct target *t, const struct push_unit 
 					.is_once = true };
 
 	http_do(t->http, &r, &a);
-	/* The status comes first: where that says that it is taken, the rest of the answer does not matter. */
+	/* The status arrives first; if it means "taken", a lost remainder of the answer does not matter. */
 	if (a.outcome == HTTP_UNSURE && a.status == 200)
 		a.outcome = HTTP_ANSWERED;
 	enum target_outcome outcome = outcome_once(&a);

@@ -9,7 +9,7 @@
 #include "push/http.h"
 #include "push/rowbinary.h"
 
-/* The agent packs each window while it traces: a third larger, in a third of the time. */
+/* The agent compresses each window while it traces: level 1 is a third larger in a third of the time. */
 #define GZIP_LEVEL 1
 #define GZIP_WINDOW_BITS (15 + 16) /* with gzip's header */
 #define REQUESTS_MAX 64
@@ -65,12 +65,12 @@ void unit_add(struct push_unit *u, const char *name, const GString *body, uint64
 	packed = g_malloc(bound);
 	z.next_out = packed;
 	z.avail_out = (uInt)bound;
-	deflate(&z, Z_FINISH); /* the bound is enough for it */
+	deflate(&z, Z_FINISH); /* the bound suffices */
 	deflateEnd(&z);
 	add(u, g_strdup(name), g_bytes_new_take(g_realloc(packed, z.total_out), z.total_out), true, rows);
 }
 
-/* The request of that name; made behind the one at `after` where there is none. */
+/* The request with the name of `like`.  If there is none, inserts one behind index `after`. */
 static guint request_of(struct push_unit *u, const struct push_request *like, int after)
 {
 	for (guint i = 0; i < u->requests->len; i++)
@@ -90,7 +90,7 @@ static void free_bytes(gpointer bytes)
 		g_byte_array_unref(bytes);
 }
 
-/* Rows behind one another are rows, and so are members of gzip. */
+/* Concatenated rows are valid, and so are concatenated gzip members. */
 static bool append_bodies(struct push_unit *to, GPtrArray *bodies, const struct push_unit *u)
 {
 	int at = -1;

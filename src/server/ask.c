@@ -28,7 +28,7 @@ bool ask_range(const struct request *r, const char *from_name, const char *to_na
 		return false;
 	if (from > to)
 		return bad(error, "%s is later than %s", from_name, to_name);
-	/* what lies outside of the history is empty, whatever its length */
+	/* a range outside of the history is empty, whatever its length */
 	ret->from_ns = CLAMP(from, extent->from_unix_ns, extent->to_unix_ns);
 	ret->to_ns = CLAMP(to, ret->from_ns, extent->to_unix_ns);
 	return check_length(ret->to_ns - ret->from_ns, max_ns, error);
@@ -59,7 +59,7 @@ static bool take_text(const struct request *r, const char *name, const char **re
 	return true;
 }
 
-/* A reason, or what stands before its dot. */
+/* A reason, or its family before the dot. */
 static bool is_reason(const char *name)
 {
 	for (unsigned i = 0; i < REASON_COUNT; i++)

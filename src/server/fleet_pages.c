@@ -16,11 +16,11 @@
 
 #define NS_A_SECOND UINT64_C(1000000000)
 #define SECONDS_DEFAULT 3600
-#define SILENT_NS (300 * NS_A_SECOND)	/* a host that has sent nothing for so long is marked */
+#define SILENT_NS (300 * NS_A_SECOND)	/* after that long without data a host is marked */
 #define BODY_MAX_BYTES (128 << 20)
 #define NAME_MAX_BYTES 256
 
-/* One client for lists and one for ranges, so that a large range holds up no list. */
+/* Separate clients for lists and ranges, so that a large range does not block lists. */
 struct fleet_client {
 	GMutex lock;
 	struct target *target;
@@ -72,22 +72,22 @@ static bool give(struct answer *ret, GString *out, GError **error)
 	return true;
 }
 
-/* A route that is another function with these words. */
+/* Defines a route that calls another function with more arguments. */
 #define ANSWERS(name, by, ...)                                                                                \
 	static bool name(const struct request *r, void *ctx, struct answer *ret, GError **error)              \
 	{                                                                                                     \
 		return by(r, ctx, __VA_ARGS__, ret, error);                                                   \
 	}
 
-/* --- what is asked for --- */
+/* --- parsing requests --- */
 
 struct fleet_asked {
 	uint64_t now_ns;
 	struct fleet_query range;
-	const char *host;	/* a glob, of the list; the name, of a range; NULL: all */
+	const char *host;	/* a glob for the list, a name for a range; NULL: all */
 };
 
-/* Of a host or a service; NULL: it is not asked for. */
+/* The name of a host or a service; NULL: not given. */
 static bool ask_name(const struct request *r, const char *of, const char **ret, GError **error)
 {
 	const char *name = request_text(r, of);
@@ -99,7 +99,7 @@ static bool ask_name(const struct request *r, const char *of, const char **ret, 
 	return false;
 }
 
-/* `from` and `to`, or the last `seconds`. */
+/* Parses `from` and `to`, or the last `seconds`. */
 static bool ask(const struct request *r, struct fleet_asked *ret, GError **error)
 {
 	guint64 seconds = SECONDS_DEFAULT, from = 0, to = 0;
@@ -131,7 +131,7 @@ static GArray *read_hosts(struct fleet_pages *f, const struct request *r, const 
 	return rows;
 }
 
-/* --- the list --- */
+/* --- the list of hosts --- */
 
 static double load_of(const struct fleet_host_row *h)
 {
@@ -185,7 +185,7 @@ static void cell(GString *out, const char *text)
 	g_string_append(out, "</td>");
 }
 
-/* Where a host's range is, relative to this page. */
+/* Link to a host's range, relative to this page. */
 static void append_link(GString *out, const struct fleet_asked *a, const char *host)
 {
 	g_autofree char *escaped = g_uri_escape_string(host, NULL, FALSE);
@@ -226,7 +226,7 @@ static void append_host(GString *out, const struct fleet_asked *a, const struct 
 	g_string_append(out, "</td></tr>\n");
 }
 
-/* "last 10 min", ...: links that keep the host that was asked for. */
+/* "last 10 min", ...: links that keep the selected host. */
 static void append_ranges(GString *out, const struct fleet_asked *a)
 {
 	static const struct {
@@ -288,7 +288,7 @@ static bool answer_page(const struct request *r, void *ctx, struct answer *ret, 
 	return give(ret, out, error);
 }
 
-/* --- a host's range --- */
+/* --- a range of one host --- */
 
 static struct profile *read_range(struct fleet_pages *f, const struct fleet_asked *a, bool with_objects, GError **error)
 {
@@ -354,7 +354,10 @@ ANSWERS(answer_report, answer_range, false, write_report)
 
 /* --- services --- */
 
-/* On from a service, as `report --follow` goes; not for who sees only some services, for others are on the way. */
+/*
+ * Follows waits from a service to others, as `report --follow` does.  Not for readers of some services only, since the
+ * chain leads to others.
+ */
 static bool follow(struct target *t, const struct request *r, const struct fleet_asked *a, const char *service,
 		   GPtrArray **ret, GError **error)
 {

@@ -6,20 +6,20 @@
 #include "server/route.h"
 
 /*
- * Many hosts, out of ClickHouse's tables: a list of them for a range of time, and that range of one of them as the page
- * of `offcpu flame` and as JSON.  What `offcpu serve --fleet` serves (docs/serve.md).
+ * Pages of many hosts, from ClickHouse's tables: a list of them for a time range, and a range of one host as the page
+ * of `offcpu flame` and as JSON.  `offcpu serve --fleet` serves them (docs/serve.md).
  */
 
-#define FLEET_WORKERS 4		/* threads that answer: the list, ranges, and what is quick */
+#define FLEET_WORKERS 4		/* threads that answer: lists, ranges and everything quick */
 
 struct fleet_pages;
 
-/* Opens its connections' clients, and asks the server once, so that what has to be loaded is.  NULL with a sentence. */
+/* Creates the clients, and asks the server once so that libraries are loaded early.  NULL on error. */
 struct fleet_pages *fleet_pages_new(const struct target_options *engine, GError **error);
 void fleet_pages_free(struct fleet_pages *f);	/* NULL is fine */
 const char *fleet_pages_name(const struct fleet_pages *f);	/* "ClickHouse at http://..." */
 
-extern const struct route fleet_routes[];	/* their ctx is the pages */
+extern const struct route fleet_routes[];	/* their ctx is the struct fleet_pages */
 extern const gsize fleet_routes_cnt;
 
 #endif

@@ -16,8 +16,8 @@
 #include "store/blob.h"
 #include "store/line.h"
 
-#define KEPT_MAX_BYTES (192 << 20)	/* of profiles that are kept */
-#define WAITS_MAX 1000000		/* rows of a profile that is written out */
+#define KEPT_MAX_BYTES (192 << 20)	/* of cached profiles */
+#define WAITS_MAX 1000000		/* rows of an exported profile */
 #define BODY_MAX_BYTES (128 << 20)	/* of an answer */
 #define TURN_MAX_US (20 * G_USEC_PER_SEC)
 #define ROWS_DEFAULT 40
@@ -28,7 +28,7 @@ static const char too_large[] = "the answer is larger than 128 MiB: ask for a sh
 struct history {
 	char *dir;
 	struct ranges *ranges;
-	GMutex lock;		/* of these */
+	GMutex lock;		/* protects the turns */
 	GCond is_free;
 	unsigned running_cnt, waiting_cnt;
 };
@@ -103,7 +103,7 @@ bool history_extent(const struct history *h, struct store_extent *ret, GError **
 	return false;
 }
 
-/* Sentences of the store, with the status they mean.  False. */
+/* Maps the store's errors to a status.  Returns false. */
 static bool told(GError **error)
 {
 	unsigned status = SERVER_FAILED;
@@ -154,7 +154,7 @@ struct part {
 	struct history_part of;
 };
 
-/* What an answer of one part is made by: appends. */
+/* Appends the answer of one part. */
 typedef bool (*part_fn)(const struct part *part, struct answer *ret, GString *out, GError **error);
 
 static bool with_part(const struct request *r, struct history *h, struct part *part, enum range_form form,
@@ -244,7 +244,7 @@ static void write_line(GString *out, const struct store_line *line)
 	json_object_end(&j);
 }
 
-/* What the small rows do not tell takes a turn. */
+/* Selections that need rows wait for their turn. */
 static struct store_line *read_line(struct history *h, const struct ask_line *ask, const struct ask_filter *filter,
 				    GError **error)
 {
@@ -283,7 +283,7 @@ static bool answer_line(const struct request *r, void *ctx, struct answer *ret, 
 	return give(ret, out, error);
 }
 
-/* Requests over time, as `report --history --requests --json` has them. */
+/* Requests over time, in the format of `report --history --requests --json`. */
 static bool answer_requests(const struct request *r, void *ctx, struct answer *ret, GError **error)
 {
 	const struct history *h = ctx;
@@ -303,7 +303,7 @@ static bool answer_requests(const struct request *r, void *ctx, struct answer *r
 	return give(ret, out, error);
 }
 
-/* What was put aside.  Headlines name services, of which some readers may see only a few. */
+/* Lists saved incidents.  Their headlines name services, which not every reader may see. */
 static bool answer_incidents(const struct request *r, void *ctx, struct answer *ret, GError **error)
 {
 	g_autoptr(GPtrArray) all = NULL;
@@ -374,7 +374,7 @@ static bool write_flame(const struct part *part, struct answer *ret, GString *ou
 
 ANSWERS_PART(answer_flame, RANGE_WITH_OBJECTS, write_flame)
 
-/* What of it is followed within this host. */
+/* Follows waits within this host. */
 static GPtrArray *follow(const struct part *part, const char *service)
 {
 	g_autoptr(GPtrArray) profiles = g_ptr_array_new();
@@ -396,7 +396,7 @@ static void write_services_as(const struct part *part, bool is_page, GString *ou
 
 	service_map_add_profile(map, part->of.profile, part->of.selection->whole ? NULL : part->of.selection);
 	struct service_graph *g = service_graph_new(map, focus);
-	/* others are on the way, of whom not everybody may see */
+	/* chains lead to other services, which not every reader may see */
 	g_autoptr(GPtrArray) chains = is_page && focus && ask_filter_is_empty(&part->of.filter) ? follow(part, focus)
 												: NULL;
 	const struct html_services page = {
@@ -426,7 +426,7 @@ static bool write_services_json(const struct part *part, struct answer *ret, GSt
 ANSWERS_PART(answer_services, RANGE_PLAIN, write_services)
 ANSWERS_PART(answer_services_json, RANGE_PLAIN, write_services_json)
 
-/* A sink that refuses what is more than an answer may have. */
+/* A sink that fails if the answer becomes too large. */
 static bool put_bounded(void *ctx, const void *bytes, gsize len_bytes, GError **error)
 {
 	GString *out = ctx;
@@ -491,7 +491,7 @@ static bool answer_pprof(const struct request *r, void *ctx, struct answer *ret,
 	       with_part(r, h, &part, RANGE_WITH_OBJECTS, write_pprof_of, ret, error);
 }
 
-/* Two parts */
+/* Comparing two parts */
 
 enum diff_form { DIFF_JSON, DIFF_TEXT, DIFF_PAGE };
 static const char *const diff_forms[] = { "json", "text", NULL };
@@ -598,7 +598,7 @@ static bool answer_diff_page(const struct request *r, void *ctx, struct answer *
 	return diff_of(r, ctx, DIFF_PAGE, ret, error);
 }
 
-/* The policies, with what only a header can say. */
+/* Content security policies, with what only a header can express. */
 
 static const char *page_csp(void)
 {

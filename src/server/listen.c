@@ -105,7 +105,7 @@ bool listen_parse(const char *text, char **ret_address, guint16 *ret_port, GErro
 	union address a;
 	socklen_t len;
 
-	if (is_plain_v6)	/* "::1": all of it is the address */
+	if (is_plain_v6)	/* "::1": the whole text is the address */
 		colon = NULL;
 	gsize address_len = end ? (gsize)(end - text - 1) : colon ? (gsize)(colon - text) : strlen(text);
 	g_autofree char *address = g_strndup(end ? text + 1 : text, address_len);

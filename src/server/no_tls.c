@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Only of the static program.  Distributions build libmicrohttpd with TLS, so that its archive asks for GnuTLS, and
- * that for libraries of which there are no archives.  `offcpu view` and `serve` never ask for TLS (they are on
- * loopback, or behind a proxy that has it), so none of these is reached but the first two, which every start and end
- * of the library calls.
+ * For the static program only.  Distributions build libmicrohttpd with TLS, so its archive needs GnuTLS, which in turn
+ * needs libraries without static archives.  `offcpu view` and `serve` never use TLS (they are on loopback or behind a
+ * proxy).  So none of these functions is called, except the first two at the library's start and end.
  */
 #include <stdlib.h>
 

@@ -18,7 +18,7 @@ struct peer {
 
 struct peers {
 	GMutex lock;
-	GQueue all;	/* in the order in which they came */
+	GQueue all;	/* in order of arrival */
 	unsigned max;
 };
 
@@ -33,14 +33,14 @@ struct peers *peers_new(unsigned max)
 
 FREES(peers_free, struct peers, peers, g_queue_clear_full(&peers->all, g_free); g_mutex_clear(&peers->lock))
 
-/* The loop that moves the bytes finds its end, and closes it. */
+/* The event loop then notices the end and closes it. */
 static void shut(struct peer *p)
 {
 	p->is_shut = true;
 	shutdown(p->fd, SHUT_RDWR);
 }
 
-/* The one that came first of those that have done that for so long. */
+/* The first in order of arrival that has been in that state since then. */
 static struct peer *first_of(struct peers *peers, enum peer_doing doing, gint64 since_us)
 {
 	for (GList *l = peers->all.head; l; l = l->next) {
@@ -52,10 +52,7 @@ static struct peer *first_of(struct peers *peers, enum peer_doing doing, gint64 
 	return NULL;
 }
 
-/*
- * The one that came first and has asked nothing goes, else one that takes its answer slowly, so that whoever asks finds
- * room.
- */
+/* When nearly full, shuts down the oldest connection without a request, else one that reads its answer slowly. */
 static void make_room(struct peers *peers, gint64 now_us)
 {
 	unsigned places = peers->max - peers->max / 4;

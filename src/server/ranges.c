@@ -5,23 +5,23 @@
 #include "base/each.h"
 
 #define KEPT_MAX 8
-#define KEPT_MAX_US (600 * G_USEC_PER_SEC)	/* by then the store may have dropped what it was made of */
+#define KEPT_MAX_US (600 * G_USEC_PER_SEC)	/* by then the store may have deleted its windows */
 
 struct entry {
 	uint64_t from_ns, to_ns;
 	enum range_form form;
 	struct profile *profile;	/* NULL: it is being read */
 	gsize bytes;
-	unsigned users;			/* threads that have it or wait for it */
+	unsigned users;			/* threads that use it or wait for it */
 	gint64 made_us, used_us;
-	GError *error;			/* of a reading that failed; the last user frees it */
+	GError *error;			/* set if reading failed; the last user frees it */
 };
 
 struct ranges {
 	char *dir;
 	range_read_fn read;
 	gsize max_bytes;
-	GMutex lock;		/* of all below */
+	GMutex lock;		/* protects all below */
 	GCond is_read;
 	GPtrArray *entries;	/* struct entry */
 	struct ranges_stats stats;
@@ -54,7 +54,7 @@ static struct entry *find(const struct ranges *r, uint64_t from_ns, uint64_t to_
 	return NULL;
 }
 
-/* The one that was used longest ago, of those that nobody uses. */
+/* The least recently used entry without users. */
 static struct entry *oldest(const struct ranges *r, unsigned *ret_unused_cnt, gsize *ret_bytes)
 {
 	struct entry *found = NULL;
@@ -72,7 +72,7 @@ static struct entry *oldest(const struct ranges *r, unsigned *ret_unused_cnt, gs
 	return found;
 }
 
-/* With the lock. */
+/* Call with the lock held. */
 static void drop_old(struct ranges *r)
 {
 	for (;;) {
@@ -96,7 +96,7 @@ static void prepare(struct profile *p, enum range_form form)
 		objects_as_frames(p);
 }
 
-/* With the lock, which is given up meanwhile. */
+/* Call with the lock held; releases it while reading. */
 static void read_entry(struct ranges *r, struct entry *e)
 {
 	GError *error = NULL;
@@ -115,7 +115,7 @@ static void read_entry(struct ranges *r, struct entry *e)
 	g_cond_broadcast(&r->is_read);
 }
 
-/* With the lock. */
+/* Call with the lock held. */
 static void leave(struct ranges *r, struct entry *e)
 {
 	e->users--;

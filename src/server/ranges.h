@@ -5,28 +5,28 @@
 #include "profile/profile.h"
 
 /*
- * Profiles of ranges of the history, read once for the several requests that one look at a range makes.  Few are kept,
- * and few are read at a time: each may be large.
+ * A cache of profiles of ranges, since one view of a range makes several requests.  Few are cached and few are read at
+ * a time: each may be large.
  */
 
 struct ranges;
 
-/* How a profile is prepared; its stacks differ, so each form is another profile. */
+/* How a profile is prepared.  Stacks differ by form, so each form is cached separately. */
 enum range_form {
-	RANGE_PLAIN,		/* as `report` has it */
-	RANGE_WITH_OBJECTS,	/* objects are frames, as pictures and other tools' formats have it */
+	RANGE_PLAIN,		/* as for `report` */
+	RANGE_WITH_OBJECTS,	/* objects are frames, as for flame graphs and other tools' formats */
 };
 
-/* How a range is read: store_read(), or a test's own. */
+/* How to read a range: store_read(), or a test's function. */
 typedef struct profile *(*range_read_fn)(const char *dir, uint64_t from_ns, uint64_t to_ns, GError **error);
 
-/* max_bytes: of all profiles that nobody uses just now, as estimated. */
+/* max_bytes: estimated size of all unused profiles. */
 struct ranges *ranges_new(const char *dir, range_read_fn read, gsize max_bytes);
-void ranges_free(struct ranges *r);	/* nobody may use one any more; NULL is fine */
+void ranges_free(struct ranges *r);	/* no profile may be in use; NULL is fine */
 
 /*
- * Of Unix times.  To be read only, and given back by ranges_put().  Where another thread reads it, this one waits.
- * NULL with a sentence.
+ * The range is in Unix time.  The result is read-only; return it with ranges_put().  If another thread is reading it,
+ * waits for that.  NULL on error.
  */
 const struct profile *ranges_get(struct ranges *r, uint64_t from_ns, uint64_t to_ns, enum range_form form,
 				 GError **error);

@@ -81,7 +81,7 @@ static bool take_line(struct reader *r, char **words, guint line, GError **error
 	return true;
 }
 
-/* Two of one token would make it open which of them asks, and one of one name who asked. */
+/* With duplicate tokens or names, the audit could not tell who asked. */
 static bool is_new(const GArray *all, const struct reader *r, guint line, GError **error)
 {
 	EACH_ROW(i, const struct reader, other, all)

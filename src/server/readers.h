@@ -6,42 +6,43 @@
 #include <stdbool.h>
 
 /*
- * Who may read: each has a token, and a name that the audit tells.  A proxy that knows its users is one of them: its
- * token counts from its address alone, and it names the user in a header.
+ * Who may read: each reader has a token, and a name for the audit log.  A proxy that authenticates users is a reader
+ * too: its token is valid only from its address, and it names the user in a header.
  */
 struct reader {
 	char *name, *token;
-	char *services;	/* globs with commas between them: sees these alone; NULL: all */
-	char *proxy;	/* the address of a proxy; NULL: it is none */
+	char *services;	/* globs separated by commas that limit the visible services; NULL: all */
+	char *proxy;	/* address of the proxy; NULL: not a proxy */
 };
 
 #define READERS_MAX 1000
 #define READERS_MAX_BYTES (256 << 10)
 
 /*
- * Lines of "NAME TOKEN [services=GLOB,...] [proxy=ADDR]", empty ones and those that begin with #; or a token alone in
- * the first line.  struct reader; NULL with a sentence that names the line and no token.
+ * Parses lines "NAME TOKEN [services=GLOB,...] [proxy=ADDR]", or a token alone in the first line.  Empty lines and
+ * lines that begin with # are skipped.  Returns struct reader; NULL on error: the message has the line's number but no
+ * token.
  */
 GArray *readers_parse(const char *text, GError **error);
-/* Of one who sees everything; token may be NULL, and then the array is empty. */
+/* A single reader who sees everything.  token NULL: an empty array. */
 GArray *readers_of_token(const char *token);
 
-/* Does one of the globs match?  NULL: all do. */
+/* Whether one of the globs matches; globs NULL: always. */
 bool readers_list_has(const char *globs, const char *name);
 
-/* The secret that stands in every address that is served: whoever has it may read. */
+/* The secret in every served address: whoever has it may read. */
 
-#define TOKEN_LEN 32	 /* characters of one that we make: 192 bits */
-#define TOKEN_MIN_LEN 16 /* of one that the user gives */
+#define TOKEN_LEN 32	 /* characters of a generated one: 192 bits */
+#define TOKEN_MIN_LEN 16 /* of one given by the user */
 #define TOKEN_MAX_LEN 128
 
-/* Random, of characters that need no escape in an address. */
+/* Random characters that need no escaping in an address. */
 bool token_make(char ret_token[TOKEN_LEN + 1], GError **error);
 
-/* False for what is too short, too long, or needs an escape. */
+/* False if it is too short, too long, or needs escaping. */
 bool token_is_valid(const char *token);
 
-/* In a time that does not depend on where they differ.  `a` need not end after len_bytes. */
+/* Compares in constant time.  `a` need not be terminated. */
 bool token_equal(const char *a, gsize len_bytes, const char *token);
 
 #endif

@@ -30,8 +30,8 @@ static struct verdict refuse_method(struct verdict v, bool wants_post)
 }
 
 /*
- * A page of another site can have its own name resolve to our address ("DNS rebinding").  What it asks for then has
- * that name as host.
+ * Protects against DNS rebinding: another site's page can make its own name resolve to our address, but its requests
+ * then have that name as host.
  */
 static bool is_our_host(const struct gate *gate, const char *host)
 {
@@ -50,7 +50,7 @@ static bool is_own_origin(const struct gate *gate, const struct request *r)
 }
 
 /*
- * Whose token that is; all of them are compared, so that the time does not tell which one is near.  NULL: nobody's.
+ * The owner of the token.  All tokens are compared, so that timing does not reveal a near match.  NULL: unknown token.
  */
 static const struct reader *reader_of(const struct gate *gate, const char *given, gsize len)
 {
@@ -62,7 +62,7 @@ static const struct reader *reader_of(const struct gate *gate, const char *given
 	return found;
 }
 
-/* The path behind the token, which the path or the header holds; NULL: neither. */
+/* The path after the token.  The token is in the path or in the header.  NULL: no valid token. */
 static const char *behind_token(const struct gate *gate, const struct request *r, const struct reader **ret_reader)
 {
 	const char *path = r->path, *end;
@@ -80,7 +80,7 @@ static const char *behind_token(const struct gate *gate, const struct request *r
 	return *ret_reader ? end + 1 : NULL;
 }
 
-/* Who asks, and what of it the reader may see; NULL with the reason. */
+/* The name of the reader; also sets what the reader may see.  NULL with *ret_why on error. */
 static const char *who_asks(const struct reader *reader, struct request *r, const char **ret_why)
 {
 	r->only[0] = reader->services;
@@ -99,8 +99,8 @@ static const char *who_asks(const struct reader *reader, struct request *r, cons
 }
 
 /*
- * Whether a page of another site asks, without being one that may.  Browsers say so in Sec-Fetch-Site.  To follow a
- * link is no reading.
+ * Whether another site's page asks, according to Sec-Fetch-Site.  Following a link is allowed: the other site cannot
+ * read the answer.
  */
 static bool is_foreign(const struct request *r)
 {

@@ -8,11 +8,11 @@
 #include "server/readers.h"
 
 /*
- * What is served, and who may read it.  No network here: a request is checked as data, so that unit tests can ask
+ * What is served and who may read it.  No network here: requests are checked as data, so that unit tests can ask
  * whatever an attacker could.
  */
 
-/* HTTP's numbers, as codes of SERVER_ERROR, and as verdicts. */
+/* HTTP status codes, used as codes of SERVER_ERROR and as verdicts. */
 enum server_status {
 	SERVER_OK = 200,
 	SERVER_ACCEPTED = 202,
@@ -28,81 +28,84 @@ enum server_status {
 #define SERVER_ERROR server_error_quark()
 GQuark server_error_quark(void);
 
-/* Each of the header's fields is NULL where the request has none.  All of it is untrusted. */
+/* A request; all of it is untrusted.  Absent header fields are NULL. */
 struct request {
-	const char *method, *path;	/* the path with its escapes undone, without the query */
+	const char *method, *path;	/* unescaped path, without the query */
 	const char *host, *origin, *authorization;
 	const char *fetch_site, *fetch_mode;
 	const char *mcp_revision;	/* MCP-Protocol-Version */
-	const char *user, *services;	/* X-Forwarded-User, X-Offcpu-Services: only a proxy's count */
-	const char *peer;		/* the address that it comes from */
+	const char *user, *services;	/* X-Forwarded-User, X-Offcpu-Services: only accepted from a proxy */
+	const char *peer;		/* the client's address */
 	bool has_body;
-	GString *body;			/* where the route reads it */
+	GString *body;			/* set if the route reads it */
 	GHashTable *query;		/* char * -> char *; NULL: none */
-	/* Set by the gate: lists of globs, each of which the services that are shown match; NULL: all do. */
+	/* Set by gate_check(): lists of globs, each of which a service must match to be visible; NULL: all. */
 	const char *only[2];
 };
 
 struct answer {
 	GBytes *body;
-	bool is_gzip;	/* the body is packed, and the reader is told so */
-	const char *media_type;	/* NULL: the route's */
-	char *file_name;	/* to be saved under; NULL: to be shown */
-	bool is_accepted;	/* SERVER_ACCEPTED, without a body: nothing is answered to what was told */
+	bool is_gzip;	/* the body is compressed, which the header declares */
+	const char *media_type;	/* NULL: the route's default */
+	char *file_name;	/* save under that name; NULL: display */
+	bool is_accepted;	/* SERVER_ACCEPTED without a body: a notification has no answer */
 };
 
 struct route {
-	const char *path;		/* behind the token; "" is the first page */
+	const char *path;		/* after the token; "" is the first page */
 	const char *media_type;
 	const char *cors;		/* the one foreign origin whose scripts may read it; NULL: none */
 	const char *(*csp)(void);	/* NULL: a document of that type may load and run nothing */
-	/* Runs in a worker.  Errors of SERVER_ERROR go to the client with their status, others as 500. */
+	/* Runs in a worker.  Errors of SERVER_ERROR are sent with their status, others as 500. */
 	bool (*answer)(const struct request *r, void *ctx, struct answer *ret, GError **error);
 	enum {
-		ROUTE_GET,	/* it has no body */
-		ROUTE_DROPS,	/* POST, too: a body is read, up to a bound, and dropped */
-		ROUTE_POST,	/* POST alone: the body is request.body, of at most ROUTE_BODY_MAX_BYTES */
+		ROUTE_GET,	/* no body */
+		ROUTE_DROPS,	/* also POST: the body is read, up to a limit, and dropped */
+		ROUTE_POST,	/* only POST: the body is request.body, at most ROUTE_BODY_MAX_BYTES */
 	} takes;
 };
 #define ROUTE_BODY_MAX_BYTES (256u << 10)
 
 struct gate {
-	const struct reader *readers;	/* one without a token ends them */
-	const char *const *hosts;	/* "127.0.0.1:4711", ..., NULL: by which names we are called */
-	bool is_proxied;		/* a reverse proxy may have taken the request by https */
-	const char *once;		/* "/open/..." leads to the first page; NULL: nothing does */
+	const struct reader *readers;	/* ended by one without a token */
+	const char *const *hosts;	/* "127.0.0.1:4711", ..., NULL: names under which we are reachable */
+	bool is_proxied;		/* a reverse proxy may have received the request by https */
+	const char *once;		/* "/open/...", which leads to the first page once; NULL: none */
 };
 
 struct verdict {
-	unsigned status;		/* SERVER_OK: ask the route; SERVER_SEE_OTHER: to the first page */
-	const char *why;		/* one sentence, when it is refused */
+	unsigned status;		/* SERVER_OK: call the route; SERVER_SEE_OTHER: redirect to the first page */
+	const char *why;		/* a sentence, if it is refused */
 	const struct route *route;
-	const struct reader *reader;	/* whose token it was; NULL: nobody's */
-	const char *who;		/* the reader, or the user that a proxy names */
-	const char *allow;		/* for Allow, where the method is refused */
-	const char *allow_origin;	/* for Access-Control-Allow-Origin; NULL: not to be sent */
+	const struct reader *reader;	/* owner of the token; NULL: unknown */
+	const char *who;		/* the reader, or the user named by a proxy */
+	const char *allow;		/* for Allow, if the method is refused */
+	const char *allow_origin;	/* for Access-Control-Allow-Origin; NULL: omit it */
 };
 
-/* What of the request the reader may see goes to r->only. */
+/* Sets r->only to what the reader may see. */
 struct verdict gate_check(const struct gate *gate, const struct route *routes, gsize routes_cnt,
 			  struct request *r);
 
-/* For csp, of a flame graph's page: its own policy, and what only a header can say. */
+/* Policy for a flame graph's page: the page's own, plus what only a header can express. */
 const char *route_page_csp(void);
 
-/* The same of a page without a script, whose style is web/fleet/fleet.css. */
+/* The same for a page without scripts, styled by web/fleet/fleet.css. */
 const char *route_plain_csp(void);
 
 /*
- * A route of pprof's: it asks by POST for the names of addresses, and gives up where nobody answers.  We know none
- * beside those that stand in the profile.
+ * pprof's route for symbols: it asks by POST for names of addresses, and gives up if there is no answer.  We know no
+ * symbols beyond those in the profile.
  */
 #define SYMBOL_ROUTE { "debug/pprof/symbol", "text/plain", NULL, NULL, answer_no_symbols, ROUTE_DROPS }
 bool answer_no_symbols(const struct request *r, void *ctx, struct answer *ret, GError **error);
 
-/* A number of the query.  True with *ret_value unchanged where it is not there; false with a sentence for bad ones. */
+/*
+ * A number in the query.  If it is missing, returns true and *ret_value is unchanged.  False on error: not a number,
+ * or above max.
+ */
 bool request_number(const struct request *r, const char *name, guint64 max, guint64 *ret_value, GError **error);
-/* A text of the query, or NULL. */
+/* A text in the query, or NULL. */
 const char *request_text(const struct request *r, const char *name);
 
 #endif

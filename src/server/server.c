@@ -15,11 +15,11 @@
 #include "server/readers.h"
 
 #define CONNECTIONS_MAX 256
-#define HEADER_MAX_BYTES (16 << 10)	/* of a connection: its buffer holds request and answer's header */
+#define HEADER_MAX_BYTES (16 << 10)	/* per connection: its buffer holds the request and the answer's header */
 #define SILENCE_MAX_S 30
 #define BODY_MAX_BYTES (4 << 20)	/* of a request */
-#define JOBS_MAX 32			/* requests that wait for a worker */
-#define SENDING_MAX_BYTES (256 << 20)	/* of all answers on their way */
+#define JOBS_MAX 32			/* requests waiting for a worker */
+#define SENDING_MAX_BYTES (256 << 20)	/* of all answers being sent */
 #define ONCE_US (60 * G_USEC_PER_SEC)
 
 static const char forbid_all[] = "default-src 'none'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
@@ -35,14 +35,14 @@ struct server {
 	GArray *readers;
 	void (*audit)(const char *line);
 	char *url, **hosts;
-	GMutex lock;		/* of these; gate.once points to `once` or is NULL */
+	GMutex lock;		/* protects these; gate.once points to `once` or is NULL */
 	char *once, *url_once;
 	gint64 once_until_us;
-	gint64 last_us;		/* when somebody asked who may */
+	gint64 last_us;		/* time of the last authorized request */
 	bool is_ending;
 	gssize sending_bytes;	/* atomic */
-	gint answers;		/* atomic: that workers made */
-	gint trimmed;		/* `answers` as memory was given back last */
+	gint answers;		/* atomic: answers made by workers */
+	gint trimmed;		/* value of `answers` at the last malloc_trim() */
 	GMainLoop *loop;
 	guint sources[4];
 	unsigned idle_s;
@@ -58,10 +58,10 @@ struct exchange {
 	struct answer answer;
 	GError *error;
 	gsize sending_bytes, body_bytes;
-	unsigned status;	/* that was sent; 0: none */
+	unsigned status;	/* status that was sent; 0: none */
 	char peer[INET6_ADDRSTRLEN];
-	bool is_too_large;	/* the body, for the route */
-	bool is_asked, is_done;	/* is_done: written by the worker before it resumes the connection */
+	bool is_too_large;	/* the body exceeds the route's limit */
+	bool is_asked, is_done;	/* is_done: set by the worker before it resumes the connection */
 };
 
 /* Queries and headers */
@@ -72,7 +72,7 @@ static enum MHD_Result take_argument(void *data, enum MHD_ValueKind kind, const 
 	return MHD_YES;
 }
 
-/* What is C text would end at a zero byte, so one stays as it was written: no address has one. */
+/* C text would end at a zero byte, so "%00" stays escaped: no address contains one. */
 static size_t unescape(void *data, struct MHD_Connection *c, char *text)
 {
 	return strstr(text, "%00") ? strlen(text) : MHD_http_unescape(text);
@@ -95,7 +95,7 @@ static void read_peer(struct exchange *x)
 		listen_peer_text(info->client_addr, x->peer, sizeof(x->peer));
 }
 
-/* What it points to lives as long as the request does. */
+/* Pointers stay valid as long as the request. */
 static void read_request(struct exchange *x, const char *method, const char *path)
 {
 	struct MHD_Connection *c = x->connection;
@@ -225,7 +225,7 @@ static enum MHD_Result finish(struct exchange *x)
 
 /* The way of a request */
 
-/* In a worker. */
+/* Runs in a worker. */
 static void ask(gpointer data, gpointer user_data)
 {
 	struct exchange *x = data;
@@ -243,7 +243,7 @@ static void now_does(struct exchange *x, enum peer_doing doing)
 	connection_does(x->server->peers, x->connection, doing);
 }
 
-/* The link that leads in once is used up, or too old. */
+/* Also invalidates the one-time link once it was used or has expired. */
 static void check(struct exchange *x)
 {
 	const char *refusal = connection_refusal(x->connection);
@@ -268,7 +268,7 @@ static void check(struct exchange *x)
 		x->verdict = (struct verdict){ .status = SERVER_UNAVAILABLE, .why = "too many requests wait just now" };
 }
 
-/* False as the server ends, when there are no workers any more. */
+/* False during shutdown, when there are no workers any more. */
 static bool give_to_worker(struct exchange *x)
 {
 	bool is_ending;
@@ -285,7 +285,7 @@ static bool give_to_worker(struct exchange *x)
 	return !is_ending;
 }
 
-/* False: it goes on for so long that the connection is ended. */
+/* False: the body is too long, end the connection. */
 static bool take_body(struct exchange *x, const char *bytes, gsize len)
 {
 	x->body_bytes += len;
@@ -310,7 +310,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const ch
 		read_request(x, method, path);
 		check(x);
 		now_does(x, x->request.has_body ? PEER_WAITING : PEER_ANSWERING);
-		/* Refused before a body is read: the connection ends with the answer. */
+		/* Refused before the body was read: the connection ends with the answer. */
 		return x->verdict.status == SERVER_OK ? MHD_YES :
 			send_text(x, x->verdict.status, x->verdict.why ? x->verdict.why : "this way");
 	}
@@ -332,7 +332,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const ch
 
 #define AUDIT_WORD_MAX 200
 
-/* Without blanks, so that a line has as many words as it should. */
+/* Replaces blanks, so that each line has the same number of words. */
 static void append_word(GString *line, const char *word)
 {
 	g_autofree char *cut = g_strndup(word, AUDIT_WORD_MAX);
@@ -346,9 +346,7 @@ static gint by_name(gconstpointer a, gconstpointer b)
 	return strcmp(a, b);
 }
 
-/*
- * Of an address that led nowhere only that: it may be a token with a slip.
- */
+/* An unknown address is not logged: it may be a mistyped token. */
 static void audit(struct exchange *x)
 {
 	g_autoptr(GDateTime) now = g_date_time_new_now_utc();
@@ -388,7 +386,7 @@ static void on_completed(void *data, struct MHD_Connection *c, void **context, e
 	exchange_free(x);
 }
 
-/* Its life */
+/* Start and stop */
 
 static bool start_daemon(struct server *s, int fd, GError **error)
 {
@@ -406,7 +404,7 @@ static bool start_daemon(struct server *s, int fd, GError **error)
 	return false;
 }
 
-/* The first one is the address itself. */
+/* The first one is the listening address. */
 static void name_hosts(struct server *s, const char *address, char *name, const char *const *names)
 {
 	GPtrArray *hosts = g_ptr_array_new();
@@ -433,10 +431,7 @@ static gboolean on_signal(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-/*
- * Workers free what an answer took, and the C library keeps it, in an arena for each of them.  So once there is nothing
- * to answer it goes back to the kernel.
- */
+/* Workers free answers, but malloc keeps the memory in per-thread arenas.  Return it to the kernel when idle. */
 static void give_back(struct server *s)
 {
 	gint answers = g_atomic_int_get(&s->answers);
@@ -462,7 +457,7 @@ static gboolean on_second(gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-/* From the start on: a signal may come as soon as somebody knows the address. */
+/* Set up before the address is announced: a signal may come right after. */
 static void watch(struct server *s)
 {
 	s->loop = g_main_loop_new(NULL, FALSE);
@@ -543,7 +538,7 @@ void server_stop(struct server *s)
 	g_mutex_lock(&s->lock);
 	s->is_ending = true;
 	g_mutex_unlock(&s->lock);
-	/* No new clients, then no suspended ones, then none at all. */
+	/* Stop accepting, then resume suspended connections, then stop the daemon. */
 	if (s->daemon) {
 		MHD_socket fd = MHD_quiesce_daemon(s->daemon);
 

@@ -37,7 +37,7 @@ bool token_equal(const char *a, gsize len_bytes, const char *token)
 	gsize len = strlen(token);
 	volatile unsigned char differ = len_bytes != len;
 
-	/* All of ours is compared in any case: only our own length could be told from the time. */
+	/* Always compares the whole token: timing reveals at most its length. */
 	for (gsize i = 0; i < len; i++)
 		differ |= (unsigned char)(token[i] ^ (i < len_bytes ? a[i] : 0));
 	return !differ;

@@ -9,18 +9,18 @@
 #include "base/refuse.h"
 
 /*
- * Numbers as bytes, and bytes packed by zstd (docs/history.md).  Rows of a table are written column by column, so that
- * like stands beside like.
+ * Integers encoded as bytes, and blobs compressed with zstd (docs/history.md).  Tables are written column by column:
+ * neighbouring values are alike and compress well.
  */
 
-#define STORE_BLOB_MAX_BYTES (UINT32_C(64) << 20)	/* of one blob, unpacked */
+#define STORE_BLOB_MAX_BYTES (UINT32_C(64) << 20)	/* of one uncompressed blob */
 
 static inline void blob_put(GByteArray *into, uint64_t value)
 {
 	uleb_put(into, value);
 }
 
-/* A difference modulo 2^64: small ones of either sign are few bytes. */
+/* A difference modulo 2^64.  Small differences of either sign take few bytes. */
 static inline void blob_put_diff(GByteArray *into, uint64_t value, uint64_t expected)
 {
 	const uint64_t diff = value - expected;
@@ -36,8 +36,8 @@ static inline uint64_t blob_get_diff(struct cursor *c, uint64_t expected)
 }
 
 /*
- * A number that is mostly the next one after the highest so far, or not far before it: how far it is from that, which
- * *next becomes.  So what is new takes a byte.
+ * For numbers that are usually the highest so far plus 1, or slightly less.  Stores the distance from *next, which
+ * becomes the highest plus 1.  So a new number takes one byte.
  */
 static inline void blob_put_near(GByteArray *into, uint64_t value, uint64_t *next)
 {
@@ -62,10 +62,7 @@ static inline unsigned blob_bits(uint64_t value)
 	return value ? 64 - (unsigned)__builtin_clzll(value) : 0;
 }
 
-/*
- * Of any number below 2^63; one with no more than so many significant bits, as it was rounded to them, takes a byte or
- * two.
- */
+/* For any number below 2^63.  A number that was rounded to at most `most` significant bits takes a byte or two. */
 static inline void blob_put_short(GByteArray *into, uint64_t value, unsigned most)
 {
 	unsigned bits = blob_bits(value), drop = bits > most ? bits - most : 0;
@@ -85,11 +82,11 @@ static inline uint64_t blob_get_short(struct cursor *c, unsigned most)
 }
 
 /*
- * Of any number below 2^63, which was rounded to a multiple of 1 << shift where it is four times that or more, and to
- * three bits below: blob_round() does.  Such ones take a byte or two.
+ * For any number below 2^63.  A number that blob_round() has rounded takes a byte or two: a multiple of 1 << shift if
+ * it is at least four times that, else at most three significant bits.
  */
 #define BLOB_ROUGH_BITS 3
-#define BLOB_ROUGH_ESCAPE 1	/* all digits follow */
+#define BLOB_ROUGH_ESCAPE 1	/* the unrounded value follows */
 static inline unsigned blob_rough_drop(uint64_t value, unsigned shift)
 {
 	unsigned bits = blob_bits(value), drop = bits > BLOB_ROUGH_BITS ? bits - BLOB_ROUGH_BITS : 0;
@@ -97,7 +94,7 @@ static inline unsigned blob_rough_drop(uint64_t value, unsigned shift)
 	return MIN(drop, shift);
 }
 
-/* To the nearest one. */
+/* Rounds to the nearest value that blob_put_rough() encodes in a byte or two. */
 static inline uint64_t blob_round(uint64_t value, unsigned shift)
 {
 	unsigned drop = blob_rough_drop(value, shift);
@@ -142,7 +139,7 @@ static inline uint64_t blob_get_rough(struct cursor *c, unsigned shift)
 	return bits > BLOB_ROUGH_BITS ? top << (bits - BLOB_ROUGH_BITS) : top >> (BLOB_ROUGH_BITS - bits);
 }
 
-/* Not above max, or it is bad. */
+/* Sets c->bad if the number is above max. */
 static inline uint64_t blob_get(struct cursor *c, uint64_t max)
 {
 	uint64_t value = cursor_uleb(c);
@@ -153,7 +150,7 @@ static inline uint64_t blob_get(struct cursor *c, uint64_t max)
 	return 0;
 }
 
-/* Below cnt; with cnt 0 none is. */
+/* Sets c->bad if the number is not below cnt. */
 static inline uint32_t blob_get_id(struct cursor *c, uint64_t cnt)
 {
 	uint64_t value = cursor_uleb(c);
@@ -164,7 +161,7 @@ static inline uint32_t blob_get_id(struct cursor *c, uint64_t cnt)
 	return 0;
 }
 
-/* How many rows follow, of which each takes a byte or more. */
+/* The number of rows that follow.  Each row takes at least one byte. */
 static inline uint32_t blob_get_cnt(struct cursor *c, uint32_t max)
 {
 	uint64_t value = cursor_uleb(c);
@@ -175,22 +172,22 @@ static inline uint32_t blob_get_cnt(struct cursor *c, uint32_t max)
 	return 0;
 }
 
-/* Packed; free with g_free().  NULL: there is no memory for it. */
+/* Compresses; free with g_free().  NULL if out of memory. */
 void *blob_pack(const GByteArray *plain, int level, size_t *ret_bytes);
-/* So many bytes, or NULL: it is something else.  Free with g_free(). */
+/* Exactly plain_bytes bytes, else NULL: the blob is invalid.  Free with g_free(). */
 uint8_t *blob_unpack(const void *packed, size_t packed_bytes, size_t plain_bytes);
 
 #define STORE_ERROR store_error_quark()
 GQuark store_error_quark(void);
 enum store_error {
 	STORE_ERROR_FILE,	/* it cannot be opened, read or written */
-	STORE_ERROR_DAMAGED,	/* a file of the history is none, or is cut off, corrupted or forged */
-	STORE_ERROR_EMPTY,	/* there is nothing in that time */
+	STORE_ERROR_DAMAGED,	/* a file of the history is truncated, corrupted, forged, or not a history file */
+	STORE_ERROR_EMPTY,	/* the range has no windows */
 	STORE_ERROR_TOO_MUCH,
-	STORE_ERROR_BUSY,	/* another process writes */
+	STORE_ERROR_BUSY,	/* another process is writing */
 };
 
-/* Sets *error; false. */
+/* Sets *error and returns false. */
 #define store_fail(error, code, ...) refuse(error, STORE_ERROR, code, __VA_ARGS__)
 
 #endif

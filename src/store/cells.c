@@ -7,11 +7,11 @@
 #include "store/blob.h"
 
 #define CELLS_VERSION 1
-#define SLOT_BITS 3	/* that are kept of a time by how long waits were */
-#define REASONS_MAX 256	/* of a group: another version may know more of them */
+#define SLOT_BITS 3	/* significant bits kept of the time in each slot of the histogram */
+#define REASONS_MAX 256	/* of a group: newer versions may have more reasons */
 
 struct cells {
-	GHashTable *groups;	/* struct cell_group, which is its own key */
+	GHashTable *groups;	/* struct cell_group as key and value */
 };
 
 static guint hash_group(gconstpointer key)
@@ -87,7 +87,7 @@ const char *cells_service(const struct thread *t)
 	return t->flags & THREAD_KERNEL ? "(kernel)" : "(no service)";
 }
 
-/* Its time by how long each of its waits was: in the proportion of the middles of the histogram's slots. */
+/* Distributes a wait's time over the slots of its histogram, weighted by count times the slot's middle. */
 static void add_durations(uint64_t *by_slot, const struct wait *w, uint64_t ns)
 {
 	double all = 0, part = 0;
@@ -95,7 +95,7 @@ static void add_durations(uint64_t *by_slot, const struct wait *w, uint64_t ns)
 
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		all += (double)w->hist[i] * (double)(UINT64_C(3) << i);
-	if (all <= 0) {	/* without a histogram they are taken to be alike */
+	if (all <= 0) {	/* without a histogram, all waits count as equally long */
 		unsigned slot = profile_hist_slot(w->count ? ns / w->count : ns);
 
 		by_slot[slot] = sum(by_slot[slot], ns);
@@ -132,7 +132,7 @@ static void add_accounts(struct cell_group *g, const struct thread *t)
 	g->unlisted_ns = sum(g->unlisted_ns, sum(t->filtered_ns, t->lost_ns));
 }
 
-/* Strings are looked up once a thread. */
+/* Looks strings up once per thread. */
 void cells_add_profile(struct cells *c, const struct profile *p, const struct reasons *reasons,
 		       const struct selection *selection)
 {
@@ -177,7 +177,7 @@ void cells_add_group(struct cells *c, const struct cell_group *g)
 	}
 }
 
-/* ---- as bytes ---- */
+/* ---- encoding ---- */
 
 static bool is_empty(const struct cell_group *g)
 {
@@ -187,7 +187,7 @@ static bool is_empty(const struct cell_group *g)
 	return !g->on_cpu_ns && !g->runnable_ns && !g->preempted_ns && !g->unlisted_ns;
 }
 
-/* Two bits below the slot's own are as much as three significant ones can tell. */
+/* Two bits less than the slot's own number: three significant bits remain. */
 static unsigned slot_shift(unsigned slot)
 {
 	return slot > 2 ? slot - 2 : 0;
@@ -202,13 +202,13 @@ static uint64_t in_slot(const struct cell *c, unsigned slot)
 	return ns ? MAX(rounded, 1) : 0;
 }
 
-/* All that is no idle time, but that a CPU was waited for behind idle time, too. */
+/* An upper bound of the time in the slots: all but idle time.  Run-queue time behind idle time counts. */
 static uint64_t most_in_slots(const struct cell *c)
 {
 	return sum(c->blocked_ns, sum(c->runnable_ns, c->preempted_ns));
 }
 
-/* What they are less than the most, and from the first slot with time to the last one in which proportion. */
+/* Writes how far the sum is below the upper bound, then the range of slots with time and their proportions. */
 static void encode_slots(const struct cell *c, GByteArray *into)
 {
 	unsigned first = 0, end = PROFILE_HIST_SLOTS;
@@ -249,7 +249,7 @@ struct encoding {
 	cells_number_of number_of;
 	void *ctx;
 	GByteArray *into;
-	GPtrArray *groups;	/* struct cell_group, by name: the same windows are the same bytes */
+	GPtrArray *groups;	/* struct cell_group sorted by name, so that equal windows become equal bytes */
 	bool ok;
 };
 
@@ -313,11 +313,11 @@ bool cells_encode(const struct cells *c, cells_number_of number_of, void *ctx, G
 struct decoding {
 	struct cursor c;
 	const GPtrArray *names;
-	struct cell cells[REASON_COUNT];	/* of the group that is read */
+	struct cell cells[REASON_COUNT];	/* of the group that is being decoded */
 	struct {
 		uint64_t number;
 		enum reason reason;
-	} known[64];	/* of the last numbers that were names of reasons */
+	} known[64];	/* cache of numbers that were names of reasons */
 };
 
 static const char *name_of(const struct decoding *d, uint64_t number)
@@ -353,7 +353,7 @@ static void decode_slots(struct decoding *d, const struct cell *own, struct cell
 	}
 }
 
-/* One of another version is another one. */
+/* Unknown reasons come from newer versions and count as REASON_OTHER. */
 static enum reason get_reason(struct decoding *d)
 {
 	uint64_t number = get_number(d);

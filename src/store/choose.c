@@ -8,7 +8,7 @@
 
 #define FILES_OPEN_MAX 2000
 
-/* Windows that are chosen already. */
+/* The range of windows that a chosen row covers. */
 struct taken {
 	uint64_t first, last;
 };
@@ -17,7 +17,7 @@ ORDER(by_first, struct taken, ORDER_LOW(first))
 
 ORDER(by_seq, struct store_row, ORDER_LOW(seq))
 
-/* taken is sorted, and no two of them overlap. */
+/* `taken` is sorted and its ranges do not overlap. */
 static bool is_taken(const GArray *taken, const struct store_row *row)
 {
 	guint low = 0, high = taken->len;
@@ -33,10 +33,7 @@ static bool is_taken(const GArray *taken, const struct store_row *row)
 	return low < taken->len && g_array_index(taken, struct taken, low).first <= row->last_seq;
 }
 
-/*
- * Of that tier, those that do not overlap what is taken; rows of one tier do not overlap one another, but forged ones
- * may.
- */
+/* Chooses rows of one tier that do not overlap `taken`.  Valid rows of one tier never overlap, forged ones may. */
 static void take_rows(struct store_choice *c, GArray *all, GArray *taken, enum store_tier tier, uint64_t from_ns,
 		      uint64_t to_ns, bool within)
 {
@@ -59,18 +56,18 @@ static void take_rows(struct store_choice *c, GArray *all, GArray *taken, enum s
 	g_array_sort(taken, by_first);
 }
 
-/* ---- which files are to be read */
+/* ---- which files to read */
 
 struct reading {
 	struct store_choice *c;
 	const GArray *names;
 	GArray *all;		/* struct store_row */
-	GArray *taken;		/* of coarser tiers */
+	GArray *taken;		/* by coarser tiers */
 	uint64_t from_ns, to_ns;
 	bool want_lines;
 };
 
-/* Windows of a file; 0: it has none. */
+/* The first and last window of a file; 0: it has none. */
 struct part {
 	uint64_t first, last;
 };
@@ -98,7 +95,7 @@ static bool read_part(struct reading *r, guint i, struct part *ret, GError **err
 	struct store_file *f = store_file_open(r->c->dir, name, &is_missing, error);
 
 	if (!f)
-		return is_missing;	/* its time was over just now */
+		return is_missing;	/* the file expired a moment ago */
 	g_ptr_array_add(r->c->files, f);
 	if (name->tier == TIER_HOUR && !store_file_gaps(f, r->from_ns, r->to_ns, r->c->gaps, error))
 		return false;
@@ -109,8 +106,8 @@ static bool read_part(struct reading *r, guint i, struct part *ret, GError **err
 }
 
 /*
- * The parts of a day between two that are read.  Windows have their numbers in the order of parts, so where all
- * between those two is told by coarser tiers the parts are not even opened: a busy host has hundreds a day.
+ * Reads the parts of a day between `low` and `high`.  Window numbers ascend with parts.  So parts whose windows are
+ * all covered by coarser tiers are not even opened: a busy host has hundreds a day.
  */
 static bool read_between(struct reading *r, guint low, const struct part *of_low, guint high,
 			 const struct part *of_high, GError **error)
@@ -141,7 +138,7 @@ static bool is_same_day(const struct store_name *a, const struct store_name *b)
 	return a->tier == b->tier && a->day == b->day;
 }
 
-/* Coarse tiers first, where steps are that long: what they tell need not be read of finer ones, which tell the rest. */
+/* Starts with the coarsest tier whose steps are short enough.  Finer tiers only fill in the rest. */
 static bool choose(struct reading *r, uint64_t step_ns, GError **error)
 {
 	const int64_t first_day = store_day_of(r->from_ns) - 1, last_day = store_day_of(r->to_ns);

@@ -13,7 +13,7 @@
 	{ .at = offsetof(struct type, member), .bytes = sizeof(((struct type *)NULL)->member),                  \
 	  .kind = COLUMN_##kind_, __VA_ARGS__ }
 
-/* Members of the row `type` of the dictionary, and of the model's row where that has them by the same name. */
+/* Members of a row of the dictionary; the model's row may have a member of the same name. */
 #define NUMBER(type, member, ...)                                                                               \
 	{ .of = DICT_TABLES, .own = PLACE_OF(dict_##type, member, NUMBER, __VA_ARGS__), .model = PLACE(type, member) }
 #define NS(type, member)                                                                                        \
@@ -156,7 +156,7 @@ static void encode_strings(const struct dict *d, guint from, GByteArray *into)
 	}
 }
 
-/* Column by column, what came since then. */
+/* Writes the rows added since then, column by column. */
 static void encode_rows(const struct dict *d, enum dict_table table, const struct dict_size *since, GByteArray *into)
 {
 	const guint from = since->cnt[table], end = dict_cnt(d, table);
@@ -193,7 +193,7 @@ void dict_encode(const struct dict *d, const struct dict_size *since, const GArr
 	}
 }
 
-/* Room for so many more rows, all 0; false: too many. */
+/* Adds zeroed rows; false: too many. */
 static bool grow(struct cursor *c, GArray *table, guint *ret_from)
 {
 	uint32_t cnt = blob_get_cnt(c, DICT_ROWS_MAX);

@@ -6,13 +6,13 @@
 #include "profile/profile_schema.h"
 
 /*
- * What windows of one file have in common: strings, frames, stacks, objects, wakers, threads by identity, and the keys
- * of waits.  Each is kept once and known by its number.  The file has them in pieces, one for each window that brought
- * something new.
+ * The dictionary of one file: strings, frames, stacks, objects, wakers, thread identities and wait keys that its
+ * windows share.  Each is stored once and referred to by number.  It is stored in pieces, one for each window that
+ * added something.
  */
 
-#define DICT_ROWS_MAX (UINT32_C(16) << 20)	/* of each kind */
-#define DICT_MAX_BYTES (UINT64_C(512) << 20)	/* of one file, unpacked */
+#define DICT_ROWS_MAX (UINT32_C(16) << 20)	/* per table */
+#define DICT_MAX_BYTES (UINT64_C(512) << 20)	/* per file, uncompressed */
 
 /* In the order in which they are written. */
 enum dict_table {
@@ -27,7 +27,10 @@ enum dict_table {
 	DICT_TABLES
 };
 
-/* Numbers of what is in the same dictionary; of strings with 1 added, 0: NULL.  dict.c says what each column is. */
+/*
+ * Columns are numbers of rows in the same dictionary.  Numbers of strings are incremented by 1; 0 is NULL.  dict.c
+ * describes each column.
+ */
 struct dict_frame {
 	uint32_t name, module, file;
 	uint32_t line;
@@ -49,27 +52,27 @@ struct dict_waker {
 	uint32_t pid, tid, comm, irq, user, kernel;
 	uint64_t start_ns;
 };
-/* These two have no padding: they are compared byte by byte. */
+/* These two structs have no padding: they are compared bytewise. */
 struct dict_thread {
 	uint32_t pid, tid, comm, process, service;
 	uint32_t is_kernel;
 	uint64_t start_ns;
 };
-/* Of waits; state 'C': of samples on CPU. */
+/* Key of waits; state 'C' marks on-CPU samples. */
 struct dict_key {
-	uint32_t thread, user, kernel, object;	/* object: with 1 added, as waits have it */
+	uint32_t thread, user, kernel, object;	/* object: incremented by 1, as in struct wait */
 	uint16_t state, flags;
 };
 struct dict_module {
 	uint32_t module, hex;
 };
 
-/* As rows, whoever reads or writes it. */
+/* The decoded tables, for readers and writers. */
 struct dict {
-	GPtrArray *strings;	/* const char *, whose bytes others hold */
+	GPtrArray *strings;	/* const char *, not owned */
 	GArray *rows[DICT_TABLES];	/* of each table but the strings */
-	uint64_t bytes;		/* unpacked, of all pieces */
-	GPtrArray *held;	/* the pieces' bytes, of one that was read */
+	uint64_t bytes;		/* uncompressed size of all pieces */
+	GPtrArray *held;	/* buffers of pieces that were read; strings point into them */
 };
 
 struct dict *dict_new(void);
@@ -81,76 +84,73 @@ static inline guint dict_cnt(const struct dict *d, enum dict_table table)
 	return table == DICT_STRINGS ? d->strings->len : d->rows[table]->len;
 }
 
-/* A column, and where the same stands in the model's row. */
+/* A column of the dictionary, and the matching column of the model's row. */
 struct dict_column {
-	enum dict_table of;	/* whose rows it numbers; DICT_TABLES: it is a number */
-	bool plus_1;		/* 0: none */
-	bool is_near;		/* mostly the next new one */
-	bool is_back;		/* how far before its own row */
+	enum dict_table of;	/* table that it refers to; DICT_TABLES: a plain number */
+	bool plus_1;		/* stored incremented by 1; 0: none */
+	bool is_near;		/* usually the next new row: encoded by blob_put_near() */
+	bool is_back;		/* encoded as the distance back from its own row */
 	struct column own;
-	struct column model;	/* no bytes: it has none */
+	struct column model;	/* its bytes are 0 if the model has no such column */
 };
 const struct dict_column *dict_columns(enum dict_table table, unsigned *ret_cnt);
 
-/* How far a dictionary is written, or what a window may refer to. */
+/* How much of a dictionary has been written, or what a window may refer to. */
 struct dict_size {
-	guint cnt[DICT_TABLES + 1];	/* the last one: 0 */
+	guint cnt[DICT_TABLES + 1];	/* the last entry is always 0 */
 };
 struct dict_size dict_size_of(const struct dict *d);
 
-/* Stacks whose end became worse since they were written. */
+/* A stack whose end became worse since it was written. */
 struct dict_end {
 	uint32_t node;
 	uint8_t end;
 };
-/* Appends what came since `since`, as bytes. */
+/* Appends the rows that were added since `since`. */
 void dict_encode(const struct dict *d, const struct dict_size *since, const GArray *ends, GByteArray *into);
 /*
- * Adds a piece; takes the bytes (g_malloc()ed) in any case, which must have a byte of room behind them.  False: it is
- * none.
+ * Adds a piece.  Always takes ownership of `bytes` (from g_malloc()), which must have room for one more byte.  False:
+ * invalid.
  */
 bool dict_decode(struct dict *d, uint8_t *bytes, size_t len_bytes);
 
-/* From numbers of a dictionary that was read to ids of a profile; what is asked for is made there. */
+/* Maps numbers of a dictionary to ids of a profile.  Rows are added to the profile on first use. */
 struct dict_map;
 
-/* Borrows both; the dictionary must not grow meanwhile. */
+/* Borrows both.  The dictionary must not grow while the map is in use. */
 struct dict_map *dict_map_new(const struct dict *d, struct profile *to);
 void dict_map_free(struct dict_map *m);	/* NULL is fine */
 const struct dict *dict_map_dict(const struct dict_map *m);
 uint32_t dict_map_frame(struct dict_map *m, uint32_t frame);
 uint32_t dict_map_node(struct dict_map *m, uint32_t node);
-uint32_t dict_map_object(struct dict_map *m, uint32_t object);	/* both with 1 added */
+uint32_t dict_map_object(struct dict_map *m, uint32_t object);	/* argument and result are incremented by 1 */
 uint32_t dict_map_waker(struct dict_map *m, uint32_t waker);
-/* The one whose number comes next in the bytes; NULL where it is bad, too. */
+/* Reads a string's number from the bytes and returns the string.  NULL also if the number is invalid. */
 const char *dict_map_next_string(struct dict_map *m, struct cursor *c);
-/* Identity and names, all else 0. */
+/* Sets identity and names only. */
 struct thread dict_map_thread(struct dict_map *m, uint32_t thread);
-/* The build ids of modules. */
+/* Copies build ids of modules. */
 void dict_map_modules(struct dict_map *m);
 
-/* A dictionary that grows: what is in it is found by its content. */
+/* A dictionary under construction, which finds equal rows. */
 struct dict_writer;
 
-/*
- * Goes on with one that was read, and takes it.  NULL with a sentence: it says something twice, and so is none of
- * ours.
- */
+/* Continues `from` and takes ownership of it.  NULL on error: `from` has duplicates, so it is not ours. */
 struct dict_writer *dict_writer_new(struct dict *from, GError **error);
 void dict_writer_free(struct dict_writer *w);	/* NULL is fine */
 const struct dict *dict_writer_dict(const struct dict_writer *w);
 
-/* The profile that numbers are asked for from now on; it must stay as it is until dict_writer_end(). */
+/* Sets the profile that the following calls refer to.  It must not change until dict_writer_end(). */
 void dict_writer_begin(struct dict_writer *w, const struct profile *p);
 uint32_t dict_writer_node(struct dict_writer *w, uint32_t node);
 uint32_t dict_writer_waker(struct dict_writer *w, uint32_t waker);
-uint32_t dict_writer_object(struct dict_writer *w, uint32_t object);	/* both with 1 added */
-uint32_t dict_writer_string(struct dict_writer *w, const char *s);	/* with 1 added; 0: NULL */
+uint32_t dict_writer_object(struct dict_writer *w, uint32_t object);	/* argument and result are incremented by 1 */
+uint32_t dict_writer_string(struct dict_writer *w, const char *s);	/* incremented by 1; 0: NULL */
 uint32_t dict_writer_thread(struct dict_writer *w, const struct thread *t);
-/* thread: of the dictionary, the rest of the profile. */
+/* `thread` is a number of the dictionary, the others are ids of the profile. */
 uint32_t dict_writer_key(struct dict_writer *w, uint32_t thread, uint32_t user, uint32_t kernel, uint32_t object,
 			 uint8_t state, uint8_t flags);
-/* What is new, as a piece; NULL: nothing is.  Free with g_byte_array_unref(). */
+/* The new rows as a piece, NULL if there are none.  Free with g_byte_array_unref(). */
 GByteArray *dict_writer_end(struct dict_writer *w);
 
 #endif

@@ -6,8 +6,8 @@
 struct dict_map {
 	const struct dict *d;
 	struct profile *to;
-	uint32_t *ids[DICT_TABLES];	/* of frames, nodes, objects and wakers: id + 1; 0: not asked for yet */
-	const char **strings;	/* NULL: not asked for yet */
+	uint32_t *ids[DICT_TABLES];	/* for frames, nodes, objects and wakers: id + 1; 0: not mapped yet */
+	const char **strings;	/* NULL: not mapped yet */
 };
 
 struct dict_map *dict_map_new(const struct dict *d, struct profile *to)
@@ -36,7 +36,7 @@ const struct dict *dict_map_dict(const struct dict_map *m)
 	return m->d;
 }
 
-/* The profile's own; NULL for 0. */
+/* Interned in the profile; NULL for 0. */
 static const char *dict_map_string(struct dict_map *m, uint32_t string)
 {
 	if (!string)
@@ -53,7 +53,7 @@ const char *dict_map_next_string(struct dict_map *m, struct cursor *c)
 	return c->bad ? NULL : dict_map_string(m, string);
 }
 
-/* Its columns that the model has, too. */
+/* Copies the columns that the model has too. */
 static void map_row(struct dict_map *m, enum dict_table table, const void *row, void *into)
 {
 	unsigned cnt;
@@ -85,7 +85,7 @@ uint32_t dict_map_frame(struct dict_map *m, uint32_t frame)
 	return m->ids[DICT_FRAMES][frame] - 1;
 }
 
-/* No path is deeper: who reads a dictionary looks to it. */
+/* Paths fit: dict_decode() rejects deeper ones. */
 uint32_t dict_map_node(struct dict_map *m, uint32_t node)
 {
 	uint32_t path[PROFILE_DEPTH_MAX];

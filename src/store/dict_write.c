@@ -6,12 +6,12 @@
 #include "profile/profile_map.h"
 #include "store/blob.h"
 
-/* The profile has no rows: it finds equal frames, stacks, objects and wakers, and its numbers are the dictionary's. */
+/* The profile serves only to find equal frames, stacks, objects and wakers.  Its ids are the dictionary's numbers. */
 struct dict_writer {
 	struct dict *d;
 	struct profile *p;
 	struct profile_map map;
-	struct id_index *index[DICT_TABLES];	/* of strings, threads and keys */
+	struct id_index *index[DICT_TABLES];	/* for strings, threads and keys */
 	struct dict_size saved;
 	const struct profile *source;
 };
@@ -53,7 +53,7 @@ static bool same_row(const void *ctx, const void *key, uint32_t id)
 	return memcmp(rows->data + id * bytes, key, bytes) == 0;
 }
 
-/* The equal row of a table without padding; where there is none, this one. */
+/* Finds or adds a row of a table without padding. */
 static uint32_t put(struct dict_writer *w, enum dict_table table, const void *row)
 {
 	GArray *rows = w->d->rows[table];
@@ -67,7 +67,7 @@ static uint32_t put(struct dict_writer *w, enum dict_table table, const void *ro
 	return rows->len - 1;
 }
 
-/* What the model's row has, by the columns of the table. */
+/* Copies the model's columns into a row of the dictionary. */
 static void take_row(struct dict_writer *w, enum dict_table table, const void *model, void *ret_row)
 {
 	unsigned cnt;
@@ -118,7 +118,7 @@ uint32_t dict_writer_waker(struct dict_writer *w, uint32_t waker)
 	return profile_map_waker(&w->map, waker);
 }
 
-/* What the profile has more than the rows. */
+/* Adds what the profile has beyond the dictionary's rows. */
 static void take_new(struct dict_writer *w)
 {
 	GArray *const *rows = w->d->rows;
@@ -163,7 +163,7 @@ static void take_new(struct dict_writer *w)
 	}
 }
 
-/* Stacks that are known, and ended worse this time. */
+/* Known stacks whose end is worse this time. */
 static GArray *worse_ends(struct dict_writer *w, guint cnt)
 {
 	GArray *ends = g_array_new(FALSE, FALSE, sizeof(struct dict_end));
@@ -236,7 +236,7 @@ static bool learn_rows(struct dict_writer *w, enum dict_table table)
 	return true;
 }
 
-/* What the profile finds equal ones of: in an empty one each gets the number that it has. */
+/* Adds all rows to the empty profile, where each must get its own number as id. */
 static bool learn_profile(struct dict_writer *w)
 {
 	struct dict_map *m = dict_map_new(w->d, w->p);

@@ -9,7 +9,7 @@ enum dim { COUNT, BLOCKED, RUNNABLE, PREEMPTED, DIM_CNT };
 
 /* The sampled waits of a thread in one state. */
 struct group {
-	/* index + 1 of the row of the largest error: it takes what rounding the others leaves */
+	/* index + 1 of the row with the largest error, which absorbs what rounding the others leaves */
 	uint32_t taker;
 	int64_t left[DIM_CNT];
 };
@@ -48,7 +48,7 @@ static struct group *group_of(struct group *groups, const struct wait *w)
 	return &groups[(gsize)w->thread * PACK_STATE_CNT + pack_state_at(w->state)];
 }
 
-/* Each waker keeps a wait that it ended. */
+/* The count never goes below the number of wakers: each ended at least one wait. */
 static uint64_t rounded(struct wait *w, uint32_t wakers, enum dim dim)
 {
 	uint64_t own = *number(w, dim), near = blob_round(own, shift_of(w, dim));
@@ -72,7 +72,7 @@ static void find_takers(struct profile *p, struct group *groups)
 	}
 }
 
-/* What the taker would have to take. */
+/* Sums up what the taker has to absorb. */
 static void sum_up_left(struct profile *p, const uint32_t *wakers, struct group *groups)
 {
 	for (guint i = 0; i < p->waits->len; i++) {
@@ -84,7 +84,7 @@ static void sum_up_left(struct profile *p, const uint32_t *wakers, struct group 
 	}
 }
 
-/* It cannot be less than nothing. */
+/* The taker must not become negative. */
 static bool may_take(struct profile *p, const uint32_t *wakers, const struct group *g, enum dim dim)
 {
 	uint64_t has = *number(wait_at(p, g->taker - 1), dim), least = dim == COUNT ? MAX(wakers[g->taker - 1], 1) : 0;
@@ -110,7 +110,7 @@ static void round_waits(struct profile *p, const uint32_t *wakers, const struct 
 	}
 }
 
-/* From the longest down; what is left is in the shortest. */
+/* Rounds from the longest slot down.  The shortest absorbs the remainder. */
 static void round_hist(uint32_t *hist, uint64_t count, uint64_t sampled_below_ns)
 {
 	uint32_t *last = NULL;
@@ -131,7 +131,7 @@ static void round_hist(uint32_t *hist, uint64_t count, uint64_t sampled_below_ns
 		*last = (uint32_t)MIN(*last + count, UINT32_MAX);
 }
 
-/* What is asked of delays are their median and the longest: those below are as if they were just shorter. */
+/* Only the median and the maximum of delays are used, so all below the median moves to the slot just below it. */
 static void round_delays(uint32_t *hist, uint64_t count, uint64_t sampled_below_ns)
 {
 	uint64_t all = 0;
@@ -147,7 +147,9 @@ static void round_delays(uint32_t *hist, uint64_t count, uint64_t sampled_below_
 	round_hist(hist, count, sampled_below_ns);
 }
 
-/* The longest that was kept, of many that were not: eight bits of it, in the same slot of the histogram. */
+/*
+ * Many waits were not kept, so eight bits of the maximum suffice.  Truncating keeps it in its slot of the histogram.
+ */
 static void round_max(struct wait *w, uint64_t sampled_below_ns)
 {
 	unsigned bits = blob_bits(w->max_ns);
@@ -170,8 +172,7 @@ static struct wake *wake_at(struct profile *p, uint32_t i)
 }
 
 /*
- * The wakings of one row; what they leave of it, or what rounding leaves, is the last one's where they made up all of
- * it before.
+ * Rounds the wakings of one wait row.  If they added up to the whole row before, the last one absorbs the remainder.
  */
 static void round_wakes(struct profile *p, const uint32_t *wakes, guint cnt, uint64_t before, enum dim dim)
 {
@@ -183,7 +184,7 @@ static void round_wakes(struct profile *p, const uint32_t *wakes, guint cnt, uin
 		all += *number_of_wake(wake_at(p, wakes[i]), dim);
 	for (guint i = 0; i < cnt; i++) {
 		uint64_t *n = number_of_wake(wake_at(p, wakes[i]), dim), own = blob_round(*n, shift);
-		uint64_t keep = dim == COUNT ? cnt - i - 1 : 0;	/* each one ended one wait */
+		uint64_t keep = dim == COUNT ? cnt - i - 1 : 0;	/* each following waker ended at least one wait */
 
 		if (all == before && i + 1 == cnt)
 			own = left;
@@ -219,7 +220,7 @@ void digits_round(struct profile *p)
 	const gsize cnt = (gsize)p->threads->len * PACK_STATE_CNT, each_cnt = cnt * DIM_CNT;
 	g_autofree struct group *groups = g_new0(struct group, cnt + 1);
 	g_autofree bool *may = g_new0(bool, each_cnt + 1);
-	g_autofree uint32_t *wakers = g_new0(uint32_t, p->waits->len + 1);	/* of each wait, how many */
+	g_autofree uint32_t *wakers = g_new0(uint32_t, p->waits->len + 1);	/* number of wakers of each wait */
 	g_autofree uint64_t *before = g_new(uint64_t, (gsize)p->waits->len * DIM_CNT + 1);
 
 	for (guint i = 0; i < p->waits->len; i++)

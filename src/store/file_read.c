@@ -9,8 +9,8 @@
 #include "store/pack.h"
 
 #define BUSY_MS 2000
-#define WORK_MAX_BYTES (UINT64_C(4) << 30)	/* unpacked of one file: more is a trap */
-#define ROWS_MAX 200000		/* of one file: a day of windows of half a second */
+#define WORK_MAX_BYTES (UINT64_C(4) << 30)	/* limit of uncompressed bytes per file, against bombs */
+#define ROWS_MAX 200000		/* per file: a day of windows of half a second */
 
 const struct store_table store_tables[] = {
 	{.name = "dict",
@@ -190,7 +190,7 @@ bool store_file_check_schema(struct store_file *f, GError **error)
 	return ok && (found == want || store_file_damaged(f, "a table is missing", error));
 }
 
-/* What SQLite keeps beside a file that is written to. */
+/* Whether SQLite keeps a -wal or -journal beside the file. */
 static bool has_beside(const char *path, const char *suffix)
 {
 	g_autofree char *beside = g_strconcat(path, suffix, NULL);
@@ -236,15 +236,15 @@ struct store_file *store_file_open(const char *dir, const struct store_name *nam
 
 	f->name = *name;
 	f->path = g_steal_pointer(&path);
-	/* Of a file that cannot change nothing is locked: a busy host has hundreds, which each question opens. */
+	/* A finished file is opened without locks: a busy host has hundreds, and each query opens them. */
 	bool is_still = name->is_ended && !has_beside(f->path, "-wal") && !has_beside(f->path, "-journal");
 	int rc = open_database(f, is_still);
 
 	/*
-	 * Without write access to the folder SQLite cannot make what a log needs; where there is no log, none is
-	 * needed.  And a writer that was killed as it turned to a log, or away from one, leaves a journal that the
-	 * next writer takes back: that is of nothing but two bytes of the header, as all else is written by way of the
-	 * log.  So the file is good as it is.
+	 * Without write access to the folder, SQLite cannot create the -shm that a log needs.  Without a -wal none is
+	 * needed.  A writer that was killed while it switched the journal mode leaves a journal, which the next writer
+	 * rolls back.  It covers only two bytes of the header, since all else is written through the log.  So the file
+	 * is valid as it is.
 	 */
 	if (((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY) &&
 	    !has_beside(f->path, "-wal")) {
@@ -260,7 +260,7 @@ struct store_file *store_file_open(const char *dir, const struct store_name *nam
 	return NULL;
 }
 
-/* NULL: it is damaged.  Free with g_free(). */
+/* NULL: damaged.  Free with g_free(). */
 static uint8_t *unpack_column(struct store_file *f, sqlite3_stmt *stmt, int bytes_column, int packed_column,
 			      size_t *ret_bytes)
 {
@@ -383,7 +383,7 @@ bool store_file_gaps(struct store_file *f, uint64_t from_unix_ns, uint64_t to_un
 	return ok;
 }
 
-/* Of a query for one number; 0: there is no row. */
+/* Runs a query for one number; 0: no row. */
 static bool read_seq(struct store_file *f, const char *sql, uint64_t *ret_seq, GError **error)
 {
 	sqlite3_stmt *stmt = store_file_prepare(f, sql, error);
@@ -444,7 +444,7 @@ static struct profile *load_rows(struct store_file *f, struct dict_map *map, con
 	return NULL;
 }
 
-/* What was asked for once is known the next time, unless the dictionary grows meanwhile. */
+/* Reuses the last map, unless the dictionary may have grown. */
 static struct dict_map *map_of(struct store_file *f, const struct dict *d, struct profile *to)
 {
 	if (f->map && f->map_to == to && !f->writer)
@@ -462,7 +462,7 @@ void store_file_leave(struct store_file *f)
 	f->map_to = NULL;
 }
 
-/* The blob of a row, for g_free().  NULL without a sentence: there is none, and none must be. */
+/* The uncompressed blob of a row: free with g_free().  NULL without error: there is none, and must_be is false. */
 static uint8_t *read_blob(struct store_file *f, sqlite3_stmt *stmt, uint64_t seq, bool must_be, size_t *ret_bytes,
 			  GError **error)
 {

@@ -13,8 +13,8 @@
 #define BUSY_MS 2000
 
 /*
- * With a log a reader never holds up the writer, nor the other way round, and a transaction that was killed leaves
- * nothing behind.  Not synced at each commit: a crash of the machine may take the last windows, never the file.
+ * With WAL, readers and the writer never block one another, and a killed transaction leaves no trace.  Commits are not
+ * synced: a crash of the machine may lose the last windows but not the file.
  */
 static const char begin_writing[] =
 	"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=256; PRAGMA journal_size_limit=2097152;"
@@ -120,7 +120,7 @@ void store_file_close(struct store_file *f)
 	sqlite3_finalize(f->cells);
 	sqlite3_finalize(f->requests);
 	dict_map_free(f->map);
-	if (f->is_writable && f->db)	/* a reader that is at it keeps it as it is, and the next writer tries again */
+	if (f->is_writable && f->db)	/* a concurrent reader blocks this, and the next writer tries again */
 		sqlite3_exec(f->db, "PRAGMA busy_timeout=0; PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
 	sqlite3_close(f->db);
 	g_free(f->path);
@@ -133,7 +133,7 @@ void store_file_close(struct store_file *f)
 	g_free(f);
 }
 
-/* A statement of a few values, once. */
+/* An INSERT that binds a few values, used once. */
 struct putting {
 	struct store_file *f;
 	sqlite3_stmt *stmt;
@@ -240,7 +240,7 @@ static bool put_window(struct store_file *f, const struct store_row *row, const 
 	return put_end(&p, error);
 }
 
-/* Where they are too many, or there is no more room for names, a reader has the rows. */
+/* Skipped if there are too many cells or names; readers then use the rows. */
 static bool put_cells(struct store_file *f, uint64_t seq, const struct cells *cells, GError **error)
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();
@@ -252,7 +252,7 @@ static bool put_cells(struct store_file *f, uint64_t seq, const struct cells *ce
 	return put_packed(f, "INSERT INTO cells VALUES(?, ?, ?)", seq, bytes, error);
 }
 
-/* Without them where there is no room for names. */
+/* Skipped if there are too many names. */
 static bool put_requests(struct store_file *f, uint64_t seq, struct request_cells *requests, GError **error)
 {
 	g_autoptr(GByteArray) bytes = g_byte_array_new();

@@ -10,7 +10,7 @@
 
 #include "store/blob.h"
 
-#define FILES_MAX 100000	/* a folder with more is none of ours */
+#define FILES_MAX 100000	/* a folder with more is not ours */
 
 static const struct {
 	const char *name;
@@ -47,7 +47,7 @@ static bool parse_tier(const char *text, enum store_tier *ret_tier)
 	return false;
 }
 
-/* Exactly as store_path() writes it. */
+/* Accepts only what store_path() writes. */
 static bool parse_name(const char *text, struct store_name *ret_name)
 {
 	int year, month, day;

@@ -46,7 +46,7 @@ static void add(struct line_sums *s, enum store_by by, const char *name, uint64_
 	*have = sum(*have, ns);
 }
 
-/* Groups that every window has are numbers, which take their names at last. */
+/* Groups of every window are kept as numbers and get their names at the end. */
 enum line_class { CLASS_BLOCKED, CLASS_IDLE, CLASS_ON_CPU, CLASS_RUNNABLE, CLASS_PREEMPTED, CLASS_UNLISTED, CLASS_CNT };
 static const char *const class_names[CLASS_CNT] = { "blocked",  "idle",      "on CPU",
 						    "runnable", "preempted", "not listed" };
@@ -60,7 +60,7 @@ static void add_to(uint64_t *into, uint64_t ns)
 	*into = sum(*into, ns);
 }
 
-/* Returns what of it the process had to wait for: idle time not. */
+/* Returns the time that the process had to wait, without idle time. */
 static uint64_t add_cell(struct totals *t, const struct cell *c, enum reason reason)
 {
 	uint64_t queue_ns = sum(c->runnable_ns, c->preempted_ns);
@@ -95,7 +95,7 @@ static void add_group_of_cells(void *ctx, const struct cell_group *g)
 		add_to(&runnable_ns, g->of[i]->runnable_ns);
 		add_to(&preempted_ns, g->of[i]->preempted_ns);
 	}
-	/* Accounts are of whole threads; where waits are chosen, only theirs counts. */
+	/* Accounts are of whole threads; with a selection of waits, only the waits count. */
 	add_to(&t->by_class[CLASS_RUNNABLE], a->is_of_waits ? runnable_ns : g->runnable_ns);
 	add_to(&t->by_class[CLASS_PREEMPTED], a->is_of_waits ? preempted_ns : g->preempted_ns);
 	if (!a->is_of_waits) {
@@ -133,7 +133,7 @@ void line_sums_add_cells(struct line_sums *s, const struct cells *cells, bool is
 struct line_known {
 	const struct store_part *part;
 	const GPtrArray *names;
-	uint8_t *processes, *services;	/* of each number: 0: not asked yet, 1: no, 2: yes */
+	uint8_t *processes, *services;	/* for each number: 0: not asked yet, 1: no, 2: yes */
 };
 
 struct line_known *line_known_new(const struct store_part *part, const GPtrArray *names)

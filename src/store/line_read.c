@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Time lines: from the small rows alone, but for a part that those do not tell. */
+/*
+ * Time lines from the lines and cells stored with windows.  Rows are unpacked only for selections that those cannot
+ * answer.
+ */
 #include "store/blob.h"
 #include "base/order.h"
 #include "store/line.h"
@@ -10,7 +13,7 @@
 #define SERIES_MAX 200
 #define TELLS_NOT "the history is damaged: the time line of a window cannot be read"
 
-/* Of a group what each row has: only those that are told are spread over the steps, as there can be very many. */
+/* A group's time in one row.  It is spread over the steps only if the group is shown, as there can be very many. */
 struct piece {
 	const struct store_row *row;
 	uint64_t ns;
@@ -18,29 +21,29 @@ struct piece {
 struct group {
 	const char *name;
 	GArray *pieces;		/* struct piece */
-	uint64_t all_ns;	/* of them what lies in the line */
+	uint64_t all_ns;	/* the part within the time line */
 };
 
 struct drawing {
 	struct store_line *line;
 	GHashTable *by_name;	/* name -> struct group */
-	uint64_t *rest;		/* of groups that windows leave out */
-	uint64_t *covered_ns;	/* of each step */
-	/* of the row that is drawn just now */
+	uint64_t *rest;		/* per step: groups that windows or the line leave out */
+	uint64_t *covered_ns;	/* per step */
+	/* the row that is being added */
 	const struct store_row *row;
 	const struct store_part *part;	/* NULL: all */
-	/* else */
+	/* only for lines */
 	const GPtrArray *names;
-	struct group **of_number;	/* of that file, the group of each name */
+	struct group **of_number;	/* group of each name of that file */
 };
 
-/* What of a row's time lies in [from, to), where that is spread evenly: shares that are side by side add up. */
+/* The part of a row's time within [from, to), spread evenly over the row.  Adjacent parts add up exactly. */
 static uint64_t share(const struct piece *p, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t start = p->row->start_unix_ns, end = store_row_end_ns(p->row), length = MAX(end - start, 1);
 	uint64_t from = MAX(from_ns, start), to = MIN(to_ns, end);
 
-	/* what is before `to` less what is before `from` */
+	/* the amount before `to` minus that before `from` */
 	return from < to ? (uint64_t)((__uint128_t)p->ns * (to - start) / length) -
 				   (uint64_t)((__uint128_t)p->ns * (from - start) / length)
 			 : 0;
@@ -155,7 +158,7 @@ static bool draw_selection(struct drawing *d, struct profile *p, struct reasons_
 	return true;
 }
 
-/* Rows that are read together are drawn together: what rules say of their stacks is asked once. */
+/* Rows that are read together share a profile, so that rules are matched once per stack. */
 #define TOGETHER 64
 #define TOGETHER_WAITS 100000	/* an hour of a busy host has tens of thousands */
 
@@ -164,7 +167,7 @@ static void free_rows(gpointer rows)
 	profile_free_rows(rows);
 }
 
-/* rows: struct store_row *, some of them from *next on. */
+/* rows: struct store_row *.  Adds a batch that starts at *next. */
 static bool draw_together(struct drawing *d, const struct store_choice *c, const GPtrArray *rows, guint *next,
 			  enum store_by by, GError **error)
 {
@@ -198,13 +201,13 @@ static bool draw_together(struct drawing *d, const struct store_choice *c, const
 	return ok;
 }
 
-/* What of a row's file is wanted is known of the row before, which is mostly of the same one. */
+/* What is wanted of a file.  Consecutive rows are usually in the same file. */
 struct wanted {
 	struct store_file *file;
 	struct line_known *known;
 };
 
-/* *ret_has false: its cells are not there. */
+/* *ret_has false: the row has no cells. */
 static bool draw_cells(struct drawing *d, struct store_file *f, struct wanted *w, enum store_by by, bool *ret_has,
 		       GError **error)
 {
@@ -235,7 +238,7 @@ static bool draw_cells(struct drawing *d, struct store_file *f, struct wanted *w
 	return true;
 }
 
-/* What cells tell is drawn; *ret_rows, struct store_row *, have to be unpacked for the rest. */
+/* Adds the rows whose lines or cells suffice.  *ret_rows: those that must be unpacked, struct store_row *. */
 static bool draw_told(struct drawing *d, const struct store_choice *c, enum store_by by, GPtrArray *ret_rows,
 		      GError **error)
 {
@@ -306,7 +309,7 @@ static bool is_any(const uint64_t *ns, uint32_t steps)
 	return false;
 }
 
-/* Takes what is left. */
+/* Makes a series of each of the largest groups, and one of all others. */
 static void rank(struct drawing *d, unsigned series_max)
 {
 	g_autoptr(GPtrArray) groups = g_ptr_array_new();
@@ -362,7 +365,7 @@ struct asked {
 	const struct store_part *part;
 };
 
-/* Of rows that are no longer than that. */
+/* Uses rows of at most row_ns. */
 static struct store_line *read_of(const struct asked *a, uint64_t row_ns, GError **error)
 {
 	struct store_choice *c = store_choose(a->dir, a->from_unix_ns, a->to_unix_ns, row_ns, !a->part, error);
@@ -405,7 +408,7 @@ struct store_line *store_line_read_part(const char *dir, uint64_t from_unix_ns, 
 				 series_max, part };
 	uint64_t row_ns = step_ns;
 
-	/* Where too many rows had to be unpacked, coarser ones than were asked for. */
+	/* If too many rows had to be unpacked, retries with a coarser tier. */
 	for (int tier = TIER_MINUTE;;) {
 		g_autoptr(GError) why = NULL;
 		struct store_line *line = read_of(&a, row_ns, &why);

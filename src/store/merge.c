@@ -59,7 +59,7 @@ struct profile *merge_profile(struct merger *m)
 	return m->p;
 }
 
-/* Strings are the sum's own. */
+/* `key` has strings of the sum. */
 static bool same_identity(const void *ctx, const void *key, uint32_t id)
 {
 	const struct merger *m = ctx;
@@ -85,7 +85,7 @@ static void extend(struct thread *into, const struct thread *t)
 	profile_merge_row(TABLE_THREAD, into, t);
 }
 
-/* A row for several threads, whose times are sums, goes on in any case. */
+/* A row that stands for several threads has sums as times, so it always continues. */
 static bool goes_on(const struct thread *a, const struct thread *b)
 {
 	return !b->tid || (a->to_ns == b->from_ns && !(a->flags & (THREAD_EXITED | THREAD_EXECED)));
@@ -207,7 +207,7 @@ static void add_network(struct merge_step *s)
 		profile_add_connection(s->m->p, profile_connection(w, i));
 }
 
-/* Rows of a name are one; what requests did stays apart by window: who looks at it sums it up (store/latency.h). */
+/* Copies the window's requests.  Rows of one name stay apart by window; readers add them up. */
 static void add_requests(struct merge_step *s)
 {
 	struct profile *p = s->m->p;
@@ -254,7 +254,7 @@ static void add_sampling(struct profile_sampling *into, const struct profile_sam
 	into->has_used = into->has_used || s->has_used;
 }
 
-/* The cost of the second window is in tracer_stop_cpu_ns: that of all, since the start of the first. */
+/* The second window's cost goes to tracer_stop_cpu_ns, which becomes the total since the first window's start. */
 static void add_info(struct profile *p, const struct profile_info *w)
 {
 	struct profile_info *i = &p->info;
@@ -359,7 +359,7 @@ struct profile *merge_copy(const struct profile *window, GError **error)
 	return copy(window, NULL, error);
 }
 
-/* Of one thread after the other, what took most time first. */
+/* By thread, then by time, largest first. */
 static int by_thread_and_time(gconstpointer a, gconstpointer b, gpointer window)
 {
 	const struct wait *x = profile_wait(window, *(const uint32_t *)a),

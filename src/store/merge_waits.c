@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Waits that a cut has split are one again. */
+/* Joins waits that were split by a cut. */
 #include "features/wakers/history.h"
 #include "store/merge_part.h"
 
 #include <string.h>
 
-/* A wait of this window that went on from the last one: what it was there. */
+/* A wait of this window that continues an open one. */
 struct join {
 	uint32_t wait;		/* of the window */
-	uint32_t sum;		/* index in the sum; UINT32_MAX: it is open again */
-	struct open_wait whole;	/* both parts; the waking of the first */
-	uint32_t wake;		/* index + 1 in the sum; 0: it has none, or is open again */
+	uint32_t sum;		/* index in the sum; UINT32_MAX: open again */
+	struct open_wait whole;	/* both parts joined; the wake of the first */
+	uint32_t wake;		/* index + 1 in the sum; 0: it has none, or the wait is open again */
 };
 
-/* One wait, not a sum of several, and none that stands for others. */
+/* Exactly one wait, not a sum of waits or a row for several threads. */
 static bool is_single(const struct wait *w)
 {
 	return w->count == 1 && !w->off_cpu_se_ns && !w->count_se;
@@ -26,7 +26,7 @@ static void set_single(struct wait *w)
 	w->hist[profile_hist_slot(w->max_ns)] = 1;
 }
 
-/* Stacks and object are told best as a wait ends: objects are looked at only then. */
+/* Takes stacks and object of the second part: objects are only looked up when a wait ends. */
 static struct wait join(const struct wait *a, const struct wait *b)
 {
 	struct wait whole = *b;
@@ -48,14 +48,14 @@ static struct wait join(const struct wait *a, const struct wait *b)
 	return whole;
 }
 
-/* Of one wait: all of it, as it was woken once. */
+/* The waking covers the whole wait, which was woken once. */
 static void set_wake(struct wake *k, uint32_t waker, const struct wait *w)
 {
 	*k = (struct wake){ .waker = waker, .count = 1, .blocked_ns = w->blocked_ns, .runnable_ns = w->runnable_ns };
 	k->hist[profile_hist_slot(w->runnable_ns)] = 1;
 }
 
-/* Where a wait was counted in both parts, it is one. */
+/* Corrects the thread's count: a joined wait was counted in both parts. */
 static void count_once(struct merger *m, uint32_t thread, uint8_t state)
 {
 	struct state_total *total =
@@ -96,8 +96,8 @@ static void add_joined(struct merge_step *s, uint32_t i, struct open_wait *befor
 }
 
 /*
- * A wait that went on before the window, in it and behind it: where it stands among the open ones it becomes longer.
- * Of thousands of threads most do nothing else.  False: it is another one.
+ * Fast path: a wait that spans the whole window is extended in place.  Most threads of a busy host do nothing else.
+ * False: it needs the general path.
  */
 static bool make_longer(struct merge_step *s, uint32_t i)
 {
@@ -128,7 +128,7 @@ static bool make_longer(struct merge_step *s, uint32_t i)
 	return true;
 }
 
-/* In the place of stacks that are not told apart. */
+/* Replaces stacks that are not kept. */
 static void set_coarse(struct merger *m, struct wait *w)
 {
 	bool is_kernel = profile_thread(m->p, w->thread)->flags & THREAD_KERNEL;
@@ -162,7 +162,7 @@ static void add_wait(struct merge_step *s, uint32_t i)
 			add_joined(s, i, before, &w);
 			return;
 		}
-		w.flags &= (uint8_t)~WAIT_OPEN_AT_START;	/* no edge of the sum */
+		w.flags &= (uint8_t)~WAIT_OPEN_AT_START;	/* not an edge of the sum */
 	}
 	if ((w.flags & WAIT_OPEN_AT_END) && is_single(&w))
 		keep_open(s, i, &w);
@@ -204,7 +204,7 @@ static void add_wake(struct merge_step *s, uint32_t i)
 	}
 }
 
-/* Whoever woke the joined ones. */
+/* Adds the wakings of joined waits. */
 static void end_joined(struct merge_step *s)
 {
 	EACH_ROW(i, struct join, j, s->joined) {
@@ -247,7 +247,7 @@ static void add_story(struct merger *m, const struct story *s)
 	story_add(&g_array_index(m->p->stories, struct story, (guint)at), s);
 }
 
-/* Of a wait that is open again nothing is told: its part that ends will be. */
+/* A wait that is open again has no stories yet; its last part will bring them. */
 static void add_stories(struct merge_step *s)
 {
 	g_autofree uint32_t *chains = s->window->stories->len ? chains_copy(s->window, s->m->p, map_waker, s) : NULL;
@@ -287,7 +287,7 @@ void merge_flush_open(struct merger *m, bool is_inner_edge)
 	g_array_set_size(m->open, 0);
 }
 
-/* What was open and goes on stays; the others of the window come behind it. */
+/* Keeps open waits that were extended and appends the window's other open waits. */
 static void replace_open(struct merge_step *s)
 {
 	struct merger *m = s->m;

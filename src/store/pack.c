@@ -12,10 +12,10 @@ struct packer {
 	const struct profile *p;
 	GByteArray *into;
 	GArray *threads, *waits, *samples, *wakes;	/* struct pack_row */
-	uint32_t *thread_id;	/* of each thread of the profile */
-	uint32_t *skip;		/* of each thread: so many rows of the same identity come before */
-	uint32_t *wait_at;	/* of each wait of the profile: where it is written */
-	struct pack_sums *sums;	/* of each thread */
+	uint32_t *thread_id;	/* for each thread of the profile */
+	uint32_t *skip;		/* for each thread: the number of earlier rows with the same identity */
+	uint32_t *wait_at;	/* for each wait of the profile: its position in the output */
+	struct pack_sums *sums;	/* for each thread */
 };
 
 ORDER(by_id, struct pack_row, ORDER_LOW(id) ORDER_LOW(at))
@@ -84,7 +84,7 @@ static void order_waits(struct packer *k)
 	sorted(k->samples);
 }
 
-/* One column; `row` is the model's. */
+/* Writes one column; `row` is the model's. */
 #define COLUMN(rows, type, table, put)                                                                                 \
 	for (guint i = 0; i < k->rows->len; i++) {                                                                     \
 		const type *row = &g_array_index(k->p->table, type, g_array_index(k->rows, struct pack_row, i).at);    \
@@ -119,7 +119,7 @@ static void pack_threads(struct packer *k)
 	COLUMN(threads, struct thread, threads, blob_put(k->into, row->switches));
 }
 
-/* As a decoder knows the error. */
+/* The decoder knows the error, so it knows the shift. */
 static unsigned time_shift(const struct wait *w)
 {
 	return pack_shift(pack_error_value(pack_error(w->off_cpu_se_ns)));
@@ -165,7 +165,7 @@ static void pack_waits(struct packer *k)
 	COLUMN(waits, struct wait, waits, pack_hist_counts(k->into, row->hist, row->count));
 }
 
-/* What of the accounts does not follow from the waits. */
+/* Writes what of the accounts does not follow from the waits. */
 static void pack_rest(struct packer *k)
 {
 	for (guint i = 0; i < k->threads->len; i++) {
@@ -184,7 +184,7 @@ static bool is_total(const struct state_total *a, const struct state_total *b)
 	       a->preempted_ns == b->preempted_ns;
 }
 
-/* The totals that are others than their waits' sums: each by its place among all there may be. */
+/* Writes the totals that differ from the sums of waits, by position. */
 static void pack_states(struct packer *k)
 {
 	g_autofree struct state_total *all = g_new0(struct state_total, (gsize)k->p->threads->len * PACK_STATE_CNT + 1);
@@ -228,7 +228,7 @@ static void pack_samples(struct packer *k)
 	       (blob_put_diff(k->into, row->weight_ns, last_ns), last_ns = row->weight_ns));
 }
 
-/* What wakers before it have left of its wait, which the last one takes. */
+/* What the wakers so far have left of the wait; the last waker takes it. */
 static struct pack_rest *rests_of(const struct packer *k, const GArray *rows)
 {
 	struct pack_rest *rests = g_new0(struct pack_rest, rows->len + 1);
@@ -255,7 +255,7 @@ static struct pack_rest *rests_of(const struct packer *k, const GArray *rows)
 		put;                                                                                                   \
 	}
 
-/* 0 for the last one that takes what is left, or nothing; another one: a byte of 0 is no number of its. */
+/* Writes 0 for a last waker that takes the remainder; other values are never a byte of 0. */
 static void pack_wake_number(GByteArray *into, uint64_t value, unsigned shift, bool is_last, uint64_t rest)
 {
 	if (is_last && value == rest)

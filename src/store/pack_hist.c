@@ -29,8 +29,8 @@ static void pack_pairs(GByteArray *into, const uint32_t *hist)
 }
 
 /*
- * 0: all are where the longest is expected; else twice the number of slots, where the first is, and how far down each
- * next one is.
+ * 0: all waits are in the expected slot of the longest.  Else twice the number of slots, the first slot, and the
+ * distance down to each next one.
  */
 void pack_hist_shape(GByteArray *into, const uint32_t *hist, uint64_t count, unsigned top)
 {
@@ -74,7 +74,7 @@ void pack_hist_counts(GByteArray *into, const uint32_t *hist, uint64_t count)
 	}
 }
 
-/* How many slots further and how many, 0 ends them. */
+/* Pairs of the distance to the next slot and its count; 0 ends them. */
 static void unpack_hist_pairs(struct cursor *c, uint32_t *hist)
 {
 	uint64_t slot = 0;
@@ -120,7 +120,7 @@ bool unpack_hist_shape(struct cursor *c, uint32_t *hist, uint64_t count, unsigne
 	return !c->bad;
 }
 
-/* The shortest is what is left, and there is something left for it. */
+/* The shortest slot gets the remainder, which must not be 0. */
 void unpack_hist_counts(struct cursor *c, uint32_t *hist, uint64_t count)
 {
 	unsigned last = 0;

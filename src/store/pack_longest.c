@@ -8,7 +8,7 @@
 #define WORTH_TELLING_NS NS_A_MS
 #define LATEST_MS (PROFILE_NS_MAX / NS_A_MS)
 
-/* Of a row that is one wait of one thread at an edge of the window; 0: it is not. */
+/* The start of a row that is a single wait at an edge of the window; 0: it is not. */
 static uint64_t start_at_edge(const struct profile *p, const struct wait *w)
 {
 	const struct thread *t = profile_thread(p, w->thread);
@@ -26,7 +26,7 @@ static uint64_t start_at_edge(const struct profile *p, const struct wait *w)
 	return since_ns <= PROFILE_NS_MAX ? since_ns : 0;
 }
 
-/* ---- writing ---- */
+/* ---- encoding ---- */
 
 struct stack_key {
 	uint64_t stacks;
@@ -38,7 +38,7 @@ HASH_KEY(key, struct stack_key, stacks, process)
 struct packing {
 	const struct profile *p;
 	const GArray *waits, *wakes;	/* struct pack_row */
-	guint first_wake;	/* at or behind the first waking of the row */
+	guint first_wake;	/* at or after the row's first waking */
 };
 
 static const struct wait *written_wait(const struct packing *k, guint row)
@@ -46,7 +46,7 @@ static const struct wait *written_wait(const struct packing *k, guint row)
 	return profile_wait(k->p, g_array_index(k->waits, struct pack_row, row).at);
 }
 
-/* Number + 1 of the longest row of each stack. */
+/* Maps each stack to the index + 1 of its row with the longest wait. */
 static GHashTable *longest_rows(const struct packing *k, struct stack_key *keys)
 {
 	GHashTable *longest = g_hash_table_new(key_hash, key_equal);
@@ -69,7 +69,7 @@ static bool is_told(const struct profile *p, const struct wait *w)
 	return w->max_start_unix_ns && w->max_ns >= WORTH_TELLING_NS && !start_at_edge(p, w);
 }
 
-/* Which one of the row's wakings, from 1 on; 0: none. */
+/* Which of the row's wakings ended it, from 1 on; 0: none. */
 static uint64_t waker_number(struct packing *k, guint row, const struct wait *w)
 {
 	const struct pack_row *wakes = (const void *)k->wakes->data;
@@ -102,7 +102,7 @@ void pack_longest(const struct profile *p, const GArray *waits, const GArray *wa
 	blob_put(into, 0);
 }
 
-/* ---- reading ---- */
+/* ---- decoding ---- */
 
 void unpack_longest_at_edges(struct profile *p)
 {

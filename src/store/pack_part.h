@@ -9,22 +9,22 @@
 #include "profile/profile.h"
 #include "store/dict.h"
 
-/* Inside of pack: what numbers are expected to be, for who writes and who reads. */
+/* Internal to pack: expected values, shared by encoder and decoder. */
 
 #define PACK_STATES "SDTtPIR?"
 #define PACK_STATE_CNT 8
 
-/* Rows in the order in which they are written. */
+/* Rows in output order. */
 struct pack_row {
-	uint32_t id;	/* of the dictionary: thread or key; of a waking the place of its wait in this order */
-	uint32_t at;	/* of the profile */
+	uint32_t id;	/* thread or key in the dictionary; of a waking the position of its wait in this order */
+	uint32_t at;	/* index in the profile */
 };
 
-/* What the waits of a thread add up to. */
+/* Sums of a thread's waits. */
 struct pack_sums {
 	struct state_total states[PACK_STATE_CNT];
 	uint64_t blocked_ns, runnable_ns, preempted_ns;
-	uint32_t last_wait;	/* index + 1; 0: it has none */
+	uint32_t last_wait;	/* index + 1; 0: none */
 };
 
 static inline unsigned pack_state_at(uint8_t state)
@@ -44,7 +44,7 @@ static inline void pack_sums_add(struct pack_sums *s, const struct wait *w)
 	s->preempted_ns += w->preempted_ns;
 }
 
-/* The last wait of a thread takes what is left of the time. */
+/* A thread's last wait takes the remaining time. */
 static inline uint64_t pack_expected_blocked(const struct pack_sums *s, const struct thread *t, const struct wait *w)
 {
 	uint64_t rest = thread_observed_ns(t) - t->on_cpu_ns - t->filtered_ns - t->lost_ns - s->blocked_ns -
@@ -69,17 +69,17 @@ static inline struct pack_rest pack_rest_less(const struct pack_rest *r, const s
 				   r->runnable_ns - w->runnable_ns };
 }
 
-/* An error is an estimate: four bits of it are kept, rounded up, so by 1/8 at most. */
+/* An error is an estimate: it keeps four bits, rounded up by at most 1/8. */
 #define PACK_ERROR_BITS 4
-#define PACK_HIST_BITS 4	/* of a count in a histogram that was sampled */
-#define PACK_MAX_BITS 8			/* of the longest of waits below what is sampled */
+#define PACK_HIST_BITS 4	/* of a sampled count in a histogram */
+#define PACK_MAX_BITS 8			/* of the longest wait below the sampling threshold */
 static inline uint64_t pack_error(uint64_t error)
 {
 	unsigned bits = error ? 64 - (unsigned)__builtin_clzll(error) : 0,
 		 drop = bits > PACK_ERROR_BITS ? bits - PACK_ERROR_BITS : 0;
 	uint64_t kept = drop ? ((error - 1) >> drop) + 1 : error;
 
-	/* rounding up may take one bit more */
+	/* rounding up may add a bit */
 	if (kept >> PACK_ERROR_BITS) {
 		kept >>= 1;
 		drop++;
@@ -94,7 +94,7 @@ static inline uint64_t pack_error_value(uint64_t coded)
 	return drop < 63 - PACK_ERROR_BITS ? kept << drop : PROFILE_NS_MAX;
 }
 
-/* What a number of that error is rounded to a multiple of, as a shift: a quarter to an eighth of it. */
+/* Numbers are rounded to a power of two, given as a shift, between an eighth and a quarter of their error. */
 #define PACK_ERROR_SHARE 4
 static inline unsigned pack_shift(uint64_t error)
 {
@@ -107,7 +107,7 @@ static inline unsigned pack_wake_top(const struct wake *w)
 	return profile_hist_slot(w->count ? w->runnable_ns / w->count : 0);
 }
 
-/* The numbers of a window's info, in the order in which they are written. */
+/* The numbers of a window's info, in output order. */
 #define PACK_INFO_NUMBERS(X)                                                                                           \
 	X(start_unix_ns)                                                                                               \
 	X(start_ns) X(duration_ns) X(cpus) X(switches) X(tracer_cpu_ns) X(tracer_peak_rss_bytes)                       \
@@ -120,61 +120,63 @@ static inline unsigned pack_wake_top(const struct wake *w)
 								X(looks.budget_ppm) X(unknown) X(has_tasks)
 #define PACK_INFO_STRINGS(X) X(host) X(kernel) X(command_line) X(filters) X(version) X(imported)
 
-/* A row by the description of its table, all columns but the window: ids are the dictionary's.  thread_at: of threads. */
+/*
+ * Writes a row by the description of its table, all columns but the window.  References become dictionary numbers.
+ * thread_at: dictionary numbers of threads.
+ */
 void pack_row(struct dict_writer *w, enum table_id id, const void *row, const uint32_t *thread_at, GByteArray *into);
-/* How many, and each. */
+/* Writes the number of rows and each row. */
 void pack_table(struct dict_writer *w, const struct profile *p, enum table_id id, const uint32_t *thread_at,
 		GByteArray *into);
-/* The next row, whose ids are the profile's.  threads: how many there are.  False: it is none. */
+/* Reads the next row; references become ids of the profile.  threads: their number.  False: invalid. */
 bool unpack_row(struct dict_map *m, struct cursor *c, enum table_id id, guint threads, void *ret_row);
 #define EACH_UNPACKED(m, c, table, max, threads, row)   \
 	for (uint32_t cnt = blob_get_cnt(c, max); cnt && unpack_row(m, c, table, threads, row); cnt--)
 
-/* Tasks as bytes: each population and its rows, by most tasks.  When they were seen is not kept. */
+/* Writes task populations and their rows, sorted by number of tasks.  When tasks were seen is not stored. */
 void pack_tasks(struct dict_writer *w, const struct profile *p, GByteArray *into);
-/* False: these are no such bytes. */
+/* False: invalid bytes. */
 bool unpack_tasks(struct dict_map *m, struct cursor *c, struct profile *p);
 
 /*
- * What TCP waits went on, and connections, behind all other rows of a window; nothing where there are none, nor chains,
- * as in windows of before December 2026.  Of connections the ports that the kernel chose are left out: they would fill
- * the dictionary.
+ * Writes TCP waits and connections behind all other rows of a window.  Writes nothing if there are neither these nor
+ * chains, as in windows from before December 2026.  Omits ephemeral ports, which would fill the dictionary.
  */
 void pack_network(struct dict_writer *w, const struct profile *p, GByteArray *into);
-/* False: they are none of ours. */
+/* False: invalid bytes. */
 bool unpack_network(struct dict_map *m, struct cursor *c, struct profile *rows);
 
 /*
- * Chains of wakers and their stories, behind that; nothing where there are none.  wakes: struct pack_row, as they were
- * written.
+ * Writes chains of wakers and their stories behind that, nothing if there are none.  wakes: struct pack_row in output
+ * order.
  */
 void pack_chains(struct dict_writer *w, const struct profile *p, const GArray *wakes, GByteArray *into);
-/* Up to the end of the bytes.  False: they are none of ours. */
+/* Reads to the end of the bytes.  False: invalid bytes. */
 bool unpack_chains(struct dict_map *m, struct cursor *c, struct profile *rows);
 
 /*
- * Histograms as bytes, in two columns: which slots there are, from the longest down, and how many are in each but the
- * last, which takes what is left of `count`.  top: the slot of the longest that is expected.  One that does not add up
- * is in the first column alone.
+ * Encodes a histogram in two columns: the slots in use, from the longest down, and the count of each but the last,
+ * which follows from `count`.  top: the expected slot of the longest wait.  A histogram that does not add up is
+ * written to the first column alone.
  */
 void pack_hist_shape(GByteArray *into, const uint32_t *hist, uint64_t count, unsigned top);
 void pack_hist_counts(GByteArray *into, const uint32_t *hist, uint64_t count);
 
-/* True: its counts follow in the other column; slots that there are hold 1 meanwhile. */
+/* True: the counts follow in the other column; used slots hold 1 until then. */
 bool unpack_hist_shape(struct cursor *c, uint32_t *hist, uint64_t count, unsigned top);
 void unpack_hist_counts(struct cursor *c, uint32_t *hist, uint64_t count);
 
 /*
- * When the longest waits began and who ended them.  Of each stack of a process the longest wait of the window is
- * written, from 1 ms on, to the millisecond.  A single wait at an edge of the window needs no bytes: it begins or ends
- * there.  The waker of a single wait is its only one.
+ * When the longest waits began, and who ended them.  Written for the longest wait of each stack of a process, from 1
+ * ms on, to the millisecond.  A single wait at an edge of the window needs no bytes: its time follows from the edge.
+ * A single wait's waker is its only one.
  */
 
-/* waits, wakes: struct pack_row, as they were written. */
+/* waits, wakes: struct pack_row in output order. */
 void pack_longest(const struct profile *p, const GArray *waits, const GArray *wakes, GByteArray *into);
-/* The rows of p are in that order.  False: these are no such bytes. */
+/* Rows of p are in output order.  False: invalid bytes. */
 bool unpack_longest(struct profile *p, struct cursor *c);
-/* What needs no bytes, also of windows that were written without the others. */
+/* Restores what needs no bytes, also for windows without the encoded part. */
 void unpack_longest_at_edges(struct profile *p);
 
 #endif

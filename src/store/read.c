@@ -11,7 +11,7 @@ static const char *folder(const char *dir)
 	return dir ? dir : STORE_DIR_DEFAULT;
 }
 
-/* What the files of a tier hold that were looked into. */
+/* The range of windows in a tier's files. */
 struct numbers {
 	uint64_t first, last;	/* 0: no window */
 };
@@ -37,8 +37,8 @@ static bool look_at(const char *dir, const struct store_name *name, struct store
 }
 
 /*
- * Where there are files of a tier, the first is the oldest and the last one the newest, but for a clock that was set
- * back.  Those between are not opened: a busy host has hundreds a day.  Windows have numbers as they came.
+ * The first file of a tier is the oldest and the last one the newest, unless the clock was set back.  Those between
+ * are not opened: a busy host has hundreds a day.
  */
 bool store_extent(const char *dir, struct store_extent *ret, GError **error)
 {
@@ -73,7 +73,7 @@ static char *time_text(uint64_t unix_ns)
 
 ORDER_POINTERS(by_start, struct store_row, ORDER_LOW(start_unix_ns))
 
-/* Clocks drift: less than that between two windows is no gap. */
+/* Clocks drift: shorter distances between windows are no gaps. */
 #define GAP_MIN_NS (UINT64_C(100) * 1000 * 1000)
 
 static void find_gaps(struct profile_history *h, const struct store_choice *c, uint64_t *ret_start_ns)
@@ -95,7 +95,7 @@ static void find_gaps(struct profile_history *h, const struct store_choice *c, u
 	}
 }
 
-/* Each reason once. */
+/* Lists each reason once. */
 static char *reasons_of_gaps(const struct store_choice *c, uint64_t from_ns, uint64_t to_ns)
 {
 	g_autoptr(GPtrArray) words = g_ptr_array_new();
@@ -113,7 +113,7 @@ static char *reasons_of_gaps(const struct store_choice *c, uint64_t from_ns, uin
 	return g_strjoinv(", ", (char **)words->pdata);
 }
 
-/* What it is, and what is not in it. */
+/* Describes the sum and its gaps in the profile's info and losses. */
 static void say(struct profile *p, const struct store_choice *c)
 {
 	struct profile_history *h = &p->info.history;
@@ -150,8 +150,7 @@ static struct profile *sum_up(const struct store_choice *c, GError **error)
 }
 
 /*
- * A range of a host where programs come and go all day has more rows than anybody can look at, nearly all of them of
- * threads that are gone.
+ * If programs come and go all day, a range has more rows than anybody reads, nearly all of ended threads: fold those.
  */
 static struct profile *fold_gone(struct profile *p, GError **error)
 {

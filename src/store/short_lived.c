@@ -11,14 +11,14 @@
 
 #define NOT_YET UINT32_MAX
 
-/* What threads of one row have in common; strings are interned pointers. */
+/* What threads that share a row have in common.  Strings are interned. */
 struct row_key {
 	const char *comm, *process, *service;
 	uint32_t pid;
 	uint32_t is_kernel;
 };
 
-/* Threads with one key: the first of them, how many they are, and their row once it is there. */
+/* Threads with the same key: the key, their number, and their row once it exists. */
 struct bunch {
 	struct row_key key;
 	uint32_t cnt, row;
@@ -27,12 +27,12 @@ struct bunch {
 struct folding {
 	struct profile *old, *p;
 	const struct short_lived_options *options;
-	GHashTable *lasting_pids, *lasting_threads;	/* those that are not folded */
+	GHashTable *lasting_pids, *lasting_threads;	/* of threads that are not folded */
 	GHashTable *bunches;	/* struct row_key -> struct bunch */
-	struct bunch **of_thread;	/* of each old thread; NULL: it stays as it is */
-	bool *is_excluded;	/* each old thread */
-	uint32_t *row;		/* of each old thread */
-	uint32_t *object, *waker;	/* of each old one of a folded thread, resp. each; NOT_YET */
+	struct bunch **of_thread;	/* for each old thread; NULL: it keeps its row */
+	bool *is_excluded;	/* for each old thread */
+	uint32_t *row;		/* for each old thread */
+	uint32_t *object, *waker;	/* for each old object of a folded thread, and for each old waker; NOT_YET */
 	uint32_t rows_cnt;	/* of bunches */
 	struct bunch others;
 };
@@ -40,8 +40,8 @@ struct folding {
 HASH_KEY(key, struct row_key, comm, process, service, pid, is_kernel)
 
 /*
- * The row of an exec's old program counts, too: the thread goes on as another one.  Who began before the window keeps
- * its row where a wait of its may be the second part of one: only by name both become one again.
+ * The row of an exec's old program counts too: the thread continues as another program.  A thread that began before
+ * the window keeps its row if one of its waits may continue one: joined waits need rows with the same name.
  */
 static bool is_short_lived(const struct folding *f, const struct thread *t)
 {
@@ -60,7 +60,7 @@ static gpointer id_key(uint32_t id)
 	return GUINT_TO_POINTER(id);
 }
 
-/* A number is used again, so it tells nothing without when the thread started. */
+/* Thread ids are reused, so the start time is part of the key. */
 static gpointer thread_key(uint32_t tid, uint64_t start_ns)
 {
 	return GSIZE_TO_POINTER((gsize)hash_end(hash_more(start_ns, tid)));
@@ -105,10 +105,7 @@ static struct row_key excluded_key(struct profile *p)
 	return (struct row_key){ .comm = name, .process = name };
 }
 
-/*
- * A single one is not made nameless for nothing; what stands for several goes on without a number once its process is
- * gone.
- */
+/* A lone thread keeps its row.  A row for several loses its pid once its process is gone. */
 static bool stays(const struct folding *f, const struct thread *t, const struct bunch *b)
 {
 	return b->cnt == 1 && !f->options->even_one && (t->tid || t->pid == b->key.pid);
@@ -137,7 +134,7 @@ static bool gather(struct folding *f)
 	return is_any;
 }
 
-/* Its row ends where its sums do: only how long it was observed means anything. */
+/* Only the length of the row's time means anything, so its end grows with the sums. */
 static void add_to_row(struct folding *f, uint32_t row, const struct thread *t)
 {
 	struct thread *sum = &g_array_index(f->p->threads, struct thread, row);
@@ -176,7 +173,7 @@ static void tell_threads(struct folding *f)
 	}
 }
 
-/* "heap 0x5581", "stack of thread 17": what is another number in each process goes. */
+/* Drops numbers that differ in each process: "heap 0x5581", "stack of thread 17". */
 static char *without_numbers(const char *name)
 {
 	GString *s = g_string_new(NULL);
@@ -199,7 +196,7 @@ static char *without_numbers(const char *name)
 	return g_string_free(s, FALSE);
 }
 
-/* Files stand for their folder: each compiler run has others. */
+/* Files are replaced by their folder: each compiler run has other files. */
 static char *folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -226,12 +223,12 @@ static uint32_t fold_object(struct folding *f, uint32_t object)
 	return profile_object(f->p, &o);
 }
 
-/* Of a wait of that thread; index + 1. */
+/* Object of a wait of that thread; index + 1. */
 static uint32_t object_of(struct folding *f, uint32_t thread, uint32_t object)
 {
 	const struct object *o = object ? profile_get_object(f->old, object - 1) : NULL;
 
-	/* A shell that stays waits for one child after the other. */
+	/* A long-lived shell waits for one child after the other. */
 	if (!o || (!f->of_thread[thread] &&
 		   (o->kind != OBJECT_CHILD || g_hash_table_contains(f->lasting_pids, id_key(o->pid)))))
 		return object;
@@ -259,7 +256,7 @@ static uint32_t waker_for_chain(void *folding, uint32_t waker)
 	return waker_of(folding, waker);
 }
 
-/* wake: index + 1 of each old one; 0: it is not told. */
+/* wake: new index + 1 for each old one; 0: dropped. */
 static void tell_stories(struct folding *f, const uint32_t *wake)
 {
 	g_autofree uint32_t *chains = f->old->stories->len ? chains_copy(f->old, f->p, waker_for_chain, f) : NULL;
@@ -326,7 +323,7 @@ static void tell_states(struct folding *f)
 
 		ADD_MEMBERS(sum, &own, count, blocked_ns, runnable_ns, preempted_ns);
 	}
-	g_array_sort(totals, by_thread);	/* which keeps the order of each thread's */
+	g_array_sort(totals, by_thread);	/* keeps the order within each thread */
 	for (guint i = 0; i < totals->len; i++)
 		profile_add_state(f->p, &g_array_index(totals, struct state_total, i));
 }
@@ -385,7 +382,7 @@ static void tell_rest(struct folding *f)
 	}
 }
 
-/* Whose threads are all excluded is not told by its connections either. */
+/* Connections are dropped if all threads of their process are excluded. */
 static bool is_told(const struct folding *f, uint32_t pid)
 {
 	bool is_known = false;
@@ -400,7 +397,7 @@ static bool is_told(const struct folding *f, uint32_t pid)
 	return !is_known;
 }
 
-/* Rows of objects that waits are for. */
+/* Copies the network rows of objects that waits refer to. */
 static void tell_network(struct folding *f)
 {
 	g_autoptr(GHashTable) objects = g_hash_table_new(NULL, NULL);

@@ -70,20 +70,20 @@ void small_rows_free(struct small_rows *sums)
 #define MAX_BYTES_DEFAULT (UINT64_C(512) << 20)
 #define WINDOW_HOURS_DEFAULT 24
 #define MINUTE_DAYS_DEFAULT 35
-/* Minutes older than that are kept where there is room alone: before them no window goes. */
+/* Older minutes are kept only while there is room: they are deleted before any window. */
 #define MINUTE_DAYS_SURE 14
 #define HOUR_DAYS_DEFAULT 400
 #define NS_AN_HOUR (UINT64_C(3600) * 1000 * 1000 * 1000)
-/* A file above that part of all bytes is followed by another one of the same day, so that old ones can go. */
+/* A file larger than this fraction of max_bytes is continued in a new part, so that old parts can be deleted. */
 #define PARTS_OF_ALL 8
 /*
- * So is one whose dictionary has more than that, which is in memory: of a host where ever new programs start most of
- * it is of the past.
+ * So is a file whose dictionary, which is kept in memory, has more rows: on a host that keeps starting new programs
+ * most of it is outdated.
  */
 #define DICT_ROWS_KEPT 64000
-/* Clocks are told anew at each window: what they are off by meanwhile is no jump. */
+/* Clocks are compared anew at each window: a smaller difference is drift, not a jump. */
 #define JUMP_NS (UINT64_C(1) * 1000 * 1000 * 1000)
-/* A clock that is far ahead makes nothing old before it has been so for that many windows. */
+/* A clock that is far ahead expires nothing until it has been so for that many windows. */
 #define BELIEVED_AFTER 360
 
 struct store {
@@ -95,7 +95,7 @@ struct store {
 	uint64_t keep_ns[TIER_CNT];
 	uint64_t seq;		/* of the last window */
 	struct store_file *files[TIER_CNT];
-	/* struct store_row of that tier, without lines: not summed up in the next one yet */
+	/* struct store_row of each tier, without lines, not yet summed up in the next tier */
 	GArray *pending[TIER_HOUR];
 	uint64_t now_ns, ahead_cnt;	/* see BELIEVED_AFTER */
 	GQueue warnings;	/* char * */
@@ -125,7 +125,7 @@ static const struct store_name *last_of(const GArray *names, enum store_tier tie
 	return last;
 }
 
-/* What is no file of ours stays, under another name, and does not keep us from going on. */
+/* Renames a file that is not ours, so that the store can continue. */
 static void put_aside(struct store *s, const struct store_name *name, const GError *why)
 {
 	g_autofree char *path = store_path(s->dir, name);
@@ -162,7 +162,7 @@ static void drop(struct store *s, enum store_tier tier)
 	g_clear_pointer(&s->files[tier], store_file_close);
 }
 
-/* The file that a window of that day goes to. */
+/* The file for a window of that day. */
 static struct store_file *file_for(struct store *s, enum store_tier tier, int64_t day, GError **error)
 {
 	if (s->files[tier] && store_file_name(s->files[tier])->day != day)
@@ -195,7 +195,7 @@ static bool is_of(const struct store_file *f, const struct store_name *name)
 	return f && store_name_compare(store_file_name(f), name) == 0;
 }
 
-/* The writer's own, or *reader, which becomes that file's. */
+/* The writer's own file, or *reader, which is opened for that file. */
 static struct store_file *reader_of(struct store *s, const struct store_name *name, struct store_file **reader,
 				    GError **error)
 {
@@ -214,7 +214,7 @@ static struct store_file *reader_of(struct store *s, const struct store_name *na
 
 /* ---- sums ---- */
 
-/* Does b follow a, so that one row can be the sum of both? */
+/* Whether b follows a, so that one row can be the sum of both. */
 static bool is_next(const struct store_row *a, const struct store_row *b, uint64_t step_ns)
 {
 	uint64_t end_ns = store_row_end_ns(a),
@@ -224,7 +224,7 @@ static bool is_next(const struct store_row *a, const struct store_row *b, uint64
 	       a->start_unix_ns / step_ns == b->start_unix_ns / step_ns;
 }
 
-/* How many of the first rows are one sum; 0: more may come. */
+/* How many of the first rows make one sum; 0: more may come. */
 static guint run_of(const GArray *pending, uint64_t step_ns)
 {
 	EACH_ROW(i, const struct store_row, row, pending) {
@@ -236,9 +236,9 @@ static guint run_of(const GArray *pending, uint64_t step_ns)
 	return 0;
 }
 
-/* A row of a tier into the sum of the next one. */
+/* Adds up rows of a tier for the next one. */
 struct summing {
-	struct store_file *reader;	/* of the row before, for the next one */
+	struct store_file *reader;	/* kept open for the next row */
 	struct merger *m;
 	struct small_rows sums;
 };
@@ -271,7 +271,7 @@ static bool add_rows(struct store *s, struct store_file *f, const struct store_r
 	return ok;
 }
 
-/* Threads that came and went are told by name: a row for each would make sums as large as all windows. */
+/* Folds short-lived threads: with a row for each, sums would be as large as all windows together. */
 static bool write_sum(struct store *s, enum store_tier tier, const struct store_row *row, struct profile *p,
 		      const struct small_rows *sums, GError **error)
 {
@@ -286,7 +286,7 @@ static bool write_sum(struct store *s, enum store_tier tier, const struct store_
 	return ok;
 }
 
-/* The first `cnt` rows of a tier become one of the next.  False: not now; what cannot be read is left out. */
+/* Sums up the first `cnt` rows of a tier.  False: try again later.  Unreadable rows are left out. */
 static bool sum_up(struct store *s, enum store_tier from, guint cnt)
 {
 	const struct store_row *first = &g_array_index(s->pending[from], struct store_row, 0), *last = first + cnt - 1;
@@ -310,7 +310,7 @@ static bool sum_up(struct store *s, enum store_tier from, guint cnt)
 			g_array_append_val(s->pending[tier], row);
 		}
 	} else {
-		ok = true;	/* its file is damaged or gone: nothing is to be had of it */
+		ok = true;	/* its file is damaged or gone: skip it */
 	}
 	profile_free(p);
 	small_rows_free(&sum.sums);
@@ -330,7 +330,7 @@ static void sum_up_all(struct store *s)
 	}
 }
 
-/* ---- what is old ---- */
+/* ---- expiry ---- */
 
 static void note_time(struct store *s, uint64_t unix_ns)
 {
@@ -367,7 +367,7 @@ static void forget(struct store *s)
 		else
 			all += bytes[i] = store_file_bytes(path);
 	}
-	/* finest and oldest first: in the order of the list, but for minutes that are there because there was room */
+	/* finest and oldest first, as listed, but minutes that were kept only because there was room go before */
 	for (int pass = 0; pass < 2; pass++)
 		for (guint i = 0; names && i < names->len && all > s->max_bytes; i++) {
 			const struct store_name *name = &g_array_index(names, struct store_name, i);
@@ -384,7 +384,7 @@ static void forget(struct store *s)
 /* ---- opening ---- */
 
 /*
- * Who was killed while it made a file, or made one of it, left a transaction to be rolled back, which takes write
+ * A writer that was killed while it created or converted the file left a transaction.  Rolling it back needs write
  * access.
  */
 static void roll_back(struct store *s, const struct store_name *name)
@@ -414,7 +414,10 @@ static bool look_at(struct store *s, const struct store_name *name, uint64_t *up
 
 ORDER(by_seq, struct store_row, ORDER_LOW(seq))
 
-/* Coarse tiers first: what they hold needs no sum any more.  A damaged file is put aside as it is written to. */
+/*
+ * Coarse tiers first: what they cover is summed up already.  Damaged files are put aside when they are next written
+ * to.
+ */
 static bool look_around(struct store *s, GError **error)
 {
 	g_autoptr(GArray) names = store_list(s->dir, error);

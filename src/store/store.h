@@ -7,116 +7,113 @@
 #include "profile/profile.h"
 
 /*
- * The history of a host: windows one behind the other in a folder of SQLite files (docs/history.md).  A day has a file
- * of windows, one of minutes and one of hours, which are exact sums of windows that follow one another.  One process
- * writes; any number read meanwhile, without write access to anything.
+ * The history of a host: consecutive windows in a folder of SQLite files (docs/history.md).  A day has a file of
+ * windows, one of minutes and one of hours.  Minutes and hours are exact sums of consecutive windows.  One process
+ * writes; any number read at the same time, without write access to anything.
  */
 
 #define STORE_DIR_DEFAULT "/var/lib/offcpu"
-#define STORE_PREEMPTED_STACKS 4	/* as the agent has it */
+#define STORE_PREEMPTED_STACKS 4	/* the agent's setting */
 /*
- * On a disk with less left nothing is tried.  SQLite maps the index of its log (-shm), parts of which can be holes where
- * blocks are smaller than pages or are written anew each time: a write to one for which there is no block is a SIGBUS.
+ * With less free space on the disk, nothing is written.  SQLite maps its log's index (-shm), which may have holes on
+ * file systems with small blocks or copy-on-write.  Writing to a hole on a full disk raises SIGBUS.
  */
 #define STORE_ROOM_MIN_BYTES (UINT64_C(256) << 10)
 
 struct store_options {
 	const char *dir;	/* NULL: STORE_DIR_DEFAULT */
 	uint64_t max_bytes;	/* of all files together; 0: 512 MiB */
-	/* in minutes and hours, too, each thread that ended is a row of its own (store/short_lived.h) */
+	/* minutes and hours keep a row for each ended thread, too (store/short_lived.h) */
 	bool keep_ended;
 	/*
-	 * of a thread and window that are told apart: see merge_coarse(); 0: all, and all digits of what was sampled
+	 * preempted stacks to keep per thread and window, see merge_coarse(); 0: keep all, and do not round sampled
+	 * numbers
 	 */
 	unsigned preempted_stacks;
-	uint32_t window_hours, minute_days, hour_days;	/* how long windows, minutes, hours are kept; 0: 24, 35, 400 */
+	uint32_t window_hours, minute_days, hour_days;	/* how long to keep windows, minutes, hours; 0: 24, 35, 400 */
 };
 
 struct store;
 
-/* The writer: one process at a time, which flock() holds.  Makes the folder (0750).  NULL with a sentence. */
+/* Opens for writing; flock() admits one process.  Creates the folder (0750).  NULL on error. */
 struct store *store_open(const struct store_options *options, GError **error);
 /*
- * One window, one transaction; then sums up what is complete and unlinks what is too old or too much.  The profile may
- * share everything with a session (session_cut()).  Windows follow one another where the start_ns of one is the end of
- * the last one; whatever start_unix_ns says, nothing is overwritten.  Chains of wakers and slices are not kept.  A row
- * of threads with tid 0 stands for several: from_ns to to_ns is the sum of what they were observed.  False with a
- * sentence: nothing of the window is kept, the next one may succeed.  reasons: of the window, where the caller has
- * them, and then the window is one by itself (merge_copy()).
+ * Adds one window in one transaction; then sums up complete minutes and hours, and deletes what is too old or too
+ * much.  The profile may share everything with a session (session_cut()).  A window follows another if its start_ns is
+ * the other's end.  Nothing is ever overwritten, whatever start_unix_ns says.  Chains of wakers and slices are not
+ * kept.  A thread row with tid 0 stands for several threads: from_ns to to_ns is the sum of their observed times.
+ * `reasons` are the window's, if known; the window must then be self-contained (merge_copy()).  False on error:
+ * nothing of the window was kept, the next one may succeed.
  */
 bool store_add(struct store *s, const struct profile *window, const struct reasons *reasons, GError **error);
-/* A pause that is to be seen as one: the agent was not there, the host was suspended, a window was lost. */
+/* Records a pause: the agent was not running, the host was suspended, a window was lost. */
 bool store_add_gap(struct store *s, uint64_t from_unix_ns, uint64_t to_unix_ns, const char *why, GError **error);
-/*
- * A file that was damaged, and under which name it was put aside: a sentence, once for each; NULL: none.  Free with
- * g_free().
- */
+/* The next warning about a damaged file and its new name, each once; NULL: none.  Free with g_free(). */
 char *store_take_warning(struct store *s);
 void store_close(struct store *s);	/* NULL is fine */
 
-/*
- * What there is.  False with a sentence, also where there is nothing yet.  dir NULL: STORE_DIR_DEFAULT, as with all of
- * these.
- */
+/* What there is.  False on error, also if the history is empty.  dir NULL: STORE_DIR_DEFAULT, here and below. */
 struct store_extent {
 	uint64_t from_unix_ns, to_unix_ns;
-	uint64_t windows;	/* that are kept by themselves */
+	uint64_t windows;	/* stored individually */
 	uint64_t bytes;
 };
 bool store_extent(const char *dir, struct store_extent *ret, GError **error);
 
 /*
- * All windows that overlap [from, to), as one profile that every view takes.  Minutes and hours that lie within are
- * read in their place, and also at the edges where windows are gone: info.start_unix_ns is the start of the first one
- * that was found, duration_ns the time that was observed, without gaps, which are losses called "gap".  With more rows
- * of waits and samples than STORE_ROWS_TOLD, threads that are not there at its end are told by name: times stay exact
- * sums.  Free with profile_free().  NULL with a sentence.
+ * All windows that overlap [from, to), merged into one profile for any view.  Minutes and hours replace windows within
+ * the range, and at its edges where windows have expired.  info.start_unix_ns is the start of the first window found,
+ * duration_ns the observed time.  Gaps are losses called "gap".  With more than STORE_ROWS_TOLD waits and samples,
+ * threads that have ended by then are merged by name; times stay exact sums.  Free with profile_free().  NULL on
+ * error.
  */
 #define STORE_ROWS_TOLD 200000
 struct profile *store_read(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, GError **error);
 
 /*
- * Of services "(no service)" and "(kernel)" are two.  Idle time (docs/reasons.md) is a class of its own, and in no
- * other group.
+ * Services include "(no service)" and "(kernel)".  Idle time (docs/reasons.md) is a class of its own and in no other
+ * group.
  */
 enum store_by {
 	STORE_BY_CLASS, STORE_BY_PROCESS, STORE_BY_SERVICE, STORE_BY_REASON,
-	/* of single waits: names are the lower bounds of histograms' slots, in nanoseconds; only of a part */
+	/*
+	 * durations of single waits: names are lower bounds of histogram slots in nanoseconds; only with a selection
+	 */
 	STORE_BY_DURATION,
 	STORE_BY_CNT
 };
 
-#define STORE_SERIES_OTHERS "(others)"	/* "other" is a reason */
-/* Time of threads by group in the steps of a time line. */
+#define STORE_SERIES_OTHERS "(others)"	/* not "other", which is a reason */
+/* A group's time in each step of a time line. */
 struct store_series {
 	char *name;
-	uint64_t *ns;		/* one a step */
+	uint64_t *ns;		/* per step */
 };
 struct store_line {
 	uint64_t from_unix_ns, step_ns;
 	uint32_t steps;
-	GArray *series;		/* struct store_series, largest first; then STORE_SERIES_OTHERS where there are more */
-	uint8_t *is_gap;	/* one a step: not half of it was observed */
+	GArray *series;		/* struct store_series, largest first; STORE_SERIES_OTHERS last, if there are more */
+	uint8_t *is_gap;	/* per step: less than half was observed */
 };
 /*
- * Read from windows, or from minutes or hours where a step is as long as that: at most 100,000 steps.  What a window
- * holds is spread evenly over its time.  NULL with a sentence.
+ * Reads windows, or minutes or hours if a step is as long as these; at most 100,000 steps.  A window's time is spread
+ * evenly over it.  NULL on error.
  */
 struct store_line *store_line_read(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns,
 				   enum store_by by, unsigned series_max, GError **error);
 /*
- * A part of it.  What is chosen by process, service and reason windows tell by themselves.  For all else, and of a
- * window that does not tell it, rows are unpacked, at most STORE_PART_ROWS_MAX windows, minutes or hours: coarser ones
- * than the step where those are too many.  STORE_ERROR_TOO_MUCH: so are hours.
+ * A selection.  By process, service and reason the small rows stored with windows answer.  Otherwise, or for a window
+ * without these, rows are unpacked: at most STORE_PART_ROWS_MAX windows, minutes or hours.  If there are more, coarser
+ * rows than the step are used.  STORE_ERROR_TOO_MUCH: too many hours.
  */
 #define STORE_PART_ROWS_MAX 800
 typedef struct selection *(*store_select_fn)(void *ctx, const struct profile *p, GError **error);
 typedef bool (*store_wants_fn)(void *ctx, const char *name);
 struct store_part {
 	store_wants_fn wants_process, wants_service;	/* NULL: all */
-	const bool *reasons;		/* of each whether it is wanted; NULL: all */
-	bool needs_rows;		/* more is chosen than that */
-	store_select_fn select;		/* all that, of rows; NULL with a sentence ends it */
+	const bool *reasons;		/* for each reason whether to include it; NULL: all */
+	bool needs_rows;		/* the selection has more criteria */
+	store_select_fn select;		/* applies the selection to rows; returning NULL with *error set aborts */
 	void *ctx;
 };
 struct store_line *store_line_read_part(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t step_ns,

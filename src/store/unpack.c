@@ -10,12 +10,12 @@ struct unpacker {
 	const struct dict *d;
 	struct cursor c;
 	struct profile *p;
-	GHashTable *first;	/* number of an identity -> its first row + 1 */
-	uint32_t *thread_id;	/* of each row */
+	GHashTable *first;	/* identity -> its first row + 1 */
+	uint32_t *thread_id;	/* for each row */
 	struct pack_sums *sums;
 };
 
-/* Times may be anything below this; sums are looked at when all is together. */
+/* Times may be anything below this; sums are checked once everything is read. */
 static uint64_t get_ns(struct unpacker *u)
 {
 	return blob_get(&u->c, PROFILE_NS_MAX);
@@ -48,7 +48,7 @@ static void unpack_info(struct unpacker *u)
 		*never_null[i] = *never_null[i] ? *never_null[i] : "";
 }
 
-/* Numbers go up; free with g_free().  NULL: there are none, or c is bad. */
+/* Ascending numbers; free with g_free().  NULL: none, or c is bad. */
 static uint32_t *get_ids(struct unpacker *u, uint64_t below, uint32_t *ret_cnt)
 {
 	uint64_t id = 0;
@@ -67,7 +67,7 @@ static uint32_t *get_ids(struct unpacker *u, uint64_t below, uint32_t *ret_cnt)
 	return ids;
 }
 
-/* One column of all rows. */
+/* Reads one column of all rows. */
 #define COLUMN(table, type, set)                                                       \
 	for (guint i = 0; i < u->p->table->len; i++) {                                 \
 		type *row = &g_array_index(u->p->table, type, i);                      \
@@ -101,7 +101,7 @@ static void unpack_threads(struct unpacker *u)
 	COLUMN(threads, struct thread, u->c.bad = u->c.bad || row->from_ns > row->to_ns || row->to_ns > PROFILE_NS_MAX);
 }
 
-/* The row of a thread: so many behind the first of that identity. */
+/* The n-th row of that identity; n is read from the bytes. */
 static uint32_t get_thread(struct unpacker *u, uint32_t thread_id)
 {
 	guint first = GPOINTER_TO_UINT(g_hash_table_lookup(u->first, GUINT_TO_POINTER(thread_id + 1)));
@@ -347,7 +347,7 @@ static void unpack_wakes(struct unpacker *u)
 	unpack_wake_hists(u);
 }
 
-/* What the row has in the column: ids are the profile's. */
+/* Reads a column's reference; it becomes an id of the profile. */
 static uint64_t get_id(struct dict_map *m, struct cursor *c, enum table_id of, guint threads)
 {
 	if (of == TABLE_THREAD)
