@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Collapsed stacks, one a line: "comm;outermost;...;innermost 1234", as this program, bcc's offcputime -f and
- * stackcollapse-*.pl write them.  By convention the first frame is who, a frame "-" stands before the kernel's, and
- * "--" before the stacks of the waker, innermost first, with its name at the very end.  Of two columns the second one
- * is the time, as for flamegraph.pl.
+ * Collapsed stacks, one per line: "comm;outermost;...;innermost 1234", as this program, bcc's offcputime -f and
+ * stackcollapse-*.pl write them.  By convention the first frame is the thread's name.  A frame "-" precedes the
+ * kernel's frames, and "--" the waker's, which are innermost first and end with its name.  If there are two columns,
+ * the second one is the time, as for flamegraph.pl.
  */
 #include <string.h>
 
@@ -11,14 +11,14 @@
 #include "exchange/parts.h"
 
 #define LINES_TO_LOOK_AT 64
-#define UNIT_NS 1000 /* offcputime's, and ours by default; the format has no place for it */
+#define UNIT_NS 1000 /* the unit of offcputime, and our default; the format does not state it */
 
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
 
-/* Takes the last word off the line, if it is a number.  The length without it, 0 if there is none. */
+/* Parses the last word of the line as a number.  Returns the length before it, 0 if it is no number. */
 static gsize number_before(const char *line, gsize len, uint64_t unit_ns, uint64_t *ret_ns)
 {
 	gsize end = len, at;
@@ -39,7 +39,7 @@ static bool is_comment(const char *line)
 	return !*line || *line == '#';
 }
 
-/* Columns that all of the first lines have, but odd ones; 0: it is no such text. */
+/* Number of columns in the first lines, tolerating odd ones; 0: not this format. */
 static unsigned count_columns(const char *bytes, gsize len_bytes)
 {
 	unsigned columns = 2, lines = 0, odd = 0, with_frames = 0;
@@ -50,7 +50,7 @@ static unsigned count_columns(const char *bytes, gsize len_bytes)
 		uint64_t ns;
 
 		if (!newline && lines + odd)
-			break; /* cut off by the peek, or the last one */
+			break; /* truncated by the peek, or the last line */
 		at = newline ? newline + 1 : end;
 		if (is_comment(line))
 			continue;
@@ -65,7 +65,7 @@ static unsigned count_columns(const char *bytes, gsize len_bytes)
 		lines++;
 		with_frames += memchr(line, ';', len) != NULL;
 	}
-	/* a name may begin with whatever other formats are told by, and break a line */
+	/* names may look like another format, or break a line */
 	return with_frames * 2 > lines + odd ? columns : 0;
 }
 
@@ -95,7 +95,7 @@ uint64_t collapsed_odd_line(const char *bytes, gsize len_bytes)
 	return lines ? odd : 0;
 }
 
-/* "name_[k]" and its like, as stackcollapse-perf.pl --all marks them. */
+/* Parses the suffix "_[k]" and others of stackcollapse-perf.pl --all. */
 static void take_annotation(char *name, struct import_frame *f)
 {
 	gsize len = strlen(name);
@@ -128,11 +128,11 @@ struct line_stacks {
 	uint32_t user, kernel;
 };
 
-/* Up to "--" or the end; true at "--". */
+/* Parses up to "--" (true) or the end of the line (false). */
 static bool take_sleeper(struct import *im, char **at, struct line_stacks *st)
 {
 	g_autoptr(GPtrArray) frames = g_ptr_array_new();
-	guint begins = G_MAXUINT;	/* the kernel's part */
+	guint begins = G_MAXUINT;	/* index of the first kernel frame */
 	char *name;
 
 	for (name = next_frame(at); name && strcmp(name, "--") != 0; name = next_frame(at)) {
@@ -153,7 +153,7 @@ static bool take_sleeper(struct import *im, char **at, struct line_stacks *st)
 	return name != NULL;
 }
 
-/* Of a waker's frames, innermost first and its name last, how many are the kernel's. */
+/* Number of kernel frames among a waker's frames, which are innermost first and end with its name. */
 static guint kernel_frames(const GPtrArray *frames)
 {
 	g_autoptr(GPtrArray) outermost_first = g_ptr_array_new();
@@ -164,8 +164,8 @@ static guint kernel_frames(const GPtrArray *frames)
 }
 
 /*
- * The waker's frames, innermost first, and last its name; further wakers of a chain, behind another "--", are left
- * out.
+ * Parses the waker's frames, innermost first and its name last.  Further wakers of a chain, after another "--", are
+ * ignored.
  */
 static void take_waker(struct import *im, char *at, const struct wait *w, uint32_t wait)
 {
@@ -179,7 +179,7 @@ static void take_waker(struct import *im, char *at, const struct wait *w, uint32
 		else
 			g_ptr_array_add(frames, name);
 	}
-	/* offwaketime knew nothing of it */
+	/* offwaketime had no waker */
 	if (!frames->len || (frames->len == 1 && !*(const char *)g_ptr_array_index(frames, 0)))
 		return;
 	if (kernel_cnt == G_MAXUINT)
@@ -202,10 +202,10 @@ static void take_waker(struct import *im, char *at, const struct wait *w, uint32
 	im->p->info.has_wakers = true;
 }
 
-/* How the lines look. */
+/* Format of the lines. */
 struct layout {
 	unsigned columns;
-	uint64_t unit_ns, number; /* of the line */
+	uint64_t unit_ns, number; /* of the current line */
 };
 
 static bool take_line(struct import *im, char *line, gsize len, const struct layout *layout, GError **error)

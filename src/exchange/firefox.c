@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The Firefox Profiler's processed profile, version 48, which later ones upgrade.  A track is a thread, a sample a
- * part of a row of waits, weighted by its time; its category is the reason's family, or what else the thread did with
- * it.  A marker is a row of waits, with what is known of it. A sum of waits has no place in time: the time axis of each
- * thread is its sum so far, not the clock, and the profile says so.  Single waits (plan->single_waits) have one, and
- * stand there; so have requests (features/requests/rows.h): tracks of their own hold them as markers.
+ * The Firefox Profiler's processed profile, version 48, which later versions upgrade.  A track is a thread.  A sample
+ * is a part of a row of waits, weighted by its time; its category is the reason's family, or what else the thread did.
+ * A marker is a row of waits with its details.  A sum of waits has no position in time: a thread's time axis is its
+ * accumulated time, not the clock, and the profile says so.  Single waits (plan->single_waits) and requests
+ * (features/requests/rows.h) stand at their own time; requests are markers in separate tracks.
  */
 #include "exchange/firefox.h"
 
@@ -37,7 +37,7 @@ static const struct {
 	[CATEGORY_PREEMPTED] = { "Preempted", "red" },
 };
 
-/* spans: it is the track of the thread's requests; NULL: of its waits. */
+/* spans NULL: the track has the thread's waits, else its requests. */
 static void write_thread(struct firefox *w, uint32_t id, GArray *waits, GArray *spans, GArray *path)
 {
 	const struct thread *th = profile_thread(w->p, id);
@@ -160,7 +160,7 @@ static void write_libs(struct firefox *w)
 		}
 }
 
-/* The waits of each thread; NULL for one that has none to be shown. */
+/* The waits of each thread; NULL for a thread without any. */
 static GPtrArray *waits_by_thread(const struct profile *p, const struct export_plan *plan)
 {
 	GPtrArray *by = g_ptr_array_new();
@@ -178,7 +178,7 @@ static GPtrArray *waits_by_thread(const struct profile *p, const struct export_p
 	return by;
 }
 
-/* A track for each thread that served some: one after another, or within each other. */
+/* A track for each thread that served requests, which may be nested. */
 static void write_requests(struct firefox *w, GArray *path)
 {
 	g_autoptr(GPtrArray) by_thread = g_ptr_array_new();

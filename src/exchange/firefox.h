@@ -9,9 +9,9 @@
 #include "exchange/format.h"
 #include "render/json/write.h"
 
-/* Inside the Firefox Profiler's format: the tables of a thread. */
+/* Internal to the Firefox Profiler's format: the tables of a thread. */
 
-/* Of blocked time the family of its reason (enum reason_family), and what else a thread does. */
+/* For blocked time the family of its reason (enum reason_family), else what the thread does. */
 enum category {
 	CATEGORY_RUN_QUEUE = FAMILY_COUNT,
 	CATEGORY_PREEMPTED,
@@ -34,24 +34,21 @@ struct firefox {
 struct firefox_track {
 	struct strset *strings;
 	GPtrArray *texts; /* const char *, of `strings` */
-	GHashTable *frame_ids; /* frame of the list -> index + 1 */
-	GArray *frames; /* uint32_t: of the list */
+	GHashTable *frame_ids; /* index in frame_list -> index + 1 */
+	GArray *frames; /* uint32_t: indices in frame_list */
 	GHashTable *stack_ids; /* struct stack_key -> index + 1 */
 	GArray *stacks; /* struct stack_key */
 	GArray *samples; /* struct sample */
 	GArray *waits; /* uint32_t */
-	GArray *spans; /* uint32_t: it is of requests, by the clock, and has no samples; NULL: of waits */
+	GArray *spans; /* uint32_t: requests, by the clock and without samples; NULL: the track is of waits */
 };
 
-/* Made of these waits (uint32_t), which must stay; path is scratch. */
+/* The track of these waits (uint32_t), which must stay valid; path is scratch. */
 void firefox_track_init(struct firefox *w, struct firefox_track *t, GArray *waits, GArray *path);
 void firefox_track_clear(struct firefox_track *t);
-/*
- * As members of the thread's object: its samples, markers, tables of code, and last the strings that all of them
- * point to.
- */
+/* Writes members of the thread's object: samples, markers, tables of code, and last the strings that they refer to. */
 void firefox_write_track(struct firefox *w, struct firefox_track *t);
-/* Milliseconds, exact to the nanosecond. */
+/* In milliseconds, exact to the nanosecond. */
 void firefox_member_ms(struct json *j, const char *key, uint64_t ns);
 
 #endif

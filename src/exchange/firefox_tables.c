@@ -10,7 +10,7 @@
 #define NONE UINT32_MAX
 
 struct stack_key {
-	uint32_t prefix, frame; /* NONE: outermost */
+	uint32_t prefix, frame; /* prefix NONE: outermost */
 	uint32_t category;
 };
 
@@ -35,7 +35,7 @@ static enum reason reason_of(const struct firefox *w, uint32_t wait)
 	return w->plan->single_waits ? reasons_by_rule(w->reasons, wait) : reasons_of(w->reasons, wait);
 }
 
-/* Of blocked time: what the thread waits for. */
+/* For blocked time: what the thread waits for. */
 static enum category category_of(const struct firefox *w, uint32_t wait)
 {
 	return (enum category)reason_family(reason_of(w, wait));
@@ -91,7 +91,7 @@ static void add_sample(struct firefox *w, struct firefox_track *t, const GArray 
 	*at_ns += ns;
 }
 
-/* When a single wait began, since the window did. */
+/* Start of a single wait, relative to the window's. */
 static uint64_t single_start_ns(const struct firefox *w, const struct wait *wait)
 {
 	return wait->max_start_unix_ns - MIN(wait->max_start_unix_ns, w->p->info.start_unix_ns);
@@ -117,7 +117,7 @@ static void add_samples(struct firefox *w, struct firefox_track *t, GArray *path
 
 /* --- JSON --- */
 
-/* Milliseconds, exact to the nanosecond. */
+/* In milliseconds, exact to the nanosecond. */
 static void append_ms(struct json *j, uint64_t ns)
 {
 	char text[40];
@@ -140,10 +140,10 @@ static void id_or_null(struct json *j, uint32_t id)
 		json_uint(j, id);
 }
 
-/* A column of a table: `value` writes the element. */
+/* Writes a table's column; `value` writes an element. */
 typedef void (*column_fn)(struct firefox *w, struct firefox_track *t, guint i);
 
-/* Such a function, of one statement. */
+/* Defines such a function of one statement. */
 #define PUTS(name, put) static void put_##name(struct firefox *w, struct firefox_track *t, guint i) { put; }
 
 static void column(struct firefox *w, struct firefox_track *t, const char *key, guint cnt, column_fn value)
@@ -286,7 +286,7 @@ static void put_marker_category(struct firefox *w, struct firefox_track *t, guin
 						 : CATEGORY_RUN_QUEUE);
 }
 
-/* Whoever ended most of the blocked time; the end of a single wait. */
+/* The waker that ended most of the blocked time; of a single wait, the one that ended it. */
 static const struct waker *main_waker(const struct firefox *w, uint32_t wait)
 {
 	const struct wake *most = NULL;
@@ -302,7 +302,7 @@ static const struct waker *main_waker(const struct firefox *w, uint32_t wait)
 	return most ? profile_get_waker(w->p, most->waker) : NULL;
 }
 
-/* Whose it is, where that is known. */
+/* The request's context, if known. */
 static void put_context(struct firefox *w, uint32_t node, const char *trace, const char *span)
 {
 	g_autoptr(GString) route = g_string_new(NULL);
@@ -315,7 +315,7 @@ static void put_context(struct firefox *w, uint32_t node, const char *trace, con
 	json_member_string(&w->json, "span", span);
 }
 
-/* What is unknown has no member. */
+/* Unknown values are omitted. */
 static void put_marker_data(struct firefox *w, struct firefox_track *t, guint i)
 {
 	uint32_t id = marker_wait(t, i), unknown = w->p->info.unknown;
@@ -405,7 +405,7 @@ static void write_requests(struct firefox *w, struct firefox_track *t)
 	json_object_end(&w->json);
 }
 
-/* A sum has the place that the sums before leave it. */
+/* Sums follow one another on the accumulated time axis. */
 static void write_marker_times(struct firefox *w, const struct firefox_track *t, const char *key, guint cnt, bool ends)
 {
 	uint64_t sum_ns = 0;
@@ -425,7 +425,7 @@ static void write_markers(struct firefox *w, struct firefox_track *t)
 {
 	guint cnt = t->waits->len;
 
-	/* rows of samples on CPU come last, and are none */
+	/* on-CPU samples come last and have no markers */
 	while (cnt && profile_wait(w->p, marker_wait(t, cnt - 1))->state == ON_CPU_STATE)
 		cnt--;
 	begin_table(w, "markers", cnt);

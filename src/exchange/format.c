@@ -7,7 +7,7 @@
 
 G_DEFINE_QUARK(exchange - error, exchange_error)
 
-/* What is told apart by its first bytes comes before text that is told apart by its looks. */
+/* In order of detection: formats with a signature come before text formats, which are guessed from their structure. */
 const struct format formats[] = {
 	{ .name = "folded",
 	 .extension = "folded",
@@ -154,7 +154,7 @@ static const struct format *sniff(const char *bytes, gsize len_bytes)
 {
 	bool is_binary = memchr(bytes, 0, len_bytes);
 
-	/* names may be whatever the others are told by, and most lines of these begin with one */
+	/* names may look like another format's signature, and most lines here begin with a name */
 	if (!is_binary && sniff_collapsed(bytes, len_bytes))
 		return format_by_name("collapsed");
 	for (size_t i = 0; i < formats_cnt; i++) {

@@ -8,11 +8,11 @@
 #include "render/text/folded.h"
 
 /*
- * The formats of other tools, out and in: one row each.  This layer opens no file and prints nothing: what is written
- * goes to a sink, what is read comes from a source.
+ * Formats of other tools, to write and to read, one row each.  This layer opens no file and prints nothing: it writes
+ * to a sink and reads from a source.
  */
 
-/* Options of `export` that a format may have a place for. */
+/* Options of `export` that a format may support. */
 enum format_takes {
 	TAKES_WEIGHT = 1 << 0,
 	TAKES_BY = 1 << 1,
@@ -24,60 +24,54 @@ enum format_takes {
 	TAKES_EVERYTHING = (1 << 7) - 1,
 };
 
-/* What is to be written, beside the profile. */
+/* What to write, beside the profile. */
 struct export_plan {
 	const struct selection *selection; /* NULL: everything */
-	const char *selection_text; /* of it, for people; "" */
+	const char *selection_text; /* description of the selection; "" */
 	struct folded_options
-		folded; /* names, first frame, unit and weight; by_thread and weight are other formats', too */
-	bool has_weight; /* folded.weight was asked for */
-	/* of firefox: each row is one wait, and stands at its own time (max_start_unix_ns) */
+		folded; /* names, first frame, unit and weight; other formats use by_thread and weight too */
+	bool has_weight; /* folded.weight was given */
+	/* firefox: each row is one wait at its own time (max_start_unix_ns) */
 	bool single_waits;
-	bool by_comm; /* asked for: a profile a name in place of one a thread */
+	bool by_comm; /* one profile per name instead of per thread */
 	bool wakers, wakeup;
-	unsigned columns; /* of collapsed text: 1, or 2: waits before the time */
-	/* of OTLP: the resource's service.name and offcpu.idle; NULL: "offcpu", not said */
+	unsigned columns; /* collapsed text: 1, or 2 to put the waits before the time */
+	/* OTLP: the resource's service.name and offcpu.idle; NULL: "offcpu", absent */
 	const char *service, *idle;
-	struct folded_result *ret_folded; /* what collapsed text left out; or NULL */
+	struct folded_result *ret_folded; /* receives what collapsed text left out; or NULL */
 };
 
-/* What the user knows of a file that its format has no place for. */
+/* What the user knows about a file and its format does not state. */
 struct import_options {
-	uint64_t unit_ns; /* of the numbers of collapsed stacks and of stacks with sums; 0: the format's usual one */
+	uint64_t unit_ns; /* unit of collapsed stacks and of stacks with sums; 0: the format's default */
 };
 
 struct format {
-	const char *name; /* of -f */
-	const char *extension; /* as files of it are usually called, without the dot */
+	const char *name; /* argument of -f */
+	const char *extension; /* usual extension, without the dot */
 	const char *media_type;
-	const char *help; /* who reads it: one line */
+	const char *help; /* which tools read it: one line */
 	unsigned takes; /* enum format_takes */
-	bool gzip; /* files of it are packed */
-	bool has_accounts; /* time that no stack lists is told, too */
-	bool is_whole; /* it has no place for a selection */
-	/*
-	 * Appends to the writer's text and flushes; what goes wrong is the writer's to tell.  NULL: the format is
-	 * only read.
-	 */
+	bool gzip; /* files are compressed */
+	bool has_accounts; /* supports time that no stack accounts for */
+	bool is_whole; /* cannot be restricted to a selection */
+	/* Appends to the writer's text and flushes; the writer keeps errors.  NULL: the format can only be read. */
 	void (*write)(struct writer *w, const struct profile *p, const struct export_plan *plan);
 	/*
-	 * Are these first bytes of a file of this format?  The rows are asked in their order.  NULL: the format is
-	 * only written.
+	 * Whether these are the first bytes of such a file.  Rows are tried in order.  NULL: the format can only be
+	 * written.
 	 */
 	bool (*sniff)(const char *bytes, gsize len_bytes);
-	/*
-	 * Reads all of the source into an empty profile.  False with one sentence, which says what is wrong and not
-	 * with which file.
-	 */
+	/* Reads the source into an empty profile.  False on error; the message does not name the file. */
 	bool (*read)(struct source *source, const struct import_options *options, struct profile *p, GError **error);
 };
 
 extern const struct format formats[];
 extern const size_t formats_cnt;
 
-/* NULL when no format that is written has that name. */
+/* NULL: no format with that name can be written. */
 const struct format *format_by_name(const char *name);
-/* "folded, json, csv, ..." for messages; free with g_free(). */
+/* "folded, json, csv, ..." for messages.  Free with g_free(). */
 char *format_names(void);
 
 bool format_write(const struct format *format, const struct profile *p, const struct export_plan *plan,
@@ -86,21 +80,20 @@ bool format_write(const struct format *format, const struct profile *p, const st
 #define EXCHANGE_ERROR exchange_error_quark()
 GQuark exchange_error_quark(void);
 enum exchange_error {
-	EXCHANGE_ERROR_UNKNOWN, /* of no format that is known */
-	EXCHANGE_ERROR_BAD, /* damaged, or it holds no off-CPU time */
-	EXCHANGE_ERROR_LINE, /* one line of it, behind which it goes on */
-	EXCHANGE_ERROR_TOO_MUCH, /* more than is read of any file */
+	EXCHANGE_ERROR_UNKNOWN, /* not a known format */
+	EXCHANGE_ERROR_BAD, /* damaged, or without off-CPU time */
+	EXCHANGE_ERROR_LINE, /* a single line is bad; reading may continue after it */
+	EXCHANGE_ERROR_TOO_MUCH, /* exceeds the limit for any file */
 };
 
 /*
- * Reads a source of any format that is known but recordings, packed or not.  The bytes are untrusted: the result is a
- * valid profile, whose info says what it came from and what is unknown, or NULL with one sentence.  `name` stands for
- * it in messages.
+ * Reads any known format but recordings, compressed or not.  The bytes are untrusted: the result is a valid profile,
+ * whose info says where it is from and what is unknown.  NULL on error.  `name` stands for the source in messages.
  */
 struct profile *exchange_read(struct source *source, const char *name, const struct import_options *options,
 			      GError **error);
 
-/* The rows' functions, in a file each. */
+/* Functions for the table's rows, a file each. */
 void write_folded(struct writer *w, const struct profile *p, const struct export_plan *plan);
 void write_json(struct writer *w, const struct profile *p, const struct export_plan *plan);
 void write_csv(struct writer *w, const struct profile *p, const struct export_plan *plan);
@@ -114,7 +107,10 @@ void write_sqlite(struct writer *w, const struct profile *p, const struct export
 void write_perf_script(struct writer *w, const struct profile *p, const struct export_plan *plan);
 
 bool sniff_collapsed(const char *bytes, gsize len_bytes);
-/* Of what would be collapsed stacks but for a line that ends in no number: which one; 0: it is none. */
+/*
+ * The number of the line without a trailing number that keeps a text from being collapsed stacks; 0: it is not such a
+ * text.
+ */
 uint64_t collapsed_odd_line(const char *bytes, gsize len_bytes);
 bool read_collapsed(struct source *source, const struct import_options *options, struct profile *p, GError **error);
 bool sniff_stack_text(const char *bytes, gsize len_bytes);

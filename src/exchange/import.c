@@ -59,7 +59,7 @@ bool import_lines(struct import *im, struct source *source, import_take_fn take,
 	return ok && !*why;
 }
 
-/* Do threads stop in most of these stacks?  Those of samples of a CPU, or of a clock, end anywhere. */
+/* Whether threads stop in most of these stacks.  Stacks sampled by a CPU or a clock end anywhere. */
 static bool has_waits(const struct profile *p)
 {
 	double all_ns = 0, stopped_ns = 0;
@@ -102,7 +102,7 @@ uint32_t import_thread(struct import *im, uint32_t pid, uint32_t tid, const char
 	return id;
 }
 
-/* Digits that end at `end` and begin behind `mark`: where they begin, or NULL. */
+/* Start of the digits that end at `end` and follow `mark`; NULL: none. */
 static char *digits_before(char *from, char *end, char mark)
 {
 	char *at = end;
@@ -147,7 +147,7 @@ bool import_is_kernel(const char *name, const char *module)
 	return true;
 }
 
-/* Most tools print "_ZN3THD4killEv"; of the kernel's names none is meant so. */
+/* Demangles: most tools print "_ZN3THD4killEv".  Kernel names are never mangled. */
 static const char *name_for_people(struct import *im, const struct import_frame *f)
 {
 	if (f->is_kernel || !f->name || f->name[0] != '_' || (f->name[1] != 'Z' && f->name[1] != 'R'))
@@ -177,11 +177,11 @@ uint32_t import_node(struct import *im, uint32_t parent, const struct import_fra
 	};
 
 	if (im->p->nodes->len > PROFILE_NODES_MAX || im->p->frames->len > PROFILE_ROWS_MAX)
-		return parent; /* import_wait() tells */
+		return parent; /* import_wait() reports it */
 	return profile_node(im->p, parent, profile_frame(im->p, &frame));
 }
 
-/* Sums that are too large are for profile_check() to refuse; they only must not wrap. */
+/* Saturates; profile_check() rejects sums that are too large. */
 static void sum(uint64_t *into, uint64_t ns)
 {
 	*into = ns > UINT64_MAX - *into ? UINT64_MAX : *into + ns;

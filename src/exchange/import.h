@@ -7,49 +7,49 @@
 #include "exchange/source.h"
 
 /*
- * A profile made of what another tool wrote.  What the format does not tell stays unknown (enum profile_unknown);
- * nothing is guessed.  Bytes are hostile: the tables have the bounds of a recording's, and sums that do not fit are
- * refused at the end.
+ * Builds a profile from another tool's output.  What the format does not state stays unknown (enum profile_unknown),
+ * and is never guessed.  The bytes are untrusted: tables have a recording's bounds, and sums that are too large are
+ * rejected at the end.
  */
 struct import {
 	struct profile *p;
 	GHashTable *threads; /* struct import_key -> index + 1 */
-	GHashTable *names; /* of C++ and Rust as linkers know them, profile's -> as people do, profile's */
+	GHashTable *names; /* mangled name of C++ or Rust -> demangled name, both interned in the profile */
 	/*
-	 * What the time is, of profile.h, the format does not tell: where most stacks do not end in the scheduler it is
-	 * "samples", which may have been taken of anything.
+	 * The format does not state what the time is (profile.h).  If most stacks do not end in the scheduler, rows
+	 * are "samples" of unknown origin.
 	 */
 	bool is_any_time;
 	uint64_t skipped_cnt;
-	char *skipped_why; /* of the first one */
+	char *skipped_why; /* error of the first skipped line */
 };
 
-/* `unknown` holds at first; a reader clears bits of p->info.unknown as it learns. */
+/* `unknown` holds at first; readers clear bits of p->info.unknown as they learn more. */
 void import_begin(struct import *im, struct profile *p, const char *format, uint32_t unknown);
 /*
- * A line, or what belongs to one, that makes no sense costs that line and not the file: a thread may be called "a\nb".  It
- * is counted as the loss `not_readable`.  False where `why` is that there is too much.
+ * Skips a line that makes no sense, instead of rejecting the file: a thread may be called "a\nb".  It is counted as
+ * the loss `not_readable`.  False if `why` says that a limit was reached.
  */
 bool import_skip(struct import *im, GError **why);
-/* As source_line(), without lines that are too long, which are skipped so. */
+/* Like source_line(), but skips lines that are too long. */
 char *import_line(struct import *im, struct source *source, gsize *ret_len_bytes, GError **why);
-/* All lines, each taken by the reader or skipped; false with `why`: it cannot go on. */
+/* Passes each line to the reader, or skips it; false with `why`: cannot continue. */
 typedef bool (*import_take_fn)(void *reader, char *line, GError **error);
 bool import_lines(struct import *im, struct source *source, import_take_fn take, void *reader, GError **why);
 /*
- * Fails when nothing was read.  Called in any case, with ok false after a failure; gives ok back or fails.  why: of
- * import_lines(), if anything, which becomes *error.
+ * Always call it at the end, with ok false after a failure.  Returns false if ok is false or nothing was read.  why:
+ * of import_lines(), if set, becomes *error.
  */
 bool import_end(struct import *im, bool ok, GError *why, GError **error);
 
-/* The thread with these ids (0: unknown) and name, made when new. */
+/* Finds or adds the thread with this name and these ids (0: unknown). */
 uint32_t import_thread(struct import *im, uint32_t pid, uint32_t tid, const char *comm);
-/* "comm-12/34" becomes its name and ids, where ids are written like that. */
+/* The same for "comm-12/34", split into name and ids if it looks like that. */
 uint32_t import_thread_text(struct import *im, const char *text);
 
 /*
- * The frame's node above `parent`.  A name of NULL is a frame of that module at that offset that has no name; an
- * empty module is none.  Names of C++ and Rust that the other tool left as linkers know them become people's.
+ * Adds a frame above `parent` and returns its node.  name NULL: an unnamed frame at that offset in the module.  An
+ * empty module means unknown.  Mangled names of C++ and Rust are demangled.
  */
 struct import_frame {
 	const char *name, *module, *file;
@@ -59,39 +59,40 @@ struct import_frame {
 };
 uint32_t import_node(struct import *im, uint32_t parent, const struct import_frame *f);
 /*
- * Is a frame the kernel's?  By what it lies in: a part of the kernel ("[kernel.kallsyms]", "[ext4]") and no mapping of
- * a process ("[vdso]").  In nothing lies what objects_as_frames() puts on top of the kernel's stack ("-> FILE").
+ * Whether a frame is the kernel's.  Its module is a part of the kernel ("[kernel.kallsyms]", "[ext4]"), not a mapping
+ * of a process ("[vdso]").  Frames that objects_as_frames() puts on top of the kernel's stack ("-> FILE") have no
+ * module.
  */
 bool import_is_kernel(const char *name, const char *module);
 
 /*
- * Adds to the wait with the same thread, state and stacks, and to the thread's account.  False, with a sentence, once
- * there is more than a profile can hold.
+ * Adds to the row with the same thread, state and stacks, and to the thread's account.  False on error: the profile is
+ * full.
  */
 bool import_wait(struct import *im, const struct wait *w, GError **error);
-/* The same of one wait whose duration is known: it counts, and is in maximum and histogram. */
+/* The same for a single wait of known duration: also counts it, and updates maximum and histogram. */
 bool import_single_wait(struct import *im, const struct wait *w, GError **error);
 
-/* A sample of a profile of CPU time, which stands where a file has no waits. */
+/* A sample of a CPU profile, used if a file has no waits. */
 struct import_sample {
 	uint32_t thread, user, kernel;
 	uint64_t ns;
 };
 bool import_samples(struct import *im, const GArray *samples, GError **error);
 
-/* A sentence; always false. */
+/* Sets *error and returns false. */
 #define import_bad(error, ...) refuse(error, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD, __VA_ARGS__)
 
 /*
- * "1234" or "12.5" of that many nanoseconds each; false when it is no such number or out of range.  Digits beyond a
- * nanosecond are dropped.
+ * Parses "1234" or "12.5" in units of unit_ns; false if it is no number or out of range.  Digits below a nanosecond
+ * are dropped.
  */
 bool import_time(const char *text, gsize len_bytes, uint64_t unit_ns, uint64_t *ret_ns);
 
 /* "microseconds" */
 const char *import_unit_name(uint64_t unit_ns);
 
-/* Does the line begin with that? */
+/* Whether the line begins with that. */
 #define HAS_PREFIX(s, prefix) (strncmp(s, prefix, sizeof(prefix) - 1) == 0)
 
 #endif

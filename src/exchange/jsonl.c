@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A JSON object a line, each with its "type": for programs that read line by line.  Durations are integer
+ * A JSON object per line, each with its "type": for programs that read line by line.  Durations are integer
  * nanoseconds.
  */
 #include "exchange/parts.h"
@@ -29,7 +29,7 @@ static void end(struct jsonl *s)
 	writer_flush(s->writer);
 }
 
-/* What is unknown is null: 0 would be a claim. */
+/* Unknown values are null: 0 would be a claim. */
 static void number(struct json *j, const char *key, uint64_t n, bool is_unknown)
 {
 	json_key(j, key);

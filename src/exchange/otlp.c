@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * OpenTelemetry profiles, v1development as of 1.10: the body of an ExportProfilesServiceRequest.  A profile has one
- * type of sample, so there is one each of off_cpu, events, blocked, runnable and preempted; they share the
- * dictionary.  Element 0 of each of its tables is the empty one.  Period and its type stay unset: with them Pyroscope
- * would not know off_cpu.
+ * OpenTelemetry profiles, v1development as of 1.10: the body of an ExportProfilesServiceRequest.  A profile has a
+ * single sample type, so there is one profile each for off_cpu, events, blocked, runnable and preempted; they share
+ * the dictionary.  Element 0 of each dictionary table is empty.  Period and its type stay unset, since Pyroscope would
+ * not recognize off_cpu otherwise.
  */
 #include <string.h>
 
@@ -32,10 +32,10 @@ enum { FUNCTION_NAME = 1, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 enum { MAPPING_LIMIT = 2, MAPPING_FILE = 4, MAPPING_ATTRIBUTES };
 enum { ATTRIBUTE_KEY = 1, ATTRIBUTE_VALUE };
 
-/* A table of the dictionary: its elements as written, and how they are found again. */
+/* A dictionary table: encoded elements and an index. */
 struct table {
 	GString *out;
-	struct strset *index; /* of what tells an element from others */
+	struct strset *index; /* by the values that identify an element */
 	uint32_t cnt;
 };
 
@@ -43,16 +43,16 @@ struct otlp {
 	const struct profile *p;
 	const struct export_plan *plan;
 	struct table mappings, functions, strings, attributes, links;
-	GString *stacks; /* as written */
-	GHashTable *stack_ids; /* uint64_t of user and kernel -> index */
+	GString *stacks; /* encoded */
+	GHashTable *stack_ids; /* uint64_t of user and kernel stack -> index */
 	struct locations *locations;
 	GArray *path, *ids;
-	GArray *context; /* scratch: indices of attributes of a trace context */
+	GArray *context; /* scratch: indices of a trace context's attributes */
 	GString *a, *b, *key; /* scratch */
-	uint32_t *attributes_of; /* by thread: three indices, 0: not yet */
+	uint32_t *attributes_of; /* by thread: three indices; 0: not added yet */
 };
 
-/* Its first element, which is none, is the caller's to write. */
+/* The caller writes the empty first element. */
 static void table_begin_empty(struct table *t)
 {
 	*t = (struct table){ .out = g_string_new(NULL), .index = strset_new(), .cnt = 1 };
@@ -72,7 +72,7 @@ static void table_end(struct table *t, GString *dictionary)
 	strset_free(t->index);
 }
 
-/* True when the key is new: the caller writes the element. */
+/* True if the key is new: the caller then writes the element. */
 static bool table_add(struct table *t, const char *key, uint32_t *ret_id)
 {
 	*ret_id = strset_id(t->index, key);
@@ -99,7 +99,7 @@ static void append_any(GString *out, const char *text, uint64_t number)
 		wire_uint_always(out, ANY_INT, number);
 }
 
-/* An attribute with a text, or a number where that is NULL. */
+/* An attribute with a text, or with a number if that is NULL. */
 static uint32_t attribute_id(struct otlp *w, const char *name, const char *text, uint64_t number)
 {
 	g_autofree char *key = g_strdup_printf("%s=%s%" G_GUINT64_FORMAT, name, text ? text : "#", (guint64)number);
@@ -179,7 +179,7 @@ static void write_location(struct otlp *w, GString *out, uint32_t id)
 	wire_message(out, DICT_LOCATION, location);
 }
 
-/* A stack's index; its locations are innermost first. */
+/* Index of a stack; its locations are innermost first. */
 static uint32_t stack_id(struct otlp *w, const struct wait *wait)
 {
 	uint64_t key = (uint64_t)wait->user << 32 | wait->kernel;
@@ -223,7 +223,7 @@ static void write_link(GString *out, const struct wait_trace *trace)
 	wire_message(out, DICT_LINK, link);
 }
 
-/* The link that is none is zeros of full length: some readers refuse ids that are shorter. */
+/* The empty link has ids of full length, all zero: some readers reject shorter ids. */
 static void begin_links(struct table *links)
 {
 	static const struct wait_trace none = { .trace = "00000000000000000000000000000000", .span = "0000000000000000" };
@@ -241,8 +241,8 @@ static void put_attribute(const char *attribute, const char *value, void *data)
 }
 
 /*
- * A sample is linked to a span where it is one wait; a row of several may be of several traces, and says of which the
- * longest was.  Returns the link, 0: none.
+ * A single wait is linked to its span.  A row of several waits may belong to several traces, so it has an attribute
+ * with that of its longest wait.  Returns the link, 0: none.
  */
 static uint32_t context_attributes(struct otlp *w, const struct wait *wait, uint32_t row)
 {
@@ -331,7 +331,7 @@ static void write_profiles(struct otlp *w, GString *scope)
 	}
 }
 
-/* All of the resource and the scope must be there: some servers look no further. */
+/* Writes the complete resource and scope: some servers require both. */
 static void write_resource(struct otlp *w, GString *out)
 {
 	g_autoptr(GString) resource = g_string_new(NULL), scope = g_string_new(NULL), of_scope = g_string_new(NULL),

@@ -4,10 +4,10 @@
 
 #include "base/wire.h"
 
-/* What all of OpenTelemetry's signals have in common. */
+/* Shared by all OpenTelemetry signals. */
 enum { OTLP_RESOURCE_ATTRIBUTE = 1, OTLP_SCOPE_NAME = 1, OTLP_SCOPE_VERSION };
 
-/* A KeyValue with a text, appended; none where that is NULL or "". */
+/* Appends a KeyValue with a text; nothing if that is NULL or "". */
 static inline void otlp_attribute(GString *out, unsigned field, const char *name, const char *text)
 {
 	enum { KEY = 1, VALUE, ANY_STRING = 1 };

@@ -30,7 +30,7 @@ struct frame_list *frame_list_new(const struct profile *p)
 
 FREES(frame_list_free, struct frame_list, l, g_ptr_array_unref(l->labels); g_array_unref(l->first); g_free(l->id_of))
 
-#define SCHEDULER_WITHIN 6	/* frames of the tracer's own may be further in */
+#define SCHEDULER_WITHIN 6	/* the tracer's own frames may be further in */
 
 bool kernel_part_is_scheduler(const char *name)
 {
@@ -167,11 +167,11 @@ struct span {
 
 struct locations {
 	const struct profile *profile;
-	GArray *spans; /* struct span, in `frames` */
+	GArray *spans; /* struct span: ranges in `frames` */
 	GArray *frames; /* uint32_t */
-	uint32_t *alone; /* by frame that nothing is inlined into: id, 0: not yet */
+	uint32_t *alone; /* id by frame, for frames without inlined ones; 0: none yet */
 	struct strset *inlined; /* "12,13,14" */
-	GArray *inlined_ids; /* uint32_t: id of each of these */
+	GArray *inlined_ids; /* uint32_t: ids of the strings in `inlined` */
 	GString *key;
 };
 

@@ -9,37 +9,37 @@
 #include "profile/profile.h"
 
 /*
- * Places in programs as pprof and OTLP know them: a frame together with those that are inlined into it.  Ids are
- * dense, from 1, in the order in which paths brought them.
+ * Locations as in pprof and OTLP: a frame together with the frames inlined into it.  Ids are dense from 1 on, in order
+ * of first use.
  */
 struct locations;
 
 struct locations *locations_new(const struct profile *p);
 void locations_free(struct locations *l);
-/* The locations of a path of frames (uint32_t), outermost first: replaces what `ids` (uint32_t) holds. */
+/* Sets `ids` (uint32_t) to the locations of a path of frames (uint32_t), outermost first. */
 void locations_of_path(struct locations *l, const GArray *path, GArray *ids);
 uint32_t locations_cnt(const struct locations *l);
-/* The frames of one, outermost first. */
+/* The frames of a location, outermost first. */
 const uint32_t *locations_get(const struct locations *l, uint32_t id, guint *ret_cnt);
 
-/* Only the kernel's scheduler stands innermost like that. */
+/* Whether it is a scheduler function, as stands innermost in kernel stacks of waits. */
 bool kernel_part_is_scheduler(const char *name);
 
-/* Does the thread stop there: is the scheduler innermost in that stack of the kernel's? */
+/* Whether the thread waits there: that kernel stack ends in the scheduler. */
 bool kernel_part_stops(const struct profile *p, uint32_t kernel);
 
 /*
- * bcc's tools draw no line between user and kernel frames unless they are asked to.  `names` are a stack's, outermost
- * first.  The index of the first one that is the kernel's, where that was entered; or the number of them.  A sleeper's
- * stack ends in the scheduler, a waker's need not.
+ * bcc's tools do not separate user and kernel frames by default.  Returns the index of the first kernel frame of
+ * `names`, which are outermost first; or the number of names.  A sleeper's stack ends in the scheduler, a waker's need
+ * not.
  */
 guint kernel_part_begins(const GPtrArray *names, bool is_waker);
 
-/* The frames of a profile as formats know them that have no addresses: equal label, file and line are one. */
+/* The frames of a profile for formats without addresses: frames with equal label, file and line are one. */
 struct frame_list {
 	const struct profile *profile;
 	GPtrArray *labels; /* char *, by frame of the profile */
-	GArray *first; /* uint32_t: a frame of the profile for each of these */
+	GArray *first; /* uint32_t: one of the profile's frames for each of these */
 	uint32_t *id_of; /* by frame of the profile: index into `first` */
 };
 
@@ -54,7 +54,7 @@ static inline const struct frame *frame_list_frame(const struct frame_list *l, g
 {
 	return profile_get_frame(l->profile, g_array_index(l->first, uint32_t, i));
 }
-/* The source file, or what the frame lies in where that is not known; NULL: neither. */
+/* The source file, or else the module; NULL: neither is known. */
 static inline const char *frame_list_file(const struct frame_list *l, guint i)
 {
 	const struct frame *f = frame_list_frame(l, i);
@@ -62,30 +62,30 @@ static inline const char *frame_list_file(const struct frame_list *l, guint i)
 	return f->file ? f->file : f->module;
 }
 
-/* What every writer needs of a profile. */
+/* Helpers for all writers. */
 
-/* The frames of a wait, outermost first, user before kernel: replaces what `frames` (of uint32_t) holds. */
+/* Sets `frames` (uint32_t) to the frames of a wait, outermost first, user before kernel. */
 void path_frames(const struct profile *p, uint32_t user, uint32_t kernel, GArray *frames);
 
-/* The same without attributes of trace contexts, which the format has another place for: see profile/profile.h. */
+/* The same without trace contexts, for formats that store these elsewhere: see profile/profile.h. */
 void path_own_frames(const struct profile *p, uint32_t user, uint32_t kernel, GArray *frames);
 
-/* Is the wait to be written? */
+/* Whether to write the wait. */
 static inline bool plan_has(const struct export_plan *plan, uint32_t wait)
 {
 	return !plan->selection || plan->selection->waits[wait];
 }
 
-/* "mutex LOCK_log (mariadbd)"; appended. */
+/* Appends "mutex LOCK_log (mariadbd)". */
 void object_text(GString *s, const struct object *o);
 
-/* "at the start", "at the end", "all the time": how a wait was open at the window's edges; NULL: it was not. */
+/* "at the start", "at the end", "all the time": at which edges of the window the wait was open; NULL: none. */
 const char *open_text(uint8_t wait_flags);
 
-/* "tokio-worker-1234/1240": of a thread, appended; control characters as they are. */
+/* Appends a thread, "tokio-worker-1234/1240"; control characters are not escaped. */
 void thread_text(GString *s, const struct thread *t);
 
-/* Sentences about the profile: command line, filters, selection, losses; free with g_ptr_array_unref(). */
+/* Sentences on the profile: command line, filters, selection, losses.  Free with g_ptr_array_unref(). */
 GPtrArray *profile_notes(const struct profile *p, const struct export_plan *plan);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What `perf script` prints.  An event is a line, its stack follows innermost first, then an empty line:
+ * The output of `perf script`.  An event is a line, followed by its stack, innermost first, and an empty line:
  *
  *     comm 123/124 [001] 12.345678: 1000 offcpu-time:
  *             7f12 poll+0x4f (/usr/lib/libc.so.6)
  *
- * Of sched_switch each wait is known, from the thread's switch-out, whose stack it is, to its switch-in.  Where
- * sched_waking or sched_wakeup are there, too, blocked time is told from run-queue time, and by the stack of
- * sched_waking who woke.  Without a stack it need not be the event's thread: an interrupt comes upon any.  Of
- * offcpu-time (perf record --off-cpu) the period is the time, of one wait or of several.  Where both are there, the one
- * that comes first is taken.  Where neither is, the periods of cpu-clock or task-clock are a CPU profile.
+ * sched_switch gives each wait, from the thread's switch-out, which has its stack, to its switch-in.  With
+ * sched_waking or sched_wakeup, blocked time is separated from run-queue time.  The stack of sched_waking tells the
+ * waker.  Without a stack the event's thread may just have been interrupted.  The period of offcpu-time (perf record
+ * --off-cpu) is the time of one or several waits.  If a file has both, the first one found is used.  If it has
+ * neither, the periods of cpu-clock or task-clock are a CPU profile.
  */
 #include <string.h>
 
@@ -18,21 +18,21 @@
 #include "exchange/import.h"
 
 #define THREADS_MAX PROFILE_ROWS_MAX
-#define COMM_BYTES 16		/* of the kernel's names of threads */
-#define MORE_LINES_MAX (2 * COMM_BYTES)	/* of an event that tells two of them */
+#define COMM_BYTES 16		/* maximum length of a thread's name in the kernel */
+#define MORE_LINES_MAX (2 * COMM_BYTES)	/* of an event with two names */
 #define MORE_MAX_BYTES 512
-#define ENDLESS_PERCENT 10	/* of the waits: so many may be without an end where events were lost */
+#define ENDLESS_PERCENT 10	/* maximum share of waits without an end, due to lost events */
 #define RECORD_ALL "record with `perf record -a -g -e sched:sched_switch`"
 
-/* sched_wakeup may run on another CPU than the waker: it does not tell who that was. */
+/* sched_wakeup may run on another CPU than the waker, so it does not tell the waker. */
 enum kind { EVENT_OTHER, EVENT_SWITCH, EVENT_WAKING, EVENT_WAKEUP, EVENT_OFF_CPU, EVENT_CPU };
 
-/* Where a thread is, as the last event says. */
+/* A thread's state after its last event. */
 struct state {
 	bool is_off, is_woken;
 	uint8_t letter;
 	uint32_t thread, user, kernel;
-	uint32_t waker;	/* index + 1; 0: not known */
+	uint32_t waker;	/* index + 1; 0: unknown */
 	uint64_t off_ns, woken_ns;
 };
 
@@ -46,17 +46,17 @@ struct event {
 struct script {
 	struct import im;
 	GHashTable *states; /* uint64_t tid -> struct state */
-	enum kind takes; /* EVENT_SWITCH, EVENT_OFF_CPU, once known */
+	enum kind takes; /* EVENT_SWITCH or EVENT_OFF_CPU, once decided */
 	bool has_wakings;
 	uint64_t first_ns, last_ns, missed_cnt, missed_ns;
 	uint64_t ended_cnt, endless_cnt; /* switch-outs with and without the switch-in that ends the wait */
-	bool sees_all; /* it is of the whole system */
-	GArray *samples; /* struct import_sample: for where there are no waits */
-	GPtrArray *frames; /* char *: lines of the stack, innermost first */
-	char *head; /* the event's line, while its stack is read */
-	struct event event; /* of it; is_event: it is one */
+	bool sees_all; /* system-wide recording */
+	GArray *samples; /* struct import_sample: used if there are no waits */
+	GPtrArray *frames; /* char *: lines of the current stack, innermost first */
+	char *head; /* line of the current event */
+	struct event event; /* parsed head, if is_event */
 	bool is_event;
-	GString *line; /* head as it was read, with what followed of it */
+	GString *line; /* head as read, with its continuation lines */
 	unsigned more_lines;
 };
 
@@ -65,7 +65,7 @@ static char *skip_blanks(char *s)
 	return s + strspn(s, " \t");
 }
 
-/* "123", and "-1" of one that has ended: 0. */
+/* "123"; "-1", a thread that has ended, is 0. */
 static uint64_t parse_id(char *at, char **ret_end)
 {
 	bool has_ended = HAS_PREFIX(at, "-1");
@@ -74,7 +74,7 @@ static uint64_t parse_id(char *at, char **ret_end)
 	return has_ended ? 0 : id;
 }
 
-/* "123" or "123/124"; behind it, or NULL. */
+/* Parses "123" or "123/124"; returns the end, or NULL. */
 static char *parse_ids(char *at, struct event *e)
 {
 	char *end;
@@ -94,7 +94,7 @@ static char *parse_ids(char *at, struct event *e)
 	return *end == ' ' || *end == '\t' ? end : NULL;
 }
 
-/* "12.345678:"; behind it, or NULL. */
+/* Parses "12.345678:"; returns the end, or NULL. */
 static char *parse_time(char *at, uint64_t *ret_ns)
 {
 	gsize len = strspn(at, "0123456789.");
@@ -119,7 +119,7 @@ static enum kind kind_of(const char *name)
 	return HAS_PREFIX(name, "offcpu-time") ? EVENT_OFF_CPU : EVENT_OTHER;
 }
 
-/* Behind the ids: maybe "[001]", the time, maybe a period, the event's name and what it says. */
+/* Parses what follows the ids: optional "[001]", the time, an optional period, the event's name and arguments. */
 static bool parse_rest(char *at, struct event *e)
 {
 	at = skip_blanks(at);
@@ -129,7 +129,7 @@ static bool parse_rest(char *at, struct event *e)
 			return false;
 		at = skip_blanks(at + 1);
 	}
-	if (g_ascii_isalpha(*at) || *at == '.') { /* flags, as with -F +irqflags */
+	if (g_ascii_isalpha(*at) || *at == '.') { /* flags, of -F +irqflags */
 		at += strcspn(at, " ");
 		at = skip_blanks(at);
 	}
@@ -156,8 +156,8 @@ static bool parse_rest(char *at, struct event *e)
 }
 
 /*
- * A name may hold blanks and digits: the first blank behind which the rest makes sense ends it.  A thread that is called
- * "a 1 1.0: x:" is no event x: within as many bytes as a name may have, a kind of event that is read goes before.
+ * A name may contain blanks and digits: it ends at the first blank after which the rest parses.  For a thread named "a
+ * 1 1.0: x:" the event is not x: within the maximum length of a name, a split that yields a known event wins.
  */
 static bool parse_event(char *line, struct event *e)
 {
@@ -196,7 +196,7 @@ bool sniff_perf_script(const char *bytes, gsize len_bytes)
 
 /* --- stacks --- */
 
-/* The bracket that the line's last one closes: "f(int) (/memfd:x (deleted))" lies in the second one. */
+/* The bracket that matches the line's last one: in "f(int) (/memfd:x (deleted))" the second one. */
 static char *last_bracket(char *line)
 {
 	int depth = 0;
@@ -221,7 +221,7 @@ static void add_frame(struct script *s, char *line, uint32_t at[2])
 	f.name = end + 1;
 	if (open && open > end && open[-1] == ' ' && line[strlen(line) - 1] == ')') {
 		line[strlen(line) - 1] = '\0';
-		f.name = open == f.name ? "[unknown]" : f.name;	/* only what it lies in was asked for */
+		f.name = open == f.name ? "[unknown]" : f.name;	/* only the module was recorded */
 		open[-1] = '\0';
 		f.module = open + 1;
 	}
@@ -263,7 +263,7 @@ static struct state *state_of(struct script *s, uint32_t tid)
 	return state;
 }
 
-/* By the kernel's frames: NULL where it is no interrupt. */
+/* The interrupt in the kernel's frames, or NULL. */
 static const char *interrupt_of(const struct profile *p, uint32_t kernel)
 {
 	static const char *const entries[] = { "asm_sysvec_", "asm_common_interrupt", "common_interrupt", "handle_softirqs",
@@ -279,7 +279,7 @@ static const char *interrupt_of(const struct profile *p, uint32_t kernel)
 							  : "irq";
 }
 
-/* Who wakes, index + 1; 0: without a stack it may be an interrupt. */
+/* The waker, index + 1; 0: without a stack it may be an interrupt. */
 static uint32_t waker_of(struct script *s, const struct event *e)
 {
 	struct waker w = { .pid = e->pid, .tid = e->tid, .comm = e->comm };
@@ -308,7 +308,7 @@ static void add_wake(struct script *s, const struct wait *w, uint32_t waker)
 	s->im.p->info.has_wakers = true;
 }
 
-/* Ends a wait; what was seen of its waking parts it. */
+/* Ends a wait.  Splits it at its waking, if that was seen. */
 static bool end_wait(struct script *s, struct state *state, uint64_t ns, uint8_t flags, GError **error)
 {
 	struct wait w = { .thread = state->thread,
@@ -336,8 +336,8 @@ static bool end_wait(struct script *s, struct state *state, uint64_t ns, uint8_t
 }
 
 /*
- * The value of " prev_pid=1" and its like up to `end`; NULL: there is none.  Names of threads stand before it and may
- * hold the same, so the last one counts.
+ * The value of " prev_pid=1" and the like before `end`; NULL: not found.  The last match counts, since thread names
+ * precede it and may contain the same.
  */
 static const char *arg(const char *args, const char *end, const char *name)
 {
@@ -346,7 +346,7 @@ static const char *arg(const char *args, const char *end, const char *name)
 	return at ? at + strlen(name) : NULL;
 }
 
-/* "... prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=x next_pid=2 ...": where the second part begins. */
+/* Start of the second part of "... prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=x next_pid=2 ...". */
 static const char *part_next(const char *args)
 {
 	const char *at = args;
@@ -356,7 +356,7 @@ static const char *part_next(const char *args)
 	return at;
 }
 
-/* Whether it says what it should: else a name has broken its line. */
+/* Whether all arguments are there.  If not, a line break in a name has split the line. */
 static bool is_whole(const struct event *e)
 {
 	const char *end = e->args + strlen(e->args);
@@ -366,7 +366,7 @@ static bool is_whole(const struct event *e)
 	return (e->kind != EVENT_WAKING && e->kind != EVENT_WAKEUP) || arg(e->args, end, " pid=");
 }
 
-/* 'S' of "S", "R+", "D|W"; 0: it ended, or it is no letter that is known. */
+/* 'S' for "S", "R+", "D|W"; 0: the thread has ended, or the letter is unknown. */
 static uint8_t state_letter(const char *text)
 {
 	if (!text || !*text || strchr("XZx", *text))
@@ -390,7 +390,7 @@ static bool take_switch(struct script *s, const struct event *e, GError **error)
 	if (out) {
 		uint8_t letter = state_letter(arg(e->args, part, " prev_state="));
 
-		/* of two switch-outs in a row the switch-in between them is missing */
+		/* two switch-outs in a row: the switch-in between them is missing */
 		s->endless_cnt += out->is_off;
 		*out = (struct state){ .is_off = letter != 0, .letter = letter, .off_ns = e->ns };
 		if (letter) {
@@ -477,7 +477,7 @@ static bool is_event_line(const char *line)
 	return parse_event(copy, &e);
 }
 
-/* A name of a thread that the event tells has broken its line: true where `line` is more of it. */
+/* True if `line` continues an event whose line was split by a line break in a name. */
 static bool take_rest(struct script *s, const char *line)
 {
 	if (!s->head || !s->is_event || is_whole(&s->event) || s->frames->len || s->more_lines == MORE_LINES_MAX ||
@@ -490,7 +490,7 @@ static bool take_rest(struct script *s, const char *line)
 	return true;
 }
 
-/* A line that begins an event, or none; with it the one before is complete. */
+/* Ends the current event.  `line` may begin the next one. */
 static bool take_head(struct script *s, const char *line, GError **error)
 {
 	bool ok = take_event(s, error);
@@ -524,8 +524,8 @@ static bool take_line(void *reader, char *line, GError **error)
 }
 
 /*
- * Waits that were not over as the trace ended, up to there.  Of one process perf sees how its threads go, and who comes
- * only where another of them goes: there a thread may have run since, unseen.
+ * Ends the waits that are open when the trace ends.  If a single process was recorded, perf sees all switch-outs, but
+ * a switch-in only if another thread of the process is switched out.  Such a thread may have run since.
  */
 static bool end_open_waits(struct script *s, GError **error)
 {
@@ -540,7 +540,7 @@ static bool end_open_waits(struct script *s, GError **error)
 	return true;
 }
 
-/* With the last line read. */
+/* Call it after the last line. */
 static bool end(struct script *s, GError **error)
 {
 	if (s->takes != EVENT_OTHER && !end_open_waits(s, error))
@@ -566,7 +566,7 @@ static void tell(struct script *s)
 				~(uint32_t)(UNKNOWN_IDS | UNKNOWN_COUNTS | (info->duration_ns ? UNKNOWN_WINDOW : 0));
 		return;
 	}
-	/* perf writes the sums as it ends: their times tell no window. */
+	/* perf writes the sums at its end, so their times say nothing about the window. */
 	if (s->takes == EVENT_OFF_CPU) {
 		info->imported = profile_string(s->im.p, "perf script (offcpu-time)");
 		info->unknown = UNKNOWN_ALL & ~(uint32_t)UNKNOWN_IDS;

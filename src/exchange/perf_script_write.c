@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * As `perf script` prints the samples of `perf record --off-cpu`: the period is the time, in nanoseconds.  A sum of
- * waits has neither a time nor a CPU.  All samples have the window's start for a time, since readers want one, and no
- * CPU.
+ * Samples of `perf record --off-cpu` as `perf script` prints them: the period is the time in nanoseconds.  A sum of
+ * waits has neither a time nor a CPU.  Readers require a time, so all samples have the window's start.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -21,8 +20,8 @@ static void append_frame(GString *out, const struct frame *f)
 }
 
 /*
- * Readers find the ids by what follows them, take a line that begins with # for a comment, and blanks at its beginning
- * for indentation.  So in a name that could be taken for more, blanks are underscores, as stackcollapse-perf.pl has them.
+ * Readers find the ids by what follows, take a line that begins with # as a comment, and leading blanks as
+ * indentation.  So blanks in an ambiguous name become underscores, as in stackcollapse-perf.pl.
  */
 static void append_name(GString *out, const char *comm)
 {

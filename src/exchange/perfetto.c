@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A Perfetto trace: the processes and threads, and a stack sample for each row of waits (TracePacket.stack_sample,
- * trace processor v58 and later), weighted by its off-CPU time.  A sum of waits has no place in time but the slices of
- * the window (features/slices/rows.h): a row has a sample in each slice that it has time in, at the slice's start.  Without
- * slices all samples stand at the window's start.  Requests (features/requests/rows.h) do have one: each is a slice on its
- * thread's track, or, where a thread serves several at a time, on one beside it.  So does each row's longest wait: a
- * slice on a track below its thread's, and an arrow to its end from who ended it.
+ * A Perfetto trace: processes, threads, and a stack sample for each row of waits (TracePacket.stack_sample, trace
+ * processor v58 and later), weighted by its off-CPU time.  A sum of waits is located in time only by the window's
+ * slices (features/slices/rows.h): a row has a sample at the start of each slice in which it has time.  Without
+ * slices, all samples stand at the window's start.  Requests (features/requests/rows.h) have their own time: each is a
+ * slice on its thread's track, or on a track beside it if a thread serves several at a time.  Each row's longest wait
+ * is a slice on a track below its thread's, with an arrow from its waker to its end.
  */
 #include <string.h>
 
@@ -19,18 +19,18 @@
 #include "features/slices/rows.h"
 #include "features/wakers/analysis.h"
 
-/* Samples, about: so many rows times parts of the window.  Where there are more rows, its parts are longer. */
+/* Approximate number of samples: rows times parts of the window.  With more rows, parts are longer. */
 #define CELLS_MAX (1 << 17)
-#define LANES_MAX 16	/* requests that a thread serves at a time, side by side; more share the last */
-#define WAITS_LANE (LANES_MAX - 1)	/* of the longest waits, which requests leave free */
+#define LANES_MAX 16	/* requests of a thread shown side by side; further ones share the last track */
+#define WAITS_LANE (LANES_MAX - 1)	/* track of the longest waits; requests do not use it */
 
 struct perfetto {
 	const struct profile *p;
 	struct writer *writer;
 	struct frame_list *frames;
 	GHashTable *mappings; /* interned module -> iid */
-	GHashTable *stacks; /* uint64_t: nodes of user and kernel -> iid */
-	GHashTable *tracks; /* uint64_t: those that were written */
+	GHashTable *stacks; /* uint64_t: nodes of user and kernel stack -> iid */
+	GHashTable *tracks; /* uint64_t: ids of tracks already written */
 	GString *packet, *a, *b;
 };
 
@@ -91,7 +91,7 @@ static uint64_t mapping_iid(struct perfetto *w, GString *interned, const char *m
 	iid = g_hash_table_size(w->mappings) + 1;
 	g_hash_table_insert(w->mappings, (gpointer)module, GUINT_TO_POINTER(iid));
 	intern(w, interned, INTERNED_PATH, iid, module);
-	if (hex)	/* bytes, as they stand in the file */
+	if (hex)	/* bytes in file order */
 		perfetto_intern(interned, w->b, INTERNED_BUILD_ID, iid, bytes, hex_bytes(bytes, sizeof(bytes), hex));
 	g_string_truncate(w->b, 0);
 	wire_uint(w->b, MAPPING_IID, iid);
@@ -101,7 +101,7 @@ static uint64_t mapping_iid(struct perfetto *w, GString *interned, const char *m
 	return iid;
 }
 
-/* The frames of all stacks, and what samples have in common. */
+/* Writes frames of all stacks and defaults of samples. */
 static void write_interned(struct perfetto *w)
 {
 	g_autoptr(GString) interned = g_string_new(NULL);
@@ -118,7 +118,7 @@ static void write_interned(struct perfetto *w)
 	end_packet(w);
 }
 
-/* The number of the wait's stack, which goes into the packet when it is met first; 0: it has no frames. */
+/* The iid of the wait's stack, which is written into the packet on first use; 0: no frames. */
 static guint callstack_iid(struct perfetto *w, const struct wait *wait, GArray *path)
 {
 	const uint64_t key = (uint64_t)wait->user << 32 | wait->kernel;
@@ -152,7 +152,7 @@ static void write_sample(struct perfetto *w, const struct wait *wait, uint64_t a
 	end_packet(w);
 }
 
-/* The time of each row in each part of the window, which is so many slices long. */
+/* The time of each row in each part of the window.  A part is several slices long. */
 struct parts {
 	uint64_t *ns;	/* by part, then by row */
 	guint row_cnt;
@@ -215,7 +215,7 @@ static void write_track(struct perfetto *w, uint32_t thread, unsigned lane)
 	end_packet(w);
 }
 
-/* Its number; it is written before the first event on it, and so is the thread's own. */
+/* The track's id.  Writes the track before its first event, and the thread's own track before that. */
 static uint64_t track_of(struct perfetto *w, uint32_t thread, unsigned lane)
 {
 	const uint64_t track = track_uuid(thread, lane), parent = track_uuid(thread, 0);
@@ -227,7 +227,7 @@ static uint64_t track_of(struct perfetto *w, uint32_t thread, unsigned lane)
 	return track;
 }
 
-/* Whose it is; 0 and NULL: not known. */
+/* Of the request; 0 and NULL: unknown. */
 static void append_context(struct perfetto *w, uint32_t node, const char *trace, const char *span)
 {
 	g_autoptr(GString) route = g_string_new(NULL);
@@ -264,7 +264,7 @@ static void write_event(struct perfetto *w, uint64_t track, uint64_t ns, const s
 		  begun ? profile_request(w->p, begun->func)->name : NULL);
 }
 
-/* They are in the order in which they began. */
+/* They are sorted by start. */
 static void write_spans(struct perfetto *w, const struct export_plan *plan)
 {
 	g_autofree uint64_t(*until)[LANES_MAX] = w->p->spans->len ? g_malloc0_n(w->p->threads->len, sizeof(*until))
@@ -285,7 +285,7 @@ static void write_spans(struct perfetto *w, const struct export_plan *plan)
 	}
 }
 
-/* A thread's index + 1 by its tid: in one window a number is one thread's mostly, and the last one has it then. */
+/* Index + 1 of a thread by its tid.  A tid rarely changes owners within a window; then the last one counts. */
 static GHashTable *threads_by_tid(const struct profile *p)
 {
 	GHashTable *by_tid = g_hash_table_new(NULL, NULL);
@@ -298,9 +298,10 @@ static GHashTable *threads_by_tid(const struct profile *p)
 }
 
 /*
- * The arrow from who ended it.  It ends at the waking, from which on a slice within is its time in the run queue.  Of a
- * row of several waits that part of the longest is not known: the arrow ends at an instant where the wait does.  It must
- * not end at the wait itself, for Perfetto draws arrows to where a slice begins, whichever of its events has the flow.
+ * The arrow from the waker ends at the waking.  From there a nested slice shows the time in the run queue.  For a row
+ * of several waits the longest one's run-queue time is unknown, so the arrow ends at an instant at the wait's end.  It
+ * must not end at the wait's own slice, since Perfetto draws arrows to the start of a slice, whichever event has the
+ * flow.
  */
 static void write_arrow(struct perfetto *w, const struct wait *wait, uint64_t start_ns, uint64_t track, uint64_t flow,
 			uint32_t by)

@@ -8,7 +8,7 @@
 #include "exchange/sink.h"
 
 /*
- * The field numbers of Perfetto's trace packets that both writers need: perfetto.c of recordings, perfetto_events.c of
+ * Field numbers of Perfetto's trace packets used by both writers: perfetto.c for recordings, perfetto_events.c for
  * single waits.  tests/exchange/proto has them with their names.
  */
 
@@ -56,7 +56,7 @@ enum { EVENT_FLOW = 47, EVENT_FLOW_END = 48, EVENT_CALLSTACK_IID = 56 };
 enum { EVENT_IS_BEGIN = 1, EVENT_IS_END = 2, EVENT_IS_INSTANT = 3 };
 enum { ANNOTATION_BOOL = 2, ANNOTATION_UINT = 3, ANNOTATION_TEXT = 6, ANNOTATION_NAME = 10 };
 
-/* What the kernel's own tracing tells, one bundle a CPU. */
+/* Kernel trace events, in one bundle per CPU. */
 enum { BUNDLE_CPU = 1, BUNDLE_EVENT, BUNDLE_LOST };
 enum { FTRACE_TIMESTAMP = 1, FTRACE_PID = 2, FTRACE_SWITCH = 4, FTRACE_FLAGS = 5, FTRACE_WAKING = 20 };
 enum { FTRACE_IN_HARDIRQ = 8, FTRACE_IN_SOFTIRQ = 16 };
@@ -65,11 +65,11 @@ enum { SWITCH_NEXT_COMM = 5, SWITCH_NEXT_PID, SWITCH_NEXT_PRIO };
 enum { WAKING_COMM = 1, WAKING_PID, WAKING_PRIO, WAKING_SUCCESS, WAKING_CPU };
 enum { SYSTEM_UTSNAME = 1, UTSNAME_SYSNAME = 1, UTSNAME_VERSION, UTSNAME_RELEASE, UTSNAME_MACHINE };
 
-/* What both writers of Perfetto's traces do alike: packets of one sequence. */
+/* Shared by both writers: packets of one sequence. */
 
-/* Writes the packet, and begins the next one in its place. */
+/* Writes the packet and empties it for the next one. */
 void perfetto_end_packet(struct writer *writer, GString *packet);
-/* An event whose annotations and flows stand in `event` already, which is empty afterwards; name NULL: an end. */
+/* Appends an event.  `event` holds its annotations and flows, and is emptied.  name NULL: the end of a slice. */
 void perfetto_put_event(GString *packet, GString *event, unsigned type, uint64_t track, uint64_t ns,
 			const char *category, const char *name);
 struct perfetto_sample {
@@ -79,23 +79,23 @@ struct perfetto_sample {
 };
 void perfetto_put_sample(GString *packet, const struct perfetto_sample *s);
 
-/* Parts of messages; scratch: of the caller, its text is lost. */
+/* Parts of messages.  scratch: the caller's, overwritten. */
 
-/* A thread of a process tree. */
+/* Appends a thread of a process tree. */
 void perfetto_append_thread(GString *tree, GString *scratch, uint32_t pid, uint32_t tid, const char *comm);
-/* Annotations of an event; of a text nothing where it is NULL or "". */
+/* Append annotations of an event; a text that is NULL or "" is omitted. */
 void perfetto_annotate(GString *event, GString *scratch, const char *name, unsigned field, uint64_t value);
 void perfetto_annotate_text(GString *event, GString *scratch, const char *name, const char *text);
-/* A text, or other bytes, by a number. */
+/* Interns a text or other bytes under a number. */
 void perfetto_intern(GString *interned, GString *scratch, unsigned field, uint64_t iid, const void *text, size_t bytes);
-/* The same of a frame, whose function has the frame's number. */
+/* The same for a frame; its function gets the same number. */
 void perfetto_intern_frame(GString *interned, GString *scratch, uint64_t iid, uint64_t mapping, uint64_t pc);
-/* Another clock of a ClockSnapshot, and what it showed. */
+/* Appends a clock and its reading to a ClockSnapshot. */
 void perfetto_append_clock(GString *snapshot, GString *scratch, unsigned clock, uint64_t ns);
 
 /*
- * What samples are, and by which clock times are, from this packet of the sequence on; it begins anew there.  rows_are
- * NULL: time off CPU.
+ * Sets, from this packet of the sequence on, what samples are and which clock times refer to.  Resets the sequence's
+ * interned state.  rows_are NULL: off-CPU time.
  */
 void perfetto_append_defaults(GString *packet, unsigned clock, const char *rows_are);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A Perfetto trace of what happened, wait by wait.  Switches and wakings are told as the kernel's own tracing would:
- * so the trace processor makes its slices of CPUs, its states of threads, and its "woken by" of them.  Each listed wait
- * is a slice on its thread's track as well, for what the kernel's tracing does not tell: reason, object, stack.  From
- * its waking on it has a slice within, where the arrow from its waker ends.
+ * A Perfetto trace of single waits.  Switches and wakings are written as the kernel's ftrace events, from which the
+ * trace processor derives slices of CPUs, thread states and "woken by".  Each listed wait is also a slice on its
+ * thread's track, for what ftrace does not have: reason, object, stack.  A nested slice begins at its waking; there
+ * the arrow from the waker ends.
  *
- * Ftrace's time is CLOCK_BOOTTIME, so all is told in that: CLOCK_MONOTONIC and what the machine had been suspended
- * for as the trace began.  Packets need not be in the order of time: a wait is told when it is over.
+ * Ftrace uses CLOCK_BOOTTIME, so all times are converted: CLOCK_MONOTONIC plus the suspended time at the trace's
+ * start.  Packets need not be sorted by time: a wait is written when it is over.
  */
 #include "exchange/perfetto_events.h"
 
@@ -18,8 +18,8 @@
 #include "features/wakers/analysis.h"
 
 #define CPU_FLUSH_BYTES (64 * 1024)
-#define CPUS_MAX 1024	/* the trace processor takes no more */
-/* Beyond so many they are told anew: a trace may be long.  Of each a reader keeps what it was told, too. */
+#define CPUS_MAX 1024	/* the trace processor's limit */
+/* With more threads, interned state is reset, since a trace may be long and readers keep everything interned too. */
 #define THREADS_MAX 65536
 #define LOSSES_TRACK 1
 
@@ -36,11 +36,11 @@ struct known_thread {
 
 struct perfetto_events {
 	struct writer *writer;
-	uint64_t boot_offset_ns;	/* to CLOCK_BOOTTIME */
+	uint64_t boot_offset_ns;	/* offset to CLOCK_BOOTTIME */
 	perfetto_process_fn process_arguments;
 	GPtrArray *cpus;	/* struct cpu_bundle *, by number */
 	GHashTable *threads;	/* tid -> struct known_thread */
-	GHashTable *processes;	/* pids that were told */
+	GHashTable *processes;	/* pids already written */
 	struct perfetto_stacks *stacks;
 	uint64_t flow;
 	bool has_losses_track;
@@ -61,7 +61,7 @@ static void end_packet(struct perfetto_events *w)
 	perfetto_end_packet(w->writer, w->packet);
 }
 
-/* --- what a trace begins with --- */
+/* --- start of a trace --- */
 
 static void write_clocks(struct perfetto_events *w, const struct perfetto_clocks *clocks)
 {
@@ -74,7 +74,7 @@ static void write_clocks(struct perfetto_events *w, const struct perfetto_clocks
 	end_packet(w);
 }
 
-/* The kernel's version tells a reader what the bits of a state mean. */
+/* Readers need the kernel's version to interpret bits of thread states. */
 static void write_host(struct perfetto_events *w, const struct perfetto_host *host)
 {
 	g_string_truncate(w->a, 0);
@@ -88,7 +88,7 @@ static void write_host(struct perfetto_events *w, const struct perfetto_host *ho
 	end_packet(w);
 }
 
-/* What packets refer to from here on begins anew. */
+/* Resets what packets refer to. */
 static void begin_state(struct perfetto_events *w)
 {
 	perfetto_stacks_clear(w->stacks);
@@ -153,7 +153,7 @@ static void write_thread(struct perfetto_events *w, uint32_t pid, uint32_t tid, 
 	end_packet(w);
 }
 
-/* Told when it is met first, and when it has got another name. */
+/* Written on first use, and again after a rename. */
 static struct known_thread *thread_of(struct perfetto_events *w, uint32_t pid, uint32_t tid, const char *comm)
 {
 	struct known_thread *t = g_hash_table_lookup(w->threads, GUINT_TO_POINTER(tid));
@@ -181,7 +181,7 @@ static uint64_t track_uuid(uint32_t pid, uint32_t tid)
 	return (uint64_t)pid << 32 | tid;
 }
 
-/* The thread's own track; it is told before the first event on it. */
+/* The thread's own track, written before its first event. */
 static uint64_t track_of(struct perfetto_events *w, uint32_t pid, uint32_t tid, const char *comm)
 {
 	struct known_thread *t = thread_of(w, pid, tid, comm);
@@ -201,7 +201,7 @@ static uint64_t track_of(struct perfetto_events *w, uint32_t pid, uint32_t tid, 
 	return uuid;
 }
 
-/* --- as the kernel's tracing tells it --- */
+/* --- ftrace events --- */
 
 static struct cpu_bundle *bundle_of(struct perfetto_events *w, uint32_t cpu)
 {
@@ -232,7 +232,7 @@ static void flush_cpu(struct perfetto_events *w, uint32_t cpu)
 	c->has_lost = false;
 }
 
-/* The event's own message stands in w->a; pid: what ran on the CPU. */
+/* w->a holds the event's message; pid: what ran on the CPU. */
 static void append_ftrace(struct perfetto_events *w, uint32_t cpu, uint64_t ns, uint32_t pid, unsigned flags,
 			  unsigned field)
 {
@@ -250,7 +250,7 @@ static void append_ftrace(struct perfetto_events *w, uint32_t cpu, uint64_t ns, 
 		flush_cpu(w, cpu);
 }
 
-/* As the kernel's tracepoint tells it since Linux 4.14 (include/trace/events/sched.h). */
+/* Encoded as in the kernel's tracepoint since Linux 4.14 (include/trace/events/sched.h). */
 static uint64_t state_bits(const struct offcpu_rec_switch *sw)
 {
 	switch (sw->prev_state) {
@@ -291,7 +291,7 @@ static void append_waking(struct perfetto_events *w, const struct offcpu_rec_swi
 	wire_uint_always(w->a, WAKING_PRIO, (uint64_t)(int64_t)sw->next.prio);
 	wire_uint(w->a, WAKING_SUCCESS, 1);
 	wire_uint_always(w->a, WAKING_CPU, sw->cpu);
-	/* where nobody is known the thread stands for its waker: it is new, or was in a queue as tracing began */
+	/* Without a known waker the thread stands for it: it is new, or was queued when tracing began */
 	append_ftrace(w, sw->is_new ? sw->cpu : sw->wake_cpu, sw->wake_ns, waker ? waker->tid : sw->next.tid, flags,
 		      FTRACE_WAKING);
 }
@@ -324,7 +324,7 @@ void perfetto_events_flush(struct perfetto_events *w, bool lost_switches)
 
 /* --- waits as slices --- */
 
-/* It weighs the wait's time; what was interned for it goes along. */
+/* A stack sample weighted by the wait's time, with its newly interned frames. */
 static void write_sample(struct perfetto_events *w, const struct wait_event *e, guint stack, const GString *interned)
 {
 	if (interned->len)
@@ -375,7 +375,7 @@ static void append_arguments(struct perfetto_events *w, const struct wait_event 
 					 (rec->open_at_end ? WAIT_OPEN_AT_END : 0)));
 }
 
-/* From the waking on, with the arrow. */
+/* The nested slice from the waking on, with the arrow. */
 static void write_queue(struct perfetto_events *w, const struct wait_event *e, uint64_t track)
 {
 	const uint64_t woken_ns = e->rec->end_ns - e->rec->runnable_ns;

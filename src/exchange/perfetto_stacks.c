@@ -12,7 +12,7 @@
 #define FRAMES_MAX 65536
 
 struct stack_key {
-	uint64_t user, kernel;	/* ids */
+	uint64_t user, kernel;	/* numbers of the kernel's records */
 };
 
 struct perfetto_stacks {

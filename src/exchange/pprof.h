@@ -2,7 +2,7 @@
 #ifndef EXCHANGE_PPROF_H
 #define EXCHANGE_PPROF_H
 
-/* The numbers of pprof's messages, both ways (github.com/google/pprof, proto/profile.proto). */
+/* Field numbers of pprof's messages, for reader and writer (github.com/google/pprof, proto/profile.proto). */
 enum pprof_profile {
 	PROFILE_SAMPLE_TYPE = 1,
 	PROFILE_SAMPLE,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * pprof's profile.proto, of any profiler that sums time.  What time that is, its sample type's name tells.  Fields may come in any order, so the tables are read first, then the samples.  Ids are any numbers: they are looked
- * up.
+ * pprof's profile.proto from any profiler that sums time.  The name of the sample type tells which time.  Fields may
+ * come in any order, so tables are read first, then samples.  Ids are arbitrary numbers, so they are looked up.
  */
 #include <string.h>
 
@@ -34,15 +34,15 @@ enum part { PART_TIME, PART_COUNT, PART_BLOCKED, PART_RUNNABLE, PART_PREEMPTED, 
 struct pprof {
 	struct import im;
 	struct profile *p;
-	GPtrArray *strings; /* interned by the profile */
+	GPtrArray *strings; /* interned in the profile */
 	GArray *mappings, *functions, *locations, *lines;
 	GHashTable *mapping_ids, *function_ids, *location_ids; /* uint64_t -> index + 1 */
 	struct value_type {
 		uint64_t name, unit;
 	} types[TYPES_MAX];
 	guint types_cnt;
-	uint64_t period_name; /* of the type of what passes between two samples */
-	int at[PART_CNT]; /* index of the sample type, -1: none */
+	uint64_t period_name; /* name of the period's type */
+	int at[PART_CNT]; /* index of each part's sample type, -1: none */
 	uint64_t unit_ns[PART_CNT];
 };
 
@@ -52,7 +52,7 @@ bool sniff_pprof(const char *bytes, gsize len_bytes)
 	struct wire_field f;
 	guint fields = 0;
 
-	/* The peek may end within a field: what comes before must be pprof's. */
+	/* The peek may end within a field: everything before must be valid. */
 	for (; wire_next(&c, &f); fields++) {
 		bool is_message = (f.number >= 1 && f.number <= 6) || f.number == 11;
 
@@ -81,7 +81,7 @@ static void note_id(GHashTable *ids, uint64_t id, guint index)
 	g_hash_table_insert(ids, g_memdup2(&id, sizeof(id)), GUINT_TO_POINTER(index + 1));
 }
 
-/* Index + 1; 0: there is none. */
+/* Index + 1; 0: not found. */
 static guint find_id(GHashTable *ids, uint64_t id)
 {
 	return GPOINTER_TO_UINT(g_hash_table_lookup(ids, &id));
@@ -165,7 +165,7 @@ static struct value_type type_of(struct cursor c)
 	return type;
 }
 
-/* Strings on their own first: everything else points to them. */
+/* Strings are read first: everything else refers to them. */
 static bool read_strings(struct pprof *r, struct cursor c)
 {
 	for (struct wire_field f; wire_next(&c, &f);) {
@@ -222,10 +222,10 @@ static uint64_t unit_ns(const char *unit)
 	return 0;
 }
 
-/* What the types are called that hold these parts, the most telling name first. */
+/* Names of sample types that hold these parts, most specific first. */
 static const struct part_name {
 	enum part part;
-	const char *name, *rows_are;	/* NULL: time off CPU */
+	const char *name, *rows_are;	/* rows_are NULL: off-CPU time */
 } part_names[] = {
 	{ PART_TIME, "off_cpu", NULL },
 	{ PART_TIME, "off-cpu", NULL },
@@ -263,7 +263,7 @@ static void take_part(struct pprof *r, const struct part_name *n)
 	}
 }
 
-/* A type that is called "time" alone may be any: fgprof tells only by its period that it looks at the wall clock. */
+/* A type named "time" is ambiguous: fgprof reveals only by its period that it samples wall-clock time. */
 static void tell_by_period(struct pprof *r)
 {
 	const char *name = string_at(r, r->period_name);
@@ -324,7 +324,7 @@ static void sample_frames(struct pprof *r, const struct location *l, uint32_t at
 	}
 }
 
-/* What labels say of a sample; those that are not known to us are left out. */
+/* Known labels of a sample; others are ignored. */
 struct labels {
 	const char *comm, *process, *thread, *state, *open;
 	uint64_t pid, tid;
@@ -387,7 +387,7 @@ static void apply_labels(struct pprof *r, const struct labels *l, struct wait *w
 		g_array_index(r->p->threads, struct thread, w->thread).process = profile_string(r->p, l->process);
 }
 
-/* The values of the sample: false when they are none, or too large. */
+/* Applies the sample's values; false if they are invalid or too large. */
 static bool apply_values(const struct pprof *r, const GArray *values, struct wait *w)
 {
 	uint64_t parts[PART_CNT] = { 0 };
@@ -457,8 +457,8 @@ static bool read_samples(struct pprof *r, struct cursor c, GError **error)
 }
 
 /*
- * Go's profiles of mutexes and of what blocks have the same types.  The stacks of the first are of who unlocks, and all
- * of them are goroutines', which have no thread while they wait.
+ * Go's mutex and block profiles have the same types.  Stacks of mutex profiles are of the unlocking goroutine.  All
+ * stacks are of goroutines, which have no thread while they wait.
  */
 static void tell_go(struct pprof *r)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * pprof's profile.proto.  A row of waits is a sample.  Each file has two mappings: one for frames with names, one for
- * those without. Readers take a mapping that has functions as wholly symbolized, and drop the addresses of the others
- * in it.
+ * pprof's profile.proto.  A row of waits is a sample.  Each file has two mappings, one for frames with names and one
+ * for those without: readers assume that a mapping with functions is fully symbolized, and drop the addresses of its
+ * other frames.
  */
 #include <string.h>
 
@@ -17,12 +17,12 @@
 
 #define PAGE_BYTES 4096
 
-/* A file, named frames apart from unnamed ones. */
+/* A file; named and unnamed frames have separate mappings. */
 struct mapping {
 	const char *module;
 	bool is_named, has_files, has_lines, has_inlines;
 	uint64_t most_offset, weight;
-	uint32_t id; /* from 1, once they are in their order */
+	uint32_t id; /* from 1 on, assigned after sorting */
 };
 
 struct pprof {
@@ -58,7 +58,7 @@ static uint32_t string_id(struct pprof *w, const char *s)
 
 static uint32_t find_mapping(struct pprof *w, GHashTable *index, const struct frame *f)
 {
-	struct function_key key = { f->module, f->name ? "" : NULL }; /* the module, and whether named */
+	struct function_key key = { f->module, f->name ? "" : NULL }; /* the module, and whether it is named */
 	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, &key));
 
 	if (!f->module || f->kind == FRAME_CONTEXT)
@@ -80,8 +80,8 @@ static uint32_t find_mapping(struct pprof *w, GHashTable *index, const struct fr
 }
 
 /*
- * Pyroscope names a profile's binary by its first mapping: an executable before libraries, and those before the
- * kernel.
+ * Pyroscope names a profile's binary after its first mapping, so executables come before libraries, and both before
+ * the kernel.
  */
 static int mapping_rank(const struct mapping *m)
 {
@@ -105,12 +105,12 @@ static int mapping_compare(gconstpointer a, gconstpointer b, gpointer ctx)
 }
 
 /*
- * How much time is spent below frames of each file: once for each wait and file would be dear, so it is the outermost
- * ones'.
+ * Weighs each file by the time of stacks whose outermost frame it has.  Counting every file of a stack would be
+ * expensive.
  */
 static void weigh_mappings(struct pprof *w, const struct export_plan *plan)
 {
-	g_autofree uint32_t *outermost = g_new0(uint32_t, w->p->nodes->len); /* by node: index of mapping + 1 */
+	g_autofree uint32_t *outermost = g_new0(uint32_t, w->p->nodes->len); /* by node: index of the mapping + 1 */
 
 	for (guint i = 1; i < w->p->nodes->len; i++) {
 		const struct stack_node *n = profile_get_node(w->p, i);
@@ -131,8 +131,8 @@ static void write_mapping(struct pprof *w, const struct mapping *m)
 	g_string_truncate(w->message, 0);
 	wire_uint(w->message, MAPPING_ID, m->id);
 	/*
-	 * From 0 on: offsets are addresses as the file has them.  A limit, so that readers do not take two of them
-	 * for one.
+	 * Starts at 0, since offsets are addresses within the file.  The limit keeps readers from merging two
+	 * mappings.
 	 */
 	wire_uint(w->message, MAPPING_LIMIT,
 		  (m->most_offset | (PAGE_BYTES - 1)) + (m->most_offset < UINT64_MAX - PAGE_BYTES));
@@ -188,7 +188,7 @@ static uint32_t function_id(struct pprof *w, const struct frame *f)
 	return id;
 }
 
-/* Of frames that are one address: what is inlined innermost stands first. */
+/* Writes frames that share an address, inlined innermost first. */
 static void write_location(struct pprof *w, uint32_t id)
 {
 	guint cnt;
@@ -215,7 +215,7 @@ static void write_location(struct pprof *w, uint32_t id)
 	wire_message(w->out, PROFILE_LOCATION, w->location);
 }
 
-/* The locations of w->path, innermost first, packed into the sample. */
+/* Appends the locations of w->path, innermost first, packed. */
 static void append_locations(struct pprof *w, GString *sample)
 {
 	locations_of_path(w->locations, w->path, w->ids);
@@ -260,8 +260,8 @@ static void label_attribute(const char *attribute, const char *value, void *data
 }
 
 /*
- * The request, with the names that Pyroscope's tracing uses, too.  A row of several waits may be of several traces: then
- * it is said of which the longest was.
+ * Labels of the request, with the names that Pyroscope's tracing uses.  A row of several waits may belong to several
+ * traces; its labels are then those of the longest wait.
  */
 static void label_context(struct pprof *w, GString *sample, const struct wait *wait, uint32_t row)
 {
@@ -327,7 +327,7 @@ static void write_sample(struct pprof *w, uint32_t row)
 	wire_message(w->out, PROFILE_SAMPLE, sample);
 }
 
-/* Time that is no wait's is of a type of its own. */
+/* Rows that are not waits have their own types. */
 static const char *type_name(const struct pprof *w, const char *usual, enum weight weight)
 {
 	const struct rows_kind *kind = profile_rows_kind(w->p->info.rows_are);
@@ -337,7 +337,7 @@ static const char *type_name(const struct pprof *w, const char *usual, enum weig
 						: usual;
 }
 
-/* Only what is known is a type of sample. */
+/* Writes only types whose values are known. */
 static void write_types(struct pprof *w, enum weight preferred)
 {
 	static const struct {

@@ -15,9 +15,9 @@
  *       callchain:
  *         vaddr_in_file: ...
  *
- * Of `record --trace-offcpu` a wait begins with a sample of sched_switch, and ends where a context_switch record says
- * that the thread is on again; older versions have none, so it ends with the thread's next sample, which is too late.
- * Without sched_switch the samples of cpu-clock or task-clock are a CPU profile.
+ * With `record --trace-offcpu`, a wait begins with a sample of sched_switch and ends with a context_switch record that
+ * says that the thread is on CPU again.  Older versions have no such record, so it ends with the thread's next sample,
+ * which is too late.  Without sched_switch, samples of cpu-clock or task-clock are a CPU profile.
  */
 #include <string.h>
 
@@ -33,7 +33,7 @@ struct line {
 	char *symbol, *file;
 };
 
-/* A thread that is off CPU since then. */
+/* A thread that is off CPU, and since when. */
 struct off {
 	uint32_t thread, user, kernel;
 	uint64_t ns;
@@ -42,14 +42,14 @@ struct off {
 struct simpleperf {
 	struct import im;
 	GHashTable *off; /* uint64_t tid -> struct off */
-	GArray *samples; /* struct import_sample: for where there are no waits */
+	GArray *samples; /* struct import_sample: used if there are no waits */
 	GArray *stack; /* struct line, innermost first */
 	enum kind kind;
 	GString *event, *comm;
 	uint64_t ns, period, tid;
 	bool is_on, has_switches, has_waits;
 	uint64_t first_ns, last_ns, late_cnt;
-	char *other; /* an event that is no time */
+	char *other; /* name of an event that measures no time */
 };
 
 CLEARS(line_clear, struct line, line, g_free(line->symbol); g_free(line->file))
@@ -78,7 +78,7 @@ static void take_stack(struct simpleperf *s, uint32_t *ret_user, uint32_t *ret_k
 	*ret_kernel = at[1];
 }
 
-/* The wait of the record's thread, if it is in one, ends here. */
+/* Ends the wait of the record's thread, if it has one. */
 static bool end_wait(struct simpleperf *s, bool is_late, GError **error)
 {
 	const struct off *off = g_hash_table_lookup(s->off, &s->tid);
@@ -127,7 +127,7 @@ static bool take_sample(struct simpleperf *s, GError **error)
 	return true;
 }
 
-/* What was read of a record is all of it. */
+/* Call it when a record is complete. */
 static bool end_record(struct simpleperf *s, GError **error)
 {
 	const enum kind kind = s->kind;
@@ -216,7 +216,7 @@ static bool add_samples(struct simpleperf *s, GError **error)
 	return import_samples(&s->im, s->samples, error);
 }
 
-/* A thread that is off CPU at the end may wait, or has ended. */
+/* A thread that is off CPU at the end may be waiting, or may have ended. */
 static void tell(struct simpleperf *s)
 {
 	struct profile_info *info = &s->im.p->info;

@@ -5,8 +5,8 @@
 
 #define FLUSH_BYTES (256 * 1024)
 #define PACKED_BYTES (64 * 1024)
-#define GZIP_WINDOW_BITS (15 + 16) /* the largest window, with gzip's header */
-#define GZIP_LEVEL 3	/* a third of the time of 6, and a few percent more bytes */
+#define GZIP_WINDOW_BITS (15 + 16) /* the maximum window, with a gzip header */
+#define GZIP_LEVEL 3	/* takes a third of the time of 6 for a few percent more bytes */
 #define GZIP_MEMORY 8
 
 struct writer {
@@ -62,7 +62,7 @@ static void pack(struct writer *w, int flush)
 
 static void hand_on(struct writer *w, int flush)
 {
-	/* zlib counts in 32 bits; nothing that is appended between two flushes comes near. */
+	/* zlib counts in 32 bits; no text between two flushes comes near. */
 	if (!w->error && w->text->len > G_MAXUINT32)
 		g_set_error_literal(&w->error, G_FILE_ERROR, G_FILE_ERROR_NOMEM,
 				    "one part of the export is above 4 GiB");

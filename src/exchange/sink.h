@@ -5,7 +5,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
-/* Where the bytes of an export go.  This layer opens no file: the caller gives a function that takes them. */
+/* Where the bytes of an export go.  This layer opens no file: the caller provides a function that receives them. */
 struct sink {
 	bool (*put)(void *ctx, const void *bytes, gsize len_bytes, GError **error);
 	void *ctx;
@@ -15,20 +15,20 @@ struct sink {
 struct sink sink_of_string(GString *s);
 
 /*
- * Bytes on their way to a sink, packed by gzip on request.  Whatever writes text appends to `text` and calls
- * writer_flush() now and then, so that an export takes no more memory than its dictionaries.  After a failure
- * everything else is dropped; it is told by writer_end().
+ * Writes to a sink, compressed by gzip on request.  Formats append to `text` and call writer_flush() regularly, so
+ * that an export needs no more memory than its dictionaries.  After a failure the rest is dropped; writer_end()
+ * returns the error.
  */
 struct writer;
 
 struct writer *writer_new(const struct sink *sink, bool gzip);
-/* Appended here; the bytes before belong to the writer after each writer_flush(). */
+/* The text to append to.  writer_flush() may empty it. */
 GString *writer_text(struct writer *w);
-/* Hands the text on once there is enough of it. */
+/* Writes the text once there is enough of it. */
 void writer_flush(struct writer *w);
-/* Takes the error; a later one is dropped. */
+/* Takes ownership of the error; only the first one is kept. */
 void writer_fail(struct writer *w, GError *error);
-/* Frees w in any case; false with a sentence after the first failure. */
+/* Always frees w; false with the first error. */
 bool writer_end(struct writer *w, GError **error);
 
 #endif

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Where each thread stood at one instant, or at several: gdb's "thread apply all bt" and FreeBSD's "procstat -ka".
- * How long it stood there they do not tell, so a look at a thread is counted and has no time.
+ * Where each thread stood at one or several instants: gdb's "thread apply all bt" and FreeBSD's "procstat -ka".  They
+ * do not tell how long threads stood there, so looks at threads are counted and have no time.
  */
 #include <string.h>
 
 #include "exchange/import.h"
 
-/* The arguments of a frame go on in as many lines. */
+/* A frame's arguments may continue over several lines. */
 #define FRAME_MAX_BYTES 16384
 #define PEEK_LINES 1000
 
 struct snapshots {
 	struct import im;
 	GHashTable *seen; /* uint32_t ids of threads of this snapshot */
-	uint64_t cnt, number; /* snapshots, lines */
+	uint64_t cnt, number; /* number of snapshots, of the current line */
 	struct wait look;
 	bool has_thread;
 };
 
-/* A thread that was seen already begins another snapshot; one without an id is told by a number of its own. */
+/* A thread that was seen already begins another snapshot.  A thread without an id gets a number of its own. */
 static void begin_look(struct snapshots *s, uint32_t pid, uint32_t tid, const char *comm, uint32_t number)
 {
 	gpointer key = GUINT_TO_POINTER(tid ? tid : ~number);
@@ -66,7 +66,7 @@ static bool end(struct snapshots *s, const char *of, bool ok, GError **why, GErr
 struct gdb {
 	struct snapshots s;
 	GPtrArray *frames; /* char *, innermost first */
-	GString *frame; /* that more of may follow; empty: none */
+	GString *frame; /* current frame, which may continue; empty: none */
 };
 
 /* "Thread 3 (Thread 0x7f5c3b7fe700 (LWP 12345) "worker"):", "Thread 1 (process 77):", "Thread 2.1 (LWP 9):" */
@@ -116,8 +116,8 @@ static void take_gdb_thread(struct gdb *g, char *line)
 }
 
 /*
- * Where the arguments of a function begin: at "()", "(...)" or "(name=".  Parentheses need no pairs: an argument may be
- * text, and a function's name has some of its own.  NULL: there are none.
+ * Start of a function's arguments: at "()", "(...)" or "(name=".  Parentheses need not be balanced, since an argument
+ * may be text, and function names may contain parentheses.  NULL: no arguments.
  */
 static char *arguments_of(char *text)
 {
@@ -131,7 +131,7 @@ static char *arguments_of(char *text)
 	return NULL;
 }
 
-/* What stands behind ") WORD ", which is cut off. */
+/* Cuts the text at ") WORD " and returns what follows. */
 static char *cut_behind(char *text, const char *word)
 {
 	char *at = g_strrstr(text, word);
@@ -189,7 +189,7 @@ static bool end_gdb_thread(struct gdb *g, GError **error)
 	return end_look(&g->s, error);
 }
 
-/* Of a narrow terminal the arguments go on in the next line, and so does where the function is. */
+/* On a narrow terminal, arguments and the location continue on the next line. */
 static bool is_more(const struct gdb *g, const char *indented)
 {
 	return g->frame->len && g->frame->len + strlen(indented) < FRAME_MAX_BYTES &&
@@ -203,7 +203,7 @@ static bool take_gdb_line(void *reader, char *line, GError **error)
 	char *text = line + strspn(line, " \t");
 
 	g_strchomp(line);
-	while (HAS_PREFIX(text, "(gdb) "))	/* of a log */
+	while (HAS_PREFIX(text, "(gdb) "))	/* from a log of the session */
 		text += strlen("(gdb) ");
 	if (is_gdb_thread(text)) {
 		bool ok = end_gdb_thread(g, error);
@@ -221,7 +221,7 @@ static bool take_gdb_line(void *reader, char *line, GError **error)
 	} else if (text > line && is_more(g, text)) {
 		g_string_append_printf(g->frame, " %s", text);
 	} else {
-		end_frame(g);	/* what "bt full" tells of it, or gdb's own words */
+		end_frame(g);	/* variables of "bt full", or a message of gdb */
 	}
 	return true;
 }
@@ -245,13 +245,13 @@ bool read_gdb(struct source *source, const struct import_options *options, struc
  *   PID    TID COMM                TDNAME              KSTACK
  *  1234 100079 nginx               -                   mi_switch+0xe1 sleepq_catch_signals+0x405 ...
  *
- * Names have blanks in them, so the widths of the columns are the head's.  Wider ids than these shift the rest.
+ * Names contain blanks, so columns have the header's widths.  Wider ids shift the rest.
  */
 struct procstat {
 	struct snapshots s;
 	gsize comm_width, name_width; /* 0: no such column */
 	bool has_head;
-	GString *stack; /* of the thread that was read last */
+	GString *stack; /* of the current thread */
 };
 
 static bool take_procstat_head(const char *line, gsize *ret_comm_width, gsize *ret_name_width)
@@ -279,7 +279,7 @@ bool sniff_procstat(const char *bytes, gsize len_bytes)
 	return false;
 }
 
-/* The next column, of that width: its text, and *at behind it. */
+/* Cuts the next column of that width; *at moves behind it. */
 static char *column(char **at, gsize width)
 {
 	gsize len = MIN(width, strlen(*at));
@@ -289,7 +289,7 @@ static char *column(char **at, gsize width)
 	return text;
 }
 
-/* "mi_switch+0xe1 sleepq_wait+0x2c": the innermost first. */
+/* Parses "mi_switch+0xe1 sleepq_wait+0x2c", innermost first. */
 static bool end_procstat_thread(struct procstat *t, GError **error)
 {
 	g_auto(GStrv) names = g_strsplit_set(t->stack->str, " \t", 4 * PROFILE_DEPTH_MAX);
@@ -321,7 +321,7 @@ static bool take_procstat_line(void *reader, char *line, GError **error)
 	if (take_procstat_head(g_strchomp(line), &comm_width, &name_width)) {
 		bool ok = end_procstat_thread(t, error);
 
-		/* a list without a head behind it is of the same columns */
+		/* a list without a header has the same columns as the one before */
 		t->comm_width = comm_width;
 		t->name_width = name_width;
 		t->has_head = true;
@@ -334,7 +334,7 @@ static bool take_procstat_line(void *reader, char *line, GError **error)
 		if (end == at || *end != ' ' || ids[i] > G_MAXINT32) {
 			if (i || *line != ' ' || !t->s.has_thread || t->stack->len > FRAME_MAX_BYTES)
 				return import_bad(error, "line %" G_GUINT64_FORMAT ": no ids of a thread", t->s.number);
-			g_string_append_printf(t->stack, " %s", at);	/* the stack goes on */
+			g_string_append_printf(t->stack, " %s", at);	/* the stack continues */
 			return true;
 		}
 		at = end + strspn(end, " ");

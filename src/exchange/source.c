@@ -10,14 +10,14 @@
 
 #define CHUNK_BYTES (64 * 1024)
 #define GZIP_WINDOW_BITS (15 + 16)
-#define ZSTD_WINDOW_LOG_MAX 27 /* 128 MiB, what zstd itself takes without being asked */
+#define ZSTD_WINDOW_LOG_MAX 27 /* 128 MiB, zstd's default limit */
 
 enum packing { PACKED_UNKNOWN, PACKED_NOT, PACKED_GZIP, PACKED_ZSTD };
 
 struct source {
 	source_read_fn read;
 	void *ctx;
-	/* as it comes */
+	/* input as read */
 	unsigned char *in;
 	gsize in_at, in_len;
 	bool in_ended;
@@ -25,12 +25,12 @@ struct source {
 	enum packing packing;
 	z_stream z;
 	ZSTD_DStream *zstd;
-	bool frame_ended; /* of what is packed; another may follow */
-	/* as it is read */
-	GByteArray *out; /* from `at` on: unpacked, and not read yet */
+	bool frame_ended; /* the compressed frame has ended; another may follow */
+	/* unpacked data; from `at` on not consumed yet */
+	GByteArray *out; /* unpacked data; from `at` on not consumed yet */
 	gsize at;
 	bool ended;
-	/* of source_of_bytes() */
+	/* for source_of_bytes() */
 	const char *bytes;
 	gsize left;
 };
@@ -76,7 +76,7 @@ static bool bad(GError **error, enum exchange_error code, const char *message)
 	return false;
 }
 
-/* More of what comes, behind what is left of it. */
+/* Appends input to what is left. */
 static bool fill_in(struct source *s, GError **error)
 {
 	memmove(s->in, s->in + s->in_at, s->in_len - s->in_at);
@@ -114,7 +114,7 @@ static bool begin(struct source *s, GError **error)
 	return true;
 }
 
-/* Unpacks what there is into `to`; the number of bytes, or -1 for damaged ones. */
+/* Decompresses into `to`; the number of bytes, or -1 if damaged. */
 static gssize unpack_gzip(struct source *s, unsigned char *to, gsize size_bytes)
 {
 	if (s->frame_ended && inflateReset(&s->z) != Z_OK)
@@ -153,7 +153,7 @@ static gssize take_plain(struct source *s, unsigned char *to, gsize size_bytes)
 	return (gssize)n;
 }
 
-/* Is there nothing left but the zeroes that some programs write behind packed bytes? */
+/* Whether only zero bytes are left, which some programs write as padding. */
 static bool packed_end(const struct source *s)
 {
 	if (s->packing == PACKED_NOT)
@@ -164,14 +164,14 @@ static bool packed_end(const struct source *s)
 	return true;
 }
 
-/* Has everything come out?  Of what is packed, more may come out where nothing more goes in. */
+/* Whether all output was produced.  A decompressor may have more output after the last input. */
 static bool is_over(const struct source *s)
 {
 	return (s->packing == PACKED_NOT || s->frame_ended) && s->in_ended &&
 	       (s->in_at == s->in_len || packed_end(s));
 }
 
-/* One chunk more behind `out`, or the end.  It grows only where there is something to come. */
+/* Appends a chunk to `out`, or notes the end.  `out` grows only if there is more. */
 static bool fill_out(struct source *s, GError **error)
 {
 	gsize from = s->out->len;
@@ -204,7 +204,7 @@ static bool fill_out(struct source *s, GError **error)
 	return true;
 }
 
-/* What was read goes, once it is worth the move. */
+/* Drops consumed data once it is worth the move. */
 static void drop_read(struct source *s)
 {
 	if (s->at < CHUNK_BYTES)
@@ -222,7 +222,7 @@ const char *source_peek(struct source *s, gsize *ret_len_bytes, GError **error)
 	return *ret_len_bytes ? (const char *)s->out->data + s->at : "";
 }
 
-/* Ends the line at `end` (in `out`), and moves on behind it. */
+/* Terminates the line at `end` (in `out`) and moves behind it. */
 static char *take_line(struct source *s, gsize end, gsize *ret_len_bytes)
 {
 	char *line = (char *)s->out->data + s->at;
@@ -239,7 +239,7 @@ static char *take_line(struct source *s, gsize end, gsize *ret_len_bytes)
 	return line;
 }
 
-/* Up to the newline, or the end, what is not wanted of a line. */
+/* Skips the rest of a line, up to the newline or the end. */
 static bool drop_line(struct source *s, GError **error)
 {
 	for (;;) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * speedscope's format: sampled profiles.  The frames may stand behind the profiles, so the text is gone through
- * twice.  Of a profile only its name tells a thread.  What this program wrote begins with a profile of all threads,
- * which the others are parts of.
+ * speedscope's format: sampled profiles.  Frames may follow the profiles, so the text is parsed twice.  Only a
+ * profile's name identifies its thread.  A file of this program begins with a profile of all threads; the others are
+ * parts of it.
  */
 #include <string.h>
 
@@ -19,15 +19,15 @@ struct scope {
 	GArray *frames; /* struct scope_frame */
 	bool own; /* written by this program */
 	bool has_other_unit;
-	uint64_t read_cnt; /* profiles */
+	uint64_t read_cnt; /* number of profiles */
 };
 
-/* One profile; the arrays are filled as they come. */
+/* One profile; the arrays are filled while parsing. */
 struct scope_profile {
 	GString *name;
-	uint64_t unit_ns; /* 0: no time */
+	uint64_t unit_ns; /* 0: no unit of time */
 	bool is_sampled;
-	GArray *nodes; /* uint32_t user and kernel of each sample */
+	GArray *nodes; /* uint32_t: user and kernel node of each sample */
 	GArray *weights; /* GArray of struct { text, len } */
 };
 
@@ -36,7 +36,7 @@ struct number {
 	gsize len;
 };
 
-/* An object with a key: text may begin with a name, and a name with a brace. */
+/* An object with a key: JSON text may begin with a name, and a name with a brace. */
 bool sniff_speedscope(const char *bytes, gsize len_bytes)
 {
 	g_autofree char *text = g_strndup(bytes, MIN(len_bytes, 4096));
@@ -51,7 +51,7 @@ bool sniff_speedscope(const char *bytes, gsize len_bytes)
 	return *at == '"' && *g_strchug(at + 1) == ':';
 }
 
-/* "12" or "12.0"; anything else is 0, and what is too large as large as it goes. */
+/* "12" or "12.0"; else 0.  Saturates. */
 static uint32_t small_number(struct json_reader *r)
 {
 	const char *text;
@@ -105,7 +105,7 @@ static void read_shared(struct json_reader *r, struct scope *s, GString *key, GS
 	}
 }
 
-/* A sample's frames, outermost first. */
+/* The frames of a sample, outermost first. */
 static bool read_sample(struct json_reader *r, struct scope *s, GArray *nodes)
 {
 	uint32_t at[2] = { 0 };
@@ -119,7 +119,7 @@ static bool read_sample(struct json_reader *r, struct scope *s, GArray *nodes)
 		if (id >= s->frames->len)
 			return false;
 		const struct scope_frame *f = &g_array_index(s->frames, struct scope_frame, id);
-		/* A file in brackets, or one without a line that is no source, is what the frame lies in. */
+		/* A file in brackets, or one without a line that is no source file, is a module. */
 		bool kernel = import_is_kernel(f->name, f->file),
 		     module = !f->line && f->file && (f->file[0] == '[' || s->own);
 		struct import_frame frame = {
@@ -236,7 +236,7 @@ static bool read_profile(struct json_reader *r, struct scope *s, guint index, GS
 		import_bad(error, "it is no valid JSON, or no speedscope profile");
 	else if (!profile.unit_ns || !profile.is_sampled)
 		s->has_other_unit = true;
-	else if (!(s->own && index == 0)) /* of all threads */
+	else if (!(s->own && index == 0)) /* the profile of all threads */
 		ok = add_profile(s, &profile, error);
 	g_string_free(profile.name, TRUE);
 	g_array_unref(profile.nodes);
@@ -254,7 +254,7 @@ static bool read_profiles(struct json_reader *r, struct scope *s, GString *key, 
 	return ok;
 }
 
-/* "offcpu@1.0", "offcpu@1.0: tasks": of others' profiles nothing tells what they are of. */
+/* Parses "offcpu@1.0" or "offcpu@1.0: tasks".  Other exporters do not say what rows are. */
 static void take_exporter(struct scope *s, const char *text)
 {
 	const char *colon = strstr(text, ": ");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * speedscope's own format (https://www.speedscope.app/file-format-schema.json).  A sum of waits has no place in time,
- * so the weights stand one after the other.  The first profile is of all threads, since speedscope has no view of
- * several; then there is one a thread, most time first.
+ * speedscope's format (https://www.speedscope.app/file-format-schema.json).  A sum of waits has no position in time,
+ * so weights follow one another.  The first profile is of all threads, since speedscope cannot combine profiles; then
+ * comes one per thread, most time first.
  */
 #include "analyse/strset.h"
 #include "base/order.h"

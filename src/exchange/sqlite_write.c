@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The recording itself, with tables of what is told of it: for people who ask in SQL (docs/sql.md).  It is a recording as
- * any other, since readers ignore tables that they do not know.
+ * The recording with additional tables of derived data, for users of SQL (docs/sql.md).  It is still a valid
+ * recording, since readers ignore unknown tables.
  */
 #include "analyse/reason/reasons.h"
 #include "exchange/format.h"
@@ -11,7 +11,7 @@
 #include "render/answer/things.h"
 #include "render/json/parts.h"
 
-#define PART_BYTES (256u << 10)	/* at once to the sink */
+#define PART_BYTES (256u << 10)	/* written to the sink at once */
 #define FINDING_COLUMNS 15
 
 static const char tables[] =
@@ -44,8 +44,8 @@ struct told {
 	const struct profile *p;
 	const struct explanation *e;
 	struct things *things;
-	GHashTable *ranks;	/* of findings, by their id among findings */
-	uint64_t rank;		/* of the last one */
+	GHashTable *ranks;	/* of findings, by their id */
+	uint64_t rank;		/* last rank given */
 	struct insert in;
 };
 
@@ -57,7 +57,7 @@ static void put_number(struct told *t, uint64_t value)
 		insert_null(&t->in);
 }
 
-/* A text or a number, by its type. */
+/* Binds a text or a number, by its type. */
 #define PUT(value) \
 	_Generic((value), char *: insert_text, const char *: insert_text, default: insert_number)(&t->in, value);
 
@@ -112,7 +112,7 @@ static void put_sentence(struct told *t, const char *kind, const char *sentence)
 	insert_row_done(&t->in);
 }
 
-/* As answers of a bounded size have it: where little is found the findings are nothing. */
+/* As in answers of bounded size: where little was found there are no findings. */
 static int put_findings(struct told *t, sqlite3 *db)
 {
 	const GArray *rows = t->e->findings->rows;
@@ -139,7 +139,7 @@ static guint rank_of(const struct told *t, uint32_t finding)
 	return GPOINTER_TO_UINT(g_hash_table_lookup(t->ranks, GUINT_TO_POINTER(finding)));
 }
 
-/* Of rows that are no waits nothing is known. */
+/* Rows that are not waits have no derived data. */
 static int put_waits(struct told *t, sqlite3 *db)
 {
 	const struct findings *f = t->e->findings;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Stacks as tracers print them, innermost frame first, a line each, and the sum on a line of its own:
+ * Stacks as tracers print them: a frame per line, innermost first, and the sum on its own line:
  *
  *   bcc            frames, maybe "--" between kernel and user, "-  COMM (TID)", the sum in microseconds
  *   offwaketime    "waker: COMM TID", its frames outermost first, "--  --", frames, "target: COMM TID", the sum
- *   wakeuptime     "target: COMM", the waker's kernel frames with their addresses, "waker: COMM", the sum
- *   DTrace         maybe a name, frames as module`function+0x12, the sum in nanoseconds, or in its place a distribution
- *                  by powers of two
- *   SystemTap      frames as "0xffff12 : schedule+0x2c/0x90 [kernel]", then a number, taken as microseconds
- *   bpftrace       "@NAME[", stacks and words with commas between, "]: SUM", in nanoseconds
+ *   wakeuptime     "target: COMM", the waker's kernel frames with addresses, "waker: COMM", the sum
+ *   DTrace         maybe a name, frames as module`function+0x12, the sum in nanoseconds, or a distribution
+ *                  by powers of two instead
+ *   SystemTap      frames as "0xffff12 : schedule+0x2c/0x90 [kernel]", then a number, assumed to be microseconds
+ *   bpftrace       "@NAME[", stacks and words separated by commas, "]: SUM", in nanoseconds
  */
 #include <string.h>
 
@@ -18,22 +18,22 @@
 #define BLOCK_LINES_MAX (2 * PROFILE_DEPTH_MAX)
 
 /*
- * quantize() of DTrace: how many waits took from a power of two up to the next, so their sum lies between the sums of
- * both, and the middle is at most a third off.
+ * DTrace's quantize(): how many waits took between a power of two and the next.  Their sum is between both bounds; its
+ * middle is off by a third at most.
  */
 struct distribution {
 	struct wait wait;
-	uint64_t from, cnt; /* the last line's */
+	uint64_t from, cnt; /* of the last line */
 	bool is_open, has_stack, is_odd, has_from;
 };
 
 struct block {
 	struct import im;
 	GPtrArray *lines; /* char *, stripped */
-	uint64_t unit_ns, number; /* unit_ns 0: not told by a header or the user */
+	uint64_t unit_ns, number; /* unit_ns 0: neither a header nor the user told */
 	bool is_us;
 	struct distribution distribution;
-	GArray *estimates; /* struct wait: of distributions, which count where the file has no sums */
+	GArray *estimates; /* struct wait: from distributions; used if the file has no sums */
 };
 
 static bool is_number(const char *s)
@@ -74,7 +74,7 @@ bool sniff_stack_text(const char *bytes, gsize len_bytes)
 	return false;
 }
 
-/* "libc.so.1`poll+0x66", "#2  0xffff12 schedule+0x2c", "b'schedule'": the name, and what it lies in. */
+/* Parses "libc.so.1`poll+0x66", "#2  0xffff12 schedule+0x2c" or "b'schedule'" into name and module. */
 static uint32_t add_frame(struct block *b, uint32_t parent, char *line, bool is_kernel)
 {
 	struct import_frame f = { .is_kernel = is_kernel };
@@ -99,7 +99,7 @@ static uint32_t add_frame(struct block *b, uint32_t parent, char *line, bool is_
 		f.module = line;
 		line = tick + 1;
 	}
-	/* An offset in a function says no more than the function. */
+	/* The offset within a function is dropped. */
 	plus = strrchr(line, '+');
 	if (plus && plus > line && g_ascii_isdigit(plus[1]))
 		*plus = '\0';
@@ -107,7 +107,7 @@ static uint32_t add_frame(struct block *b, uint32_t parent, char *line, bool is_
 	return import_node(&b->im, parent, &f);
 }
 
-/* Where no line of "-" says so, how many of the lines [from, to) are outside of the kernel. */
+/* If there is no "-" line: how many of the lines [from, to) are user frames. */
 static guint user_lines(const struct block *b, guint from, guint to, bool outermost_first)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new();
@@ -117,7 +117,7 @@ static guint user_lines(const struct block *b, guint from, guint to, bool outerm
 	return kernel_part_begins(names, outermost_first);
 }
 
-/* Lines [from, to) as a stack: those that stand first are innermost, or, reversed, outermost. */
+/* Adds lines [from, to) as a stack, innermost frame first unless outermost_first. */
 static void add_stacks(struct block *b, guint from, guint to, bool outermost_first, struct wait *w)
 {
 	guint split = from, user_cnt = user_lines(b, from, to, outermost_first);
@@ -133,7 +133,7 @@ static void add_stacks(struct block *b, guint from, guint to, bool outermost_fir
 	}
 	for (guint k = 0; k < to - from; k++) {
 		guint i = outermost_first ? from + k : to - 1 - k;
-		/* Kernel frames are the inner ones; which these are only a delimiter tells. */
+		/* Kernel frames are the inner ones; only a delimiter tells how many. */
 		bool kernel = is_split ? (outermost_first ? i > split : i < split) : k >= user_cnt;
 		uint32_t *stack = kernel ? &w->kernel : &w->user;
 
@@ -142,10 +142,7 @@ static void add_stacks(struct block *b, guint from, guint to, bool outermost_fir
 	}
 }
 
-/*
- * "target:          sshd 1234", or "-  sshd (1234)": the thread.  The number is a thread's; of which process is
- * unknown.
- */
+/* The thread in "target:          sshd 1234" or "-  sshd (1234)".  The number is a tid; the process is unknown. */
 static uint32_t thread_of(struct block *b, char *text, char before_id)
 {
 	char *at = strrchr(text, before_id);
@@ -167,7 +164,7 @@ static char *line_at(const struct block *b, guint i)
 	return g_ptr_array_index(b->lines, i);
 }
 
-/* A line that begins so, or the number of lines. */
+/* Index of the line with that prefix; the number of lines if there is none. */
 static guint find_line(const struct block *b, const char *prefix)
 {
 	guint i = 0;
@@ -177,7 +174,7 @@ static guint find_line(const struct block *b, const char *prefix)
 	return i;
 }
 
-/* Splits "COMM 123" at the last blank; the id is dropped or taken. */
+/* Splits "COMM 123" at the last blank; returns the id, which the caller may ignore. */
 static uint32_t word_and_id(char *text, char **ret_comm)
 {
 	char *blank;
@@ -185,7 +182,7 @@ static uint32_t word_and_id(char *text, char **ret_comm)
 
 	g_strstrip(text);
 	*ret_comm = text;
-	if (is_number(text)) {	/* a waker that offwaketime knows nothing of has no name */
+	if (is_number(text)) {	/* offwaketime prints no name for an unknown waker */
 		*ret_comm = text + strlen(text);
 		return 0;
 	}
@@ -207,7 +204,7 @@ static void add_wake(struct block *b, const struct wait *w, const struct waker *
 	b->im.p->info.has_wakers = true;
 }
 
-/* Of the sleeper there is the name alone. */
+/* Only the sleeper's name is known. */
 static bool take_wakeuptime(struct block *b, uint64_t ns, guint target, guint waker, GError **error)
 {
 	struct wait w = { .state = '?', .blocked_ns = ns };
@@ -253,7 +250,7 @@ static bool take_offwaketime(struct block *b, uint64_t ns, guint target, GError 
 	return true;
 }
 
-/* What a frame of SystemTap's lies in, cut off its end: a path, or a part of the kernel. */
+/* Cuts off the module at the end of SystemTap's frame: a path, or a part of the kernel. */
 static char *cut_stap_module(char *line)
 {
 	char *open = strrchr(line, '['), *end = open ? strchr(open, ']') : NULL;
@@ -277,7 +274,7 @@ static void add_stap_frame(struct block *b, char *line, struct wait *w)
 	else
 		f.name = name;
 	*stack = import_node(&b->im, *stack, &f);
-	b->im.is_any_time = true;	/* the script decides what it sums: a number of samples looks the same */
+	b->im.is_any_time = true;	/* the script decides what to sum: a number of samples would look the same */
 }
 
 static bool is_dtrace_frame(const char *line)
@@ -285,7 +282,7 @@ static bool is_dtrace_frame(const char *line)
 	return strchr(line, '`') || HAS_PREFIX(line, "0x");
 }
 
-/* Modules of the kernels that DTrace is at home in: illumos and Solaris, FreeBSD, macOS. */
+/* Kernel modules of systems with DTrace: illumos and Solaris, FreeBSD, macOS. */
 static bool is_kernel_module(const char *line)
 {
 	static const char *const names[] = { "unix`", "genunix`", "kernel`", "mach_kernel`" };
@@ -296,7 +293,7 @@ static bool is_kernel_module(const char *line)
 	return false;
 }
 
-/* Lines [from, to) are one stack, the kernel's or a user's, in which not every module need be known. */
+/* Lines [from, to) are one stack, either kernel or user; not every module need be known. */
 static void add_dtrace_stack(struct block *b, guint from, guint to, struct wait *w)
 {
 	bool is_kernel = false;
@@ -312,7 +309,7 @@ static void add_dtrace_stack(struct block *b, guint from, guint to, struct wait 
 			*stack = add_frame(b, *stack, line_at(b, i), is_kernel);
 }
 
-/* The program's name stands before the stacks or behind them, as the aggregation has its keys.  "ns" is a label. */
+/* The program's name is before or after the stacks, depending on the aggregation's keys.  "ns" is a label. */
 static const char *dtrace_name(const struct block *b, guint from, guint end)
 {
 	for (guint i = end; i < b->lines->len; i++)
@@ -323,7 +320,7 @@ static const char *dtrace_name(const struct block *b, guint from, guint end)
 	return from ? line_at(b, from - 1) : "";
 }
 
-/* Thread and stacks of the lines; false: an aggregation without a stack. */
+/* Parses thread and stacks of the lines; false: an aggregation without a stack. */
 static bool dtrace_key(struct block *b, struct wait *w)
 {
 	guint from = 0, end = b->lines->len;
@@ -350,7 +347,7 @@ static bool take_dtrace(struct block *b, uint64_t ns, GError **error)
 	return !dtrace_key(b, &w) || import_wait(&b->im, &w, error);
 }
 
-/* A block is complete with its sum. */
+/* The sum completes a block. */
 static bool take_block(struct block *b, const char *sum, GError **error)
 {
 	guint thread = 0, target = find_line(b, "target:"), waker = find_line(b, "waker:");
@@ -383,7 +380,7 @@ static bool take_block(struct block *b, const char *sum, GError **error)
 
 /* --- bpftrace --- */
 
-/* The lines between two commas of a key, as a stack; a word alone is a name. */
+/* The lines between two commas of a key: a stack, or a name if it is a single word. */
 struct key_part {
 	guint from, to;
 	bool is_stack, is_kernel;
@@ -399,7 +396,7 @@ static bool take_bpftrace(struct block *b, const char *sum, GError **error)
 
 	if (!is_number(sum) || !import_time(sum, strlen(sum), b->unit_ns ? b->unit_ns : 1, &w.blocked_ns)) {
 		g_ptr_array_set_size(b->lines, 0);
-		return true; /* an average, a histogram: no sum of time */
+		return true; /* an average or a histogram, not a sum */
 	}
 	for (guint i = 0; i < b->lines->len; i++) {
 		const char *line = line_at(b, i);
@@ -425,13 +422,13 @@ static bool take_bpftrace(struct block *b, const char *sum, GError **error)
 			has_stack = true;
 		}
 	}
-	b->im.is_any_time = true;	/* a count of samples looks the same */
+	b->im.is_any_time = true;	/* a count of samples would look the same */
 	w.thread = import_thread(&b->im, 0, 0, comm);
 	g_ptr_array_set_size(b->lines, 0);
 	return !has_stack || import_wait(&b->im, &w, error);
 }
 
-/* Words and commas of one line of a key; frames keep one blank before them as a mark. */
+/* Parses words and commas in a line of a key; frames keep a blank before them as a mark. */
 static void key_words(struct block *b, char *text, bool indented)
 {
 	if (indented && *text && *text != ',') {
@@ -451,7 +448,7 @@ static void key_words(struct block *b, char *text, bool indented)
 	}
 }
 
-/* True while the key goes on in the next line. */
+/* True while the key continues on the next line. */
 static bool take_key_line(struct block *b, char *line, bool *ok, GError **error)
 {
 	bool indented = g_ascii_isspace(*line);
@@ -482,7 +479,7 @@ static void take_header(struct block *b, const char *line)
 
 /* --- DTrace's distributions --- */
 
-/* The next line says where the last one's part ends: the next power of two, or it is lquantize(). */
+/* The bucket's upper bound is in the next line: the next power of two.  Otherwise it is lquantize(). */
 static void end_part(struct distribution *d, uint64_t to, uint64_t unit_ns)
 {
 	const uint64_t from = d->from, cnt = d->cnt;
@@ -496,7 +493,7 @@ static void end_part(struct distribution *d, uint64_t to, uint64_t unit_ns)
 	else {
 		d->wait.count += cnt;
 		d->wait.blocked_ns += cnt * from + cnt * from / 2;
-		/* of a true value within three times that nothing is beyond */
+		/* a standard error such that the true value is within three times that */
 		d->wait.off_cpu_se_ns += (cnt * from + 5) / 6;
 	}
 }
@@ -534,7 +531,7 @@ static bool end_distribution(struct block *b, GError **error)
 	return true;
 }
 
-/* Is the line one of a distribution?  *ok: false with a sentence, where the one before it was none that is known. */
+/* Whether the line belongs to a distribution.  *ok: false with *error, if the last distribution was not understood. */
 static bool take_distribution(struct block *b, const char *line, bool *ok, GError **error)
 {
 	struct distribution *d = &b->distribution;
@@ -554,7 +551,7 @@ static bool take_distribution(struct block *b, const char *line, bool *ok, GErro
 	return d->is_open;
 }
 
-/* Sums are better than estimates of them, and a script may print both of the same waits. */
+/* Sums are preferred to estimates: a script may print both for the same waits. */
 static bool take_estimates(struct block *b, GError **error)
 {
 	bool ok = end_distribution(b, error);
@@ -589,7 +586,7 @@ static bool take_line(struct block *b, char *line, bool *in_key, GError **error)
 	if (!*s) {
 		if (b->distribution.has_from)
 			return end_distribution(b, error);
-		/* between DTrace's stacks of the kernel and of the user */
+		/* separates DTrace's kernel stack from the user stack */
 		if (b->lines->len && is_dtrace_frame(line_at(b, b->lines->len - 1)))
 			g_ptr_array_add(b->lines, g_strdup(""));
 		return true;
@@ -606,7 +603,7 @@ static bool take_line(struct block *b, char *line, bool *in_key, GError **error)
 	return true;
 }
 
-/* Which unit was taken, the report says. */
+/* Sets info.imported with the unit that was assumed. */
 static void tell(struct block *b)
 {
 	const bool is_estimated = b->im.p->waits->len && profile_wait(b->im.p, 0)->off_cpu_se_ns;

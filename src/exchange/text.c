@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The formats that `report` knows, too: they are written by render. */
+/* Formats shared with `report`, written by render. */
 #include "exchange/format.h"
 #include "render/json/json.h"
 #include "render/text/text.h"

@@ -9,15 +9,16 @@
 #include "base/parse.h"
 #include "profile/profile.h"
 
-/* One wait, as `offcpu events` tells it: the kernel's record with what that points to. */
+/* A wait for `offcpu events`: the kernel's record with what it refers to. */
 struct wait_event {
 	const struct offcpu_rec_event *rec;
-	const char *where;	/* in the words of a report; not escaped, as the next one */
-	const char *object;	/* what it was for; NULL: not asked for, or not known */
-	const char *route;	/* of the request that it was for; NULL: of none, or not known */
-	enum reason reason;	/* of its blocked time; of a wait that was none, REASON_CPU_QUEUE or REASON_CPU_THROTTLED */
-	const struct waker *waker;	/* who ended it; NULL: nobody, not asked for, or not known */
-	/* where stacks were asked for: nodes of that profile, 0: none */
+	const char *where;	/* as in reports; not escaped, neither is the next one */
+	const char *object;	/* the object waited for; NULL: not recorded, or unknown */
+	const char *route;	/* of the request that it was for; NULL: none, or unknown */
+	/* of its blocked time; without blocked time REASON_CPU_QUEUE or REASON_CPU_THROTTLED */
+	enum reason reason;
+	const struct waker *waker;	/* who ended it; NULL: nobody, not recorded, or unknown */
+	/* if stacks were recorded: nodes of that profile, 0: none */
 	const struct profile *profile;
 	uint32_t user, kernel;
 };
@@ -36,7 +37,7 @@ struct trace_text {
 	char trace[33], span[17];
 };
 
-/* The trace and the span that it was for; false: none is known. */
+/* The trace and span that it was for; false: unknown. */
 static inline bool wait_event_trace(const struct offcpu_rec_event *rec, struct trace_text *ret)
 {
 	static const uint8_t none[sizeof(rec->trace)];
@@ -46,7 +47,7 @@ static inline bool wait_event_trace(const struct offcpu_rec_event *rec, struct t
 	return memcmp(rec->trace, none, sizeof(none)) != 0;
 }
 
-/* A name as the kernel has it, which may fill all of its room: in `text`, which is long enough. */
+/* A name as the kernel stores it, which may lack a terminator, copied to `text`. */
 static inline const char *wait_event_comm(const char *comm, char text[OFFCPU_COMM_LEN + 1])
 {
 	for (unsigned i = 0; i < OFFCPU_COMM_LEN; i++)
