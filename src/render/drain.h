@@ -4,13 +4,13 @@
 
 #include <stddef.h>
 
-/* Of whom a text that may be large is for: called between its rows, may hand on what is there and empty the string. */
+/* Called between the rows of a large text.  May write what is there and empty the string. */
 struct drain {
 	void (*take)(void *ctx);
 	void *ctx;
 };
 
-/* NULL: all of the text stays in the string. */
+/* drain NULL: the text stays in the string. */
 static inline void drain_rows(const struct drain *d)
 {
 	if (d)

@@ -8,29 +8,29 @@
 #include "base/refuse.h"
 
 #define ID_DIGITS 10
-#define COMMAND_MAX 400	/* bytes: a longer one would be most of a small answer */
+#define COMMAND_MAX 400	/* bytes: a longer command would fill most of a small answer */
 #define NAMES_ARE_DATA "names of threads, functions and files were chosen by the recorded programs"
-#define NEXT_BYTES 100	/* of "next", with its numbers and without the id */
+#define NEXT_BYTES 100	/* size of "next" with its numbers, without the id */
 
 struct piece {
 	guint section;
 	unsigned rank;
-	char *text, *in_short;	/* JSON; in_short NULL: there is none */
-	const char *chosen;	/* one of them; NULL: left out */
+	char *text, *in_short;	/* JSON; in_short NULL: no short form */
+	const char *chosen;	/* text or in_short; NULL: left out */
 };
 
-/* A member of the answer. */
+/* A member of the answer, from its pieces. */
 struct section {
 	const char *key;
-	bool is_list, is_cut;	/* is_cut: an item was left out, and so are those behind it */
-	size_t bytes;		/* of what was chosen */
+	bool is_list, is_cut;	/* is_cut: an item was left out, so later ones are too */
+	size_t bytes;		/* of the chosen pieces */
 	guint chosen_cnt, left_cnt;
 };
 
 struct answer {
 	const struct answer_options *options;
 	GArray *sections, *pieces;
-	struct piece open;	/* the one that is written */
+	struct piece open;	/* the piece being written */
 	bool is_short;
 	GString *text, *object;
 	struct json json, of_object;
@@ -91,7 +91,7 @@ bool answer_has(const struct answer *a, const char *key)
 	return false;
 }
 
-/* Small answers have shorter strings, so that several of them have room. */
+/* Strings are shorter in small answers, so that several fit. */
 static size_t name_max(const struct answer *a)
 {
 	return MIN(ANSWER_NAME_MAX, a->options->max_bytes / 8);
@@ -219,7 +219,7 @@ static size_t digits(guint n)
 	return n < 10 ? 1 : 1 + digits(n / 10);
 }
 
-/* At most so long is the answer as it is chosen so far, with "left_out" and "next". */
+/* Upper bound of the answer's length as chosen so far, with "left_out" and "next". */
 static size_t length(const struct answer *a)
 {
 	size_t sum = strlen("{}\n") + (a->options->id ? NEXT_BYTES + strlen(a->options->id) : 0), left_out = 0;
@@ -235,7 +235,7 @@ static size_t length(const struct answer *a)
 	return sum + (left_out ? left_out + strlen("\"left_out\":{}") : 0);
 }
 
-/* Takes it if there is room. */
+/* Chooses this text for the piece if it fits. */
 static bool take_text(struct answer *a, struct piece *piece, const char *text)
 {
 	struct section *s = section_at(a, piece->section);
@@ -263,10 +263,10 @@ static int compare_ranks(gconstpointer va, gconstpointer vb)
 
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
-	return a < b ? -1 : a > b;	/* they are of one array */
+	return a < b ? -1 : a > b;	/* pieces of one array keep their order */
 }
 
-/* The most important ones. */
+/* Chooses pieces by rank. */
 static void choose(struct answer *a)
 {
 	g_autoptr(GPtrArray) order = g_ptr_array_new();
@@ -285,8 +285,8 @@ static void choose(struct answer *a)
 }
 
 /*
- * From the cursor on as many as there is room for, and where the next page begins; 0: this is the last one.  A piece that
- * has no room on an empty page is left out, so that each page leads on.
+ * Chooses as many pieces from the cursor on as fit.  Returns the start of the next page; 0: this is the last one.  A
+ * piece that does not fit on an empty page is skipped, so that every page makes progress.
  */
 static guint choose_page(struct answer *a)
 {
@@ -392,7 +392,8 @@ char *answer_id(GHashTable *taken, const char *kind, const char *const *parts, u
 		g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
 		g_autofree char *number = g_strdup_printf("%u", n);
 
-		for (unsigned i = 0; i < parts_cnt; i++)	/* with the byte that ends them: "a", "bc" is not "ab", "c" */
+		/* includes the terminator: "a", "bc" must differ from "ab", "c" */
+		for (unsigned i = 0; i < parts_cnt; i++)
 			g_checksum_update(sum, (const guchar *)(parts[i] ? parts[i] : ""),
 					  (gssize)(parts[i] ? strlen(parts[i]) : 0) + 1);
 		g_checksum_update(sum, (const guchar *)number, -1);

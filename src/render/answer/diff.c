@@ -6,13 +6,13 @@
 #include "analyse/diff/diff.h"
 #include "analyse/plumbing.h"
 
-#define ROWS_MAX 30	/* of a table */
+#define ROWS_MAX 30	/* per table */
 #define OBJECTS_MAX 20
-/* Frames of a stack in short. */
+/* Frames of a shortened stack. */
 #define INNER_FRAMES 7
 #define OUTER_FRAMES 3
 
-/* The least important last; rows of all tables take turns. */
+/* Most important first; rows of all tables take turns. */
 enum {
 	RANK_FINDING = 1,
 	RANK_CONDITION,
@@ -33,7 +33,7 @@ struct difference {
 	struct answer *a;
 };
 
-/* What has an id. */
+/* A row with an id. */
 struct row {
 	enum diff_by by;
 	const struct diff_row *row;
@@ -46,7 +46,7 @@ static bool is_shown(const struct tree_label *label)
 	return label->kind != TREE_KERNEL || !plumbing_kernel_rule(label->text, &shown) || shown;
 }
 
-/* Texts of the frames, the innermost first, without the thread's name. */
+/* Labels of the frames, innermost first, without the thread's name. */
 static GPtrArray *frames_of(const struct diff *d, uint32_t node)
 {
 	GPtrArray *frames = g_ptr_array_new();
@@ -82,7 +82,7 @@ static void write_whole_stack(struct answer *a, const struct diff *d, const char
 	}
 }
 
-/* An id for each row of the table, by what it is a row of. */
+/* Makes ids for the table's rows from what they are about. */
 static void add_ids(struct difference *x, enum diff_by by)
 {
 	const struct diff_table *t = diff_table(x->d, by);
@@ -148,7 +148,7 @@ static const char *table_name(enum diff_by by)
 	return g_intern_string(key);
 }
 
-/* What changed, and how many rows there are beside: most are within the noise. */
+/* Writes what changed, and how many other rows there are: most are noise. */
 static void write_table(struct difference *x, enum diff_by by)
 {
 	const struct diff_table *t = diff_table(x->d, by);
@@ -241,7 +241,7 @@ static void write_all(struct difference *x, const struct row *row)
 		write_whole_stack(x->a, x->d, "stack_before", row->row->was);
 }
 
-/* A table of the summary, whose name is an id, too: then with all rows.  False: it is none. */
+/* A table of the summary, whose name is also an id: then all rows are written.  False: not a table. */
 static bool write_whole_table(struct difference *x, const char *id)
 {
 	for (unsigned i = 0; i < x->what->tables_cnt; i++) {

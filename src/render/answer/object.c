@@ -6,16 +6,16 @@
 #include "base/json_read.h"
 
 #define LINES_MAX 60
-#define ITEMS_MAX 200	/* of an array */
-#define HEAD_ITEMS 4	/* of an array within an item, such as a stack: those at both its ends */
+#define ITEMS_MAX 200	/* per array */
+#define HEAD_ITEMS 4	/* of an array within an item, such as a stack: kept at both ends */
 #define TAIL_ITEMS 7
 
-/* Members before what is told for people, and that before items. */
+/* Members first, then `told`, then items. */
 enum { RANK_MEMBER = 1, RANK_TOLD, RANK_ITEM };
 
 static void copy_value(struct json *j, struct json_reader *r);
 
-/* A histogram has as many numbers as all else of an item together. */
+/* A histogram is as long as the rest of its item. */
 static bool is_left_out(const char *key)
 {
 	return strcmp(key, "log2_ns") == 0;
@@ -68,7 +68,7 @@ static void copy_array(struct json *j, struct json_reader *r)
 	json_array_end(j);
 }
 
-/* Strings are cut as they are in all of an answer. */
+/* Strings are cut as everywhere in an answer. */
 static void copy_value(struct json *j, struct json_reader *r)
 {
 	g_autoptr(GString) string = g_string_new(NULL);

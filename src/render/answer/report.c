@@ -9,15 +9,15 @@
 #include "render/text/text.h"
 
 #define STACKS_MAX 30
-#define STACKS_LEAST 3	/* are shown, however little they are */
+#define STACKS_LEAST 3	/* always shown, however short */
 #define PROCESSES_MAX 20
 #define OTHERS_MAX 20
 #define ON_CPU_MAX 5
 #define LOSSES_MAX 5
-#define ALL_MAX 100000	/* of a list that is asked for by its name */
-#define PART_OF_ALL 100	/* a stack with less of the time than one part of so many tells nothing */
+#define ALL_MAX 100000	/* of a list that was asked for by name */
+#define PART_OF_ALL 100	/* a stack below 1/PART_OF_ALL of the time is not shown */
 
-/* The least important last. */
+/* Most important first. */
 enum {
 	RANK_HEADLINE = 1,
 	RANK_RECORDING,
@@ -43,7 +43,7 @@ struct report {
 	const struct explanation *e;
 	const struct things *things;
 	struct answer *a;
-	bool is_list;	/* all of one array is asked for */
+	bool is_list;	/* all items of one array were asked for */
 };
 
 static guint at_most(const struct report *r, guint cnt)
@@ -51,7 +51,7 @@ static guint at_most(const struct report *r, guint cnt)
 	return r->is_list ? ALL_MAX : cnt;
 }
 
-/* In place of where and how completely it was recorded, which another tool does not tell. */
+/* Replaces host and coverage, which other tools do not report. */
 static void write_imported(const struct report *r)
 {
 	struct json *j = answer_member(r->a, "recording");
@@ -142,7 +142,7 @@ static void write_losses(const struct report *r)
 		answer_left_out(r->a, "losses", losses->len - most);
 }
 
-/* What people are told, in their order. */
+/* Headlines, in order. */
 static void write_headlines(const struct report *r)
 {
 	const struct explanation *e = r->e;
@@ -160,7 +160,7 @@ static void write_headlines(const struct report *r)
 		answer_member_text(r->a, "unseen", e->unseen, RANK_SAID);
 }
 
-/* Of each headline the heaviest, then the others by time: groups' indices. */
+/* The heaviest stack of each headline, then the others by time: indices of groups. */
 static GArray *stacks_order(const struct report *r)
 {
 	GArray *order = g_array_new(FALSE, FALSE, sizeof(guint));
@@ -182,7 +182,7 @@ static GArray *stacks_order(const struct report *r)
 	return order;
 }
 
-/* Where there are findings a stack that is part of none is of threads that nobody waits for. */
+/* If there are findings, a stack that belongs to none is of threads that nobody waits for. */
 static bool tells(const struct report *r, guint group, guint shown)
 {
 	if (r->is_list)
@@ -206,7 +206,7 @@ static void write_stacks(const struct report *r)
 	const bool is_told = !r->e->little || r->is_list;
 	guint shown = 0;
 
-	/* of little the shares would be large, and tell nothing */
+	/* shares of a small total are large and mean nothing */
 	for (guint i = 0; is_told && i < order->len && shown < at_most(r, STACKS_MAX); i++) {
 		guint group = g_array_index(order, guint, i);
 
@@ -246,7 +246,7 @@ static void write_on_cpu(const struct report *r)
 	top_free(top);
 }
 
-/* Findings that are no headlines; where little is found they are nothing. */
+/* Findings that are not headlines; omitted where little was found. */
 static void write_others(const struct report *r)
 {
 	const GArray *rows = r->e->findings->rows;
@@ -290,7 +290,7 @@ static void write_requests(const struct report *r)
 	things_write_requests(r->a, r->things, RANK_REQUESTS);
 }
 
-/* The arrays of a summary, each of which is an id, too: then it is told in full. */
+/* Arrays of a summary.  Each name is also an id that selects the full array. */
 static const struct list {
 	const char *name;
 	void (*write)(const struct report *r);

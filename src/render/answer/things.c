@@ -17,7 +17,7 @@ static void add(struct things *t, enum thing_kind kind, guint at, const char *pr
 	g_hash_table_insert(t->by_id, id, thing);
 }
 
-/* What findings are told apart by, but for numbers that are others in each run. */
+/* Ids are made of what distinguishes findings, without numbers that vary between runs. */
 static void add_findings(struct things *t)
 {
 	const struct findings *f = t->e->findings;

@@ -6,10 +6,10 @@
 #include "explain/explain.h"
 #include "render/answer/answer.h"
 
-/* What of a report has an id, and how one of them is written, in short and in full. */
+/* The parts of a report that have an id, and how to write each in short and in full. */
 
 enum thing_kind {
-	THING_FINDING = 0,	/* of threads */
+	THING_FINDING = 0,	/* a finding of threads */
 	THING_TASK,		/* a finding of tasks */
 	THING_STACK,		/* a group of waits */
 	THING_PROCESS,
@@ -19,20 +19,20 @@ enum thing_kind {
 
 struct thing {
 	enum thing_kind kind;
-	guint at;	/* in findings->rows, tasks->rows, groups->rows, findings->classes, profile->requests */
+	guint at;	/* index in findings->rows, tasks->rows, groups->rows, findings->classes, profile->requests */
 	const char *id;
 };
 
 struct things {
 	const struct profile *p;
 	const struct explanation *e;
-	struct selection *awake;	/* what of the selection is not idle */
-	struct wait_groups *groups;	/* of these waits */
+	struct selection *awake;	/* the selection without idle waits */
+	struct wait_groups *groups;	/* groups of these waits */
 	GPtrArray *of_kind[THING_KIND_COUNT];	/* struct thing, by `at` */
-	GHashTable *by_id;	/* of all; owns things and ids */
+	GHashTable *by_id;	/* by id; owns things and ids */
 };
 
-/* Borrows both. */
+/* Borrows p and e. */
 struct things *things_new(const struct profile *p, const struct explanation *e);
 void things_free(struct things *t);
 
@@ -44,17 +44,17 @@ static inline const struct wait_group *things_group(const struct things *t, guin
 {
 	return &g_array_index(t->groups->rows, struct wait_group, at);
 }
-/* The headline of that finding of threads or tasks; NULL: it is behind none. */
+/* The headline of a finding of threads or tasks; NULL: none. */
 const struct headline *things_headline(const struct things *t, const struct thing *thing);
-/* The finding that the blocked time of the group's longest row is in, or else the rest of it; -1: it matters to none. */
+/* Index of the finding that has the blocked time of the group's longest row, or its other time; -1: none. */
 gint64 things_finding_of(const struct things *t, guint group);
 
-/* Items of an array, and all of one thing. */
+/* Write items of arrays, and a single thing in full. */
 void things_write_headline(struct answer *a, const struct things *t, const struct headline *h, unsigned rank);
 void things_write_stack(struct answer *a, const struct things *t, const char *key, guint group, unsigned rank);
 void things_write_process(struct answer *a, const struct things *t, guint at, unsigned rank);
 void things_write_other(struct answer *a, const struct things *t, const char *key, guint finding, unsigned rank);
-/* "requests" and "slowest": what was recorded of requests; nothing of a recording without. */
+/* Writes "requests" and "slowest"; nothing if no requests were recorded. */
 void things_write_requests(struct answer *a, const struct things *t, unsigned rank);
 void things_write_request(struct answer *a, const struct things *t, guint at);
 void things_write_all(struct answer *a, const struct things *t, const struct thing *thing);

@@ -9,15 +9,15 @@
 #include "render/answer/things.h"
 #include "render/json/parts.h"
 
-/* Frames that a stack in short has: of the innermost and of the outermost ones of those that tell. */
+/* Frames of a shortened stack: the innermost and the outermost informative ones. */
 #define INNER_FRAMES 8
 #define OUTER_FRAMES 3
 #define SHORT_FRAMES (INNER_FRAMES + OUTER_FRAMES + 1)
-#define TELLING_LEAST 3	/* of fewer nobody learns how the program got there */
+#define TELLING_LEAST 3	/* fewer do not show how the program got there */
 #define THREADS_MAX 20
 #define STACKS_MAX 20
 
-enum { RANK_ALL = 1 };	/* one thing in full is told in its order */
+enum { RANK_ALL = 1 };	/* parts of a single thing keep their order */
 
 static const struct wait *wait_of(const struct things *t, guint group)
 {
@@ -65,7 +65,7 @@ static bool is_shown(const struct frame *f)
 	return f->kind != FRAME_KERNEL || !f->name || !plumbing_kernel_rule(f->name, &shown) || shown;
 }
 
-/* Indices of frames, the innermost first; without the kernel's own way in and to sleep. */
+/* Indices of frames, innermost first, without the kernel's entry and scheduler functions. */
 static GArray *frames_of(const struct things *t, uint32_t node)
 {
 	GArray *frames = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -89,7 +89,7 @@ static void write_frame(struct json *j, const struct things *t, uint32_t frame)
 	json_string(j, text->str);
 }
 
-/* Does it tell something: the program's own functions, what these call, and the innermost one? */
+/* Informative frames: the program's own functions, what these call, and the innermost one. */
 static bool is_telling(const struct things *t, const GArray *frames, guint at)
 {
 	struct plumbing *pl = reasons_plumbing(t->e->findings->reasons);
@@ -98,7 +98,7 @@ static bool is_telling(const struct things *t, const GArray *frames, guint at)
 	       (at + 1 < frames->len && !plumbing_frame_is_runtime(pl, g_array_index(frames, uint32_t, at + 1)));
 }
 
-/* Which frames of a long stack are shown, by their place; free with g_free(). */
+/* For each frame of a long stack whether it is shown; free with g_free(). */
 static bool *choose_frames(const struct things *t, const GArray *frames)
 {
 	bool *shown = g_new0(bool, frames->len);
@@ -119,7 +119,7 @@ static bool *choose_frames(const struct things *t, const GArray *frames)
 	return shown;
 }
 
-/* What is left out of it is said where it stood. */
+/* Marks where frames are left out. */
 static void write_cut_stack(struct json *j, const struct things *t, const char *key, uint32_t node)
 {
 	g_autoptr(GArray) frames = frames_of(t, node);
@@ -164,7 +164,7 @@ static void member_object(struct json *j, const struct things *t, const struct w
 		json_member_bool(j, "several_objects", true);
 }
 
-/* Members that a stack has, in short and in full. */
+/* Members of a stack, in short and in full. */
 static void write_group(struct json *j, const struct things *t, guint group)
 {
 	const struct wait_group *h = things_group(t, group);
@@ -229,7 +229,7 @@ void things_write_other(struct answer *a, const struct things *t, const char *ke
 	answer_end(a, rank);
 }
 
-/* How much of a wait is the thing's, in nanoseconds. */
+/* How much of the wait's time belongs to the thing, in nanoseconds. */
 static uint64_t part_of(const struct things *t, const struct thing *thing, uint32_t wait)
 {
 	const struct findings *f = t->e->findings;
@@ -256,7 +256,7 @@ static uint64_t part_of(const struct things *t, const struct thing *thing, uint3
 	       (row->id && f->queued_in[wait] == row->id ? w->runnable_ns + w->preempted_ns : 0);
 }
 
-/* Time of a thread, or of the row of a wait. */
+/* Time of a thread, or of a row of waits. */
 struct part {
 	uint32_t at;
 	uint64_t ns, count;
@@ -264,7 +264,7 @@ struct part {
 
 ORDER(compare_parts, struct part, ORDER_HIGH(ns) ORDER_LOW(at))
 
-/* struct part, most time first; by_thread: of threads, else of rows. */
+/* struct part, most time first: per thread if by_thread, else per row. */
 static GArray *parts_of(const struct things *t, const struct thing *thing, bool by_thread)
 {
 	GArray *parts = g_array_new(FALSE, TRUE, sizeof(struct part));
@@ -305,7 +305,7 @@ static void write_threads(struct answer *a, const struct things *t, const struct
 		answer_left_out(a, "by_thread", parts->len - THREADS_MAX);
 }
 
-/* Groups of which any time is the thing's; the heaviest first. */
+/* Groups with any of the thing's time, heaviest first. */
 static void write_stacks(struct answer *a, const struct things *t, const struct thing *thing)
 {
 	guint shown = 0, all = 0;

@@ -45,7 +45,7 @@ uint32_t texts_id(struct texts *t, const char *s)
 	return t->list->len - 1;
 }
 
-/* What String.length of JavaScript says: characters beyond the first plane take two. */
+/* String.length in JavaScript: characters outside the BMP count twice. */
 static uint64_t utf16_units(const char *s)
 {
 	uint64_t units = 0;
@@ -75,7 +75,7 @@ void bytes_pack(const GByteArray *bytes, GString *out)
 	uLongf len = compressBound(bytes->len);
 	g_autofree Bytef *packed = g_malloc(len);
 
-	/* A buffer of compressBound() is always enough: only memory may fail, for which GLib ends the program, too. */
+	/* A buffer of compressBound() always suffices.  Only memory can run out, where GLib aborts too. */
 	if (compress2(packed, &len, bytes->data, bytes->len, 6) != Z_OK)
 		g_error("zlib: out of memory");
 	g_autofree char *text = g_base64_encode(packed, len);

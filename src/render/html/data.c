@@ -10,8 +10,8 @@
 #include "render/html/part.h"
 
 /*
- * Only what the selected waits need is written, and renumbered in the order in which the script meets it: stacks depth
- * first, frames and labels as they first come up.  So most numbers are small, equal or one above the one before.
+ * Only what the selected waits need is written.  It is renumbered in the order in which the script reads it: stacks
+ * depth first, frames and labels by first use.  So most numbers are small, equal or one above the previous one.
  */
 
 struct columns {
@@ -19,15 +19,15 @@ struct columns {
 	const struct html_options *options;
 	GPtrArray *facets;
 	struct texts *texts;
-	struct explanation *explanation;	/* NULL: of a difference */
-	struct tree *labels;	/* only for its table of labels */
+	struct explanation *explanation;	/* NULL for a difference */
+	struct tree *labels;	/* used only for its labels */
 	struct plumbing *plumbing;
 	bool *is_folded;	/* by label */
-	GArray *waits;		/* uint32_t, indices of the selected ones, in the order written */
-	uint32_t *node_id;	/* by stack node: its new number; 0: none, not used */
+	GArray *waits;		/* uint32_t: indices of the selected waits in output order */
+	uint32_t *node_id;	/* by stack node: its new number; 0: unused */
 	uint32_t *frame_id;	/* by frame: its new number + 1 */
-	uint32_t *frame_label;	/* by frame: index in labels */
-	GArray *nodes, *frames;	/* uint32_t: old numbers in the new order, [0] of nodes is the root */
+	uint32_t *frame_label;	/* by frame: index of its label */
+	GArray *nodes, *frames;	/* uint32_t: old numbers in new order; nodes[0] is the root */
 	bool *waker_used;
 };
 
@@ -48,7 +48,7 @@ static gint by_thread_and_stack(gconstpointer a, gconstpointer b, gpointer data)
 	return (x->kernel > y->kernel) - (x->kernel < y->kernel);
 }
 
-/* The path from the root to `node` is used. */
+/* Marks the path from the root to `node` as used. */
 static void use_stack(struct columns *c, uint32_t node)
 {
 	for (; node && !c->node_id[node]; node = profile_get_node(c->p, node)->parent)
@@ -80,7 +80,7 @@ static void use_all(struct columns *c)
 	}
 }
 
-/* Numbers the used nodes depth first, and frames and labels by first use. */
+/* Numbers used nodes depth first, and frames and labels by first use. */
 static void number_nodes(struct columns *c)
 {
 	const struct profile *p = c->p;
@@ -119,8 +119,8 @@ static void number_nodes(struct columns *c)
 }
 
 /*
- * What every wait passes through tells nothing of it: the kernel's way in and to sleep, loops of interpreters.  The page
- * folds these frames, as the report passes over them.
+ * The kernel's entry and scheduler functions and interpreter loops are in every stack.  The page folds these frames;
+ * the report skips them.
  */
 static bool is_folded(const struct columns *c, uint32_t frame)
 {
@@ -162,7 +162,7 @@ static void write_frames(const struct columns *c, GByteArray *out)
 		bytes_put(out, c->frame_label[g_array_index(c->frames, uint32_t, i)]);
 }
 
-/* How many levels up from the last one the parent is, and the frame, counted back from the next new one. */
+/* Writes how many levels above the last node the parent is, and the frame as distance back from the next new one. */
 static void write_nodes(const struct columns *c, GByteArray *out)
 {
 	g_autoptr(GByteArray) frames = g_byte_array_new();
@@ -240,7 +240,7 @@ static void write_waits(const struct columns *c, GByteArray *out)
 					       ->of_wait[g_array_index(c->waits, uint32_t, i)]);
 }
 
-/* From the first slot that is not 0: where it is, how many, and these. */
+/* Writes the first slot that is not 0, the number of slots, and their values. */
 static void write_hist(const uint32_t *hist, GByteArray *out)
 {
 	unsigned from = 0, to = PROFILE_HIST_SLOTS;
@@ -256,7 +256,7 @@ static void write_hist(const uint32_t *hist, GByteArray *out)
 		bytes_put(out, hist[from]);
 }
 
-/* By wait: its number in the page + 1; 0: not in it.  For g_free(). */
+/* By wait: its number in the page + 1; 0: not in the page.  Free with g_free(). */
 static uint32_t *wait_numbers(const struct columns *c)
 {
 	uint32_t *number = g_new0(uint32_t, c->p->waits->len + 1);
@@ -266,7 +266,7 @@ static uint32_t *wait_numbers(const struct columns *c)
 	return number;
 }
 
-/* What only a look at one frame needs: distributions, words, and where in the source each frame is. */
+/* What only the details of a frame need: distributions, texts, and source locations. */
 static void write_detail(const struct columns *c, const struct html_words *words, GByteArray *out)
 {
 	for (uint32_t i = 0; i < c->waits->len; i++)
@@ -329,7 +329,7 @@ static void write_wakers(const struct columns *c, GByteArray *out)
 	wakes_by_wait_free(by);
 }
 
-/* Of a difference those of BEFORE, and behind them those of AFTER. */
+/* For a difference: those of BEFORE, then those of AFTER. */
 static void write_slices(const struct columns *c, const uint32_t *numbers, GByteArray *out)
 {
 	const struct html_diff *diff = c->options->diff;
@@ -351,7 +351,7 @@ static void write_slices(const struct columns *c, const uint32_t *numbers, GByte
 	}
 }
 
-/* Of each row's longest wait: when it began, in milliseconds, and who ended it. */
+/* For each row its longest wait: its start in milliseconds, and who ended it. */
 static void write_longest(const struct columns *c, GByteArray *out)
 {
 	const uint64_t from_ms = c->p->info.start_unix_ns / 1000000;
@@ -370,9 +370,9 @@ static void write_longest(const struct columns *c, GByteArray *out)
 	}
 }
 
-#define BATCH_UNIT_NS 1024	/* finer than their variance can tell */
+#define BATCH_UNIT_NS 1024	/* finer than their variance justifies */
 
-/* Which waits have some, each by its distance from the one before, and these. */
+/* Writes which waits have batches, as distances, and the batches. */
 static void write_batches(const struct columns *c, GByteArray *out)
 {
 	const struct diff_merged *m = c->options->diff->merged;
@@ -399,7 +399,7 @@ static void write_batches(const struct columns *c, GByteArray *out)
 	}
 }
 
-/* What of a wait tells how well its time is known. */
+/* Writes how precisely a wait's time is known. */
 static void write_errors(const struct columns *c, GByteArray *out)
 {
 	for (uint32_t i = 0; i < c->waits->len; i++)
@@ -481,7 +481,7 @@ void html_blocks_make(const struct profile *p, const struct html_options *option
 	if (options->diff)
 		write_errors(&c, errors);
 	html_about(p, options, c.facets, &words, about);
-	/* Texts come first in the core, and are complete only now. */
+	/* Texts stand first in the core, but are complete only now. */
 	bytes_put(core, about->len);
 	g_byte_array_append(core, (const guint8 *)about->str, (guint)about->len);
 	texts_write(c.texts, core);

@@ -22,7 +22,7 @@ static void fraction(struct json *j, double n)
 	json_raw(j, text, strlen(text));
 }
 
-/* Of both sides, before first. */
+/* Values of both sides, before first. */
 static void pair_begin(struct json *j, const char *key)
 {
 	json_member_array(j, key);

@@ -32,7 +32,7 @@ static uint32_t facet_category(struct facet *f, const char *name, bool is_idle)
 	return f->categories->len - 1;
 }
 
-/* The scheduler's state in words; what was on a run queue is no sleep. */
+/* The scheduler's state in words; time on a run queue is not sleep. */
 static const char *state_name(uint8_t state)
 {
 	switch (state) {
@@ -55,10 +55,7 @@ static bool has_queue(const struct profile *p)
 	return false;
 }
 
-/*
- * What is not worth a look by itself: the waits for work, by what they wait for.  The blocked time alone is; a wait
- * for a CPU is never idle.
- */
+/* The reasons.  Waits for work are idle, except their time in the run queue. */
 static struct facet *by_reason(const struct profile *p, const struct reasons *reasons, const struct wait_reason *known)
 {
 	struct facet *f = facet_new(p, "reason");

@@ -47,7 +47,7 @@ static void about_losses(struct json *j, const struct profile *p)
 		JSON_OBJECT(j, "help", l->help, "count", l->count, "ns", l->time_ns);
 }
 
-/* What is known of the selected threads' time, and how much of it the page shows. */
+/* How much of the selected threads' time is known, and how much of it the page shows. */
 static void about_coverage(struct json *j, const struct profile *p, const struct selection *selection)
 {
 	struct accounts *a = accounts_new(p, selection);
@@ -73,7 +73,7 @@ static void about_view(struct json *j, const struct html_options *o)
 	json_object_end(j);
 }
 
-/* NULL: the page finds one; of what is no waits that says "Off-CPU time". */
+/* NULL: the page makes one from what was recorded.  If rows are not waits, the title says what they are. */
 static const char *title_of(const struct profile *p, const struct html_options *o)
 {
 	const struct rows_kind *kind = profile_rows_kind(p->info.rows_are);
@@ -117,7 +117,7 @@ bool html_has_longest(const struct profile *p)
 	return false;
 }
 
-/* A difference has none. */
+/* False for a difference. */
 static bool has_requests(const struct profile *p, const struct html_options *o)
 {
 	return p->spans->len && !o->diff;
@@ -132,7 +132,7 @@ static void append_block(GString *out, const char *id, const GString *packed)
 	g_string_append(out, "</script>\n");
 }
 
-/* What is shown before the script has begun, and by tabs: nothing but the script's own words come later. */
+/* Shown before the script runs, and in the tab's title. */
 static void append_title(const struct profile *p, const struct html_options *o, const char *target, GString *out)
 {
 	const char *title = title_of(p, o);

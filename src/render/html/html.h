@@ -11,70 +11,71 @@
 #include "render/json/write.h"
 
 /*
- * A recording as one page of HTML that needs nothing but a browser: the waits as packed columns, and the script that
- * draws, searches and explains them (web/page).  It fetches nothing and its Content-Security-Policy forbids to.
+ * A recording as a self-contained HTML page: waits as compressed columns, and a script that draws, searches and
+ * explains them (web/page).  It loads nothing, which its Content-Security-Policy enforces.
  */
 
 struct html_options {
 	const char *title;		/* NULL: made of what was recorded */
 	const char *subtitle;		/* NULL: host, window, threads */
-	const char *selection_text;	/* what of the recording is shown, for people; NULL or "": all */
-	const struct selection *selection;	/* only these waits are in the page; NULL: all */
-	struct tree_options view;	/* what it shows first: weight, view, reverse, by_thread */
-	bool by_process;		/* the same */
+	const char *selection_text;	/* description of the selection; NULL or "": all */
+	const struct selection *selection;	/* restricts the page to these waits; NULL: all */
+	struct tree_options view;	/* initial view: weight, view, reverse, by_thread */
+	bool by_process;		/* initial view */
 	bool inverted;			/* root at the top */
-	bool with_idle;			/* idle time is not switched off as it opens */
+	bool with_idle;			/* idle time is initially switched on */
 	const char *colours;		/* "state", "kind"; NULL: the page's choice */
-	const struct html_diff *diff;	/* private: p is both sides of a difference, see render/html/diff.h */
+	const struct html_diff *diff;	/* private: p holds both sides of a difference, see render/html/diff.h */
 };
 
 void html_page(const struct profile *p, const struct html_options *options, GString *out);
 
-/* Parts of the script that only some pages have. */
+/* Optional parts of the script. */
 enum html_more { HTML_REQUESTS = 1 << 0, HTML_DIFFERENCE = 1 << 1 };
 
-/* The Content-Security-Policy that the page states: its own scripts and style by digest, nothing else.  For g_free(). */
+/* The page's Content-Security-Policy: only its own scripts and style, by digest.  Free with g_free(). */
 char *html_page_policy(enum html_more more);
 
-/* The page's blocks, each packed: what the script reads in web/page/data.js. */
+/* The page's data blocks, compressed, as web/page/data.js reads them. */
 struct html_blocks {
-	/* slices: empty where the recording has none; diff: of others */
+	/* slices: empty if none were recorded; diff: only for a difference */
 	GString *core, *detail, *wakers, *slices, *diff, *requests;
-	char *target;	/* "mariadbd (1736)"; NULL of a difference */
+	char *target;	/* "mariadbd (1736)"; NULL for a difference */
 };
-/* What it finds of p and selects; `about` is JSON. */
+/* Makes the blocks from the selected part of p; `about` is JSON. */
 void html_blocks_make(const struct profile *p, const struct html_options *options, struct html_blocks *ret_blocks);
 void html_blocks_clear(struct html_blocks *blocks);
 
-/* Is anything known of when the longest waits began?  In histories. */
+/* Whether the start of any longest wait is known, as in histories. */
 bool html_has_longest(const struct profile *p);
 
-/* JSON that describes recording and view for the page's head. */
+/* Writes JSON for the page's head that describes recording and view. */
 struct html_words;
 void html_about(const struct profile *p, const struct html_options *options, GPtrArray *facets,
 		const struct html_words *words, GString *out);
 
 /*
- * The page of `offcpu serve` (web/serve): it holds no data and asks the server it came from.  Beside its own script
- * and style, which the policy names by digest, it may load nothing.
+ * The page of `offcpu serve` (web/serve): it contains no data and asks its server.  Its policy allows only its own
+ * script and style, by digest.
  */
 void html_serve_page(GString *out);
 
-/* The Content-Security-Policy that the page needs.  For g_free(). */
+/* The Content-Security-Policy for that page.  Free with g_free(). */
 char *html_serve_policy(void);
 
 /*
- * `offcpu diff` as a page: that of a recording (html.h), which holds the waits of both sides and shows how each stack,
- * function or group of threads differs.  Colour, sign and numbers follow the text: what is noise there is none here.
+ * `offcpu diff` as a page like that of a recording (html.h).  It holds the waits of both sides and shows how each
+ * stack, function or group of threads differs.  Colours, signs and numbers agree with the text output, also on what is
+ * noise.
  */
 
 struct html_diff_options {
-	const char *title;	/* NULL: that it is a difference */
+	const char *title;	/* NULL: a default title */
 	bool inverted;		/* root at the top */
-	bool negated;		/* frames are as wide as before */
+	bool negated;		/* frames have the width of BEFORE */
 };
 
-/* Appends the document; false when no side has any time to draw. */
+/* Appends the document; false if no side has any time. */
 bool html_diff_page(GString *out, struct diff *d, const struct html_diff_options *options);
 
 /* Private to the page. */
@@ -83,19 +84,19 @@ struct html_diff {
 	const struct diff_merged *merged;
 	const struct html_diff_options *options;
 };
-void html_diff_about(struct json *j, const struct html_diff *diff);	/* a member of what describes the page */
+void html_diff_about(struct json *j, const struct html_diff *diff);	/* writes a member of the page's description */
 
-/* Begins a page without a script, up to its body; title: needs no escapes. */
+/* Begins a page without scripts, up to its body.  title: not escaped. */
 void html_plain_head(GString *out, const char *title);
 
-/* The page of services: a picture of who waits for whom, and the same as a table.  It has no script. */
+/* The page of services: a picture of who waits for whom, and the same as a table.  It has no scripts. */
 struct html_services {
-	const char *focus;	/* the service that is looked at; NULL: all */
+	const char *focus;	/* the selected service; NULL: all */
 	uint64_t from_unix_ns, to_unix_ns;
-	const char *host;	/* of the hosts of such a name alone; NULL: of all */
-	const char *home;	/* an address that leads back; NULL: nothing does */
+	const char *host;	/* only hosts with such a name; NULL: all */
+	const char *home;	/* address of the page to return to; NULL: none */
 	const char *home_text;
-	const GPtrArray *chains;	/* of the focus, as follow.h has them; NULL: none were asked for */
+	const GPtrArray *chains;	/* chains of `focus` from follow.h; NULL: none */
 };
 void html_services_page(GString *out, const struct service_graph *g, const struct html_services *page);
 

@@ -3,7 +3,7 @@
 
 #include "render/text/text.h"
 
-/* Where in the page it is: of which time, the longest of its rows, and the function that its sentence names. */
+/* Where the finding is in the page: its kind of time, its longest row, and the function named in its sentence. */
 static void write_place(struct json *j, const struct html_words *w, const struct finding *row)
 {
 	bool is_queue = reason_family(row->reason) == FAMILY_CPU, is_cpu = is_queue && !row->is_yield;
@@ -21,7 +21,7 @@ static void write_headline(struct json *j, const struct html_words *w, const str
 	JSON(j, "advice", h->advice, "command", h->command);
 	if (h->finding)
 		write_place(j, w, h->finding);
-	else	/* tasks are no threads: none of the page's rows is theirs */
+	else	/* tasks are no threads, so no row of the page is theirs */
 		json_member_bool(j, "tasks", true);
 }
 
@@ -57,7 +57,7 @@ void html_words_about(struct json *j, const struct html_words *w)
 	}
 	json_member_object(j, "queue");
 	json_member_string(j, "says", reason_says(REASON_CPU_QUEUE));
-	/* who holds the CPUs is asked for once */
+	/* with blame recorded, do not advise to record it */
 	json_member_string(j, "advice",
 			   findings && findings->profile->info.has_blame
 				   ? "More runnable threads than CPUs: add CPUs or run fewer."

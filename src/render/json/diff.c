@@ -107,7 +107,7 @@ static void write_latency(struct json *j, const char *key, const struct diff_lat
 	json_object_end(j);
 }
 
-/* An array of objects: `one` writes the members of each. */
+/* Writes an array of objects; `one` writes the members of each. */
 static void write_objects(struct json *j, const char *key, const GArray *rows,
 			  void (*one)(struct json *j, const GArray *rows, guint at))
 {
@@ -161,7 +161,7 @@ void diff_json_condition(struct json *j, const struct condition *c, const struct
 	JSON(j, "condition", c->text, "metric", condition_metric_name(c->metric), "is_true", r->is_true);
 	JSON(j, "has_waits", r->has_waits, "is_beyond_threshold", r->is_beyond, "is_change", r->change.is_real);
 	diff_json_milli(j, "percent_milli", r->percent);
-	if (is_count) {	/* normalised: no whole numbers */
+	if (is_count) {	/* normalised, so not whole numbers */
 		diff_json_milli(j, "before_milli", r->value[DIFF_BEFORE]);
 		diff_json_milli(j, "after_milli", r->value[DIFF_AFTER]);
 	} else {
@@ -188,9 +188,9 @@ void diff_json(GString *out, struct diff *d, const struct diff_json_options *opt
 	diff_json_milli(&j, "noise_percent_milli", 100 * d->options.noise);
 	write_side(&j, "before", d, DIFF_BEFORE);
 	write_side(&j, "after", d, DIFF_AFTER);
-	if (requests->len)	/* both recordings have some */
+	if (requests->len)	/* if both recordings have requests */
 		write_objects(&j, "requests", requests, diff_json_request);
-	if (tasks)	/* both looked at them */
+	if (tasks)	/* if both recordings have tasks */
 		write_objects(&j, "tasks", tasks, diff_json_task);
 	json_key(&j, "total");
 	JSON_IN(&j, write_row(&j, d, DIFF_BY_TOTAL, &d->total));

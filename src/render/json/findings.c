@@ -26,7 +26,7 @@ static void write_function(struct json *j, const struct profile *p, const char *
 	JSON_OBJECT(j, "name", f->name, "module", f->module, "file", f->file, "line", f->line);
 }
 
-/* What they do for whom it waits: through sockets in other processes, too. */
+/* What the threads that are waited for do, also in other processes through sockets. */
 static void write_followed(struct json *j, const struct findings *f, const struct finding *row)
 {
 	const struct finding *hops[FINDING_HOPS_MAX];
@@ -119,7 +119,7 @@ void json_finding(struct json *j, const struct findings *f, const struct finding
 	const struct object *o = finding_object(f, row);
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 	bool is_cpu = reason_family(row->reason) == FAMILY_CPU && !row->is_yield;
-	bool is_of_reason = is_cpu || row->busy;	/* and of no rule */
+	bool is_of_reason = is_cpu || row->busy;	/* the text is about the reason, not about a rule */
 
 	json_object_begin(j);
 	JSON(j, "reason", reason_name(row->reason), "process", row->process);

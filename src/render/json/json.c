@@ -17,7 +17,7 @@ static gint heaviest_first(gconstpointer a, gconstpointer b, gpointer profile)
 	return x_ns != y_ns ? (x_ns > y_ns ? -1 : 1) : (x > y) - (x < y);
 }
 
-/* Waits, those of most time first.  For g_free(). */
+/* Indices of waits, most time first.  Free with g_free(). */
 static uint32_t *json_rows_order(const struct profile *p)
 {
 	uint32_t *order = g_new(uint32_t, (gsize)p->waits->len + 1);
@@ -28,7 +28,9 @@ static uint32_t *json_rows_order(const struct profile *p)
 	return order;
 }
 
-/* Is there room for it, of heaviest ones within so many quarters of max_bytes?  Else it is counted. */
+/*
+ * Whether there is room for the row; with max_bytes, sorted rows may fill `quarters` of it.  Counts rows without room.
+ */
 static bool json_rows_room(const struct json *j, struct json_rows *rows, const struct wait *w, unsigned quarters)
 {
 	if (!rows->max_bytes || j->out->len < (rows->order ? rows->max_bytes / 4 * quarters : rows->max_bytes))
@@ -40,7 +42,7 @@ static bool json_rows_room(const struct json *j, struct json_rows *rows, const s
 	return false;
 }
 
-/* What was counted, if anything. */
+/* Writes what had no room, if anything. */
 static void json_rows_left_out(struct json *j, const struct json_rows *rows)
 {
 	if (!rows->left_rows)
@@ -65,7 +67,7 @@ static void write_slice(struct json *j, const struct slice_total *total)
 		}
 }
 
-/* What of the selected waits lies in each slice of the window; nothing where the recording has no slices. */
+/* Writes the selected waits' time in each slice; nothing if the recording has no slices. */
 static void json_slices(struct json *j, const struct profile *p, const struct selection *selection)
 {
 	g_autofree struct slice_total *totals = NULL;
@@ -81,7 +83,7 @@ static void json_slices(struct json *j, const struct profile *p, const struct se
 	json_object_end(j);
 }
 
-/* Which part of the recording's window this is. */
+/* The selected part of the recording's window. */
 static void write_range(struct json *j, const struct profile_range *range)
 {
 	json_member_object(j, "range");
@@ -119,18 +121,18 @@ static void write_window(struct json *j, const struct profile_info *info)
 	json_object_end(j);
 }
 
-/* How often what was lost. */
+/* Losses by reason. */
 static void write_lost(struct json *j, const struct profile *p)
 {
 	json_member_object(j, "lost");
 	EACH_ROW(i, const struct profile_loss, l, p->losses) {
-		json_any_key(j, l->reason);	/* a recording's reason may be any text */
+		json_any_key(j, l->reason);	/* in an untrusted recording this may be any text */
 		json_uint(j, l->count);
 	}
 	json_object_end(j);
 }
 
-/* In place of window and coverage, of a profile that another tool wrote. */
+/* Replaces window and coverage in a profile from another tool. */
 static void write_imported(struct json *j, const struct profile *p)
 {
 	const struct profile_info *info = &p->info;
@@ -154,7 +156,7 @@ static void write_tracer(struct json *j, const struct profile_info *info)
 	json_object_end(j);
 }
 
-/* Only of a recording that was not traced. */
+/* Only for recordings that were sampled instead of traced. */
 static void write_looks(struct json *j, const struct profile_info *info)
 {
 	if (!info->looks.rounds)
@@ -205,7 +207,7 @@ static void write_coverage(struct json *j, const struct profile *p, const struct
 	accounts_free(a);
 }
 
-/* The exact totals of the thread, from *at on: they are in the order of threads. */
+/* The thread's exact totals, from *at on: they are sorted by thread. */
 static void write_states(struct json *j, const struct profile *p, uint32_t thread, unsigned *at)
 {
 	json_member_array(j, "states");
@@ -254,7 +256,7 @@ static void write_thread(struct json *j, const struct profile *p, uint32_t index
 	write_states(j, p, index, states_at);
 }
 
-/* Every frame written once, since the same ones stand in thousands of stacks. */
+/* Writes every frame once, since the same frames are in thousands of stacks. */
 static GPtrArray *write_frames(const struct profile *p)
 {
 	GPtrArray *frames = g_ptr_array_new_full(p->frames->len, (GDestroyNotify)g_bytes_unref);
@@ -341,7 +343,7 @@ static void write_wakers(struct json *j, const struct wait_writer *w, uint32_t w
 		}
 }
 
-/* The longest of the row's waits. */
+/* The longest wait of the row. */
 static void write_longest(struct json *j, const struct profile *p, const struct wait *w)
 {
 	json_member_uint(j, "max_start_unix_ns", w->max_start_unix_ns);
@@ -352,7 +354,7 @@ static void write_longest(struct json *j, const struct profile *p, const struct 
 	json_object_end(j);
 }
 
-/* For which request, and of the longest for which trace. */
+/* The request that it was for, and the trace of the longest wait. */
 static void write_context(struct json *j, const struct wait_writer *writer, uint32_t wait)
 {
 	const struct wait_trace *trace = profile_trace_of(writer->p, wait);
@@ -365,7 +367,7 @@ static void write_context(struct json *j, const struct wait_writer *writer, uint
 		    "ns", trace->ns);
 }
 
-/* Fields of their own, so that programs need not take a name apart. */
+/* Separate fields, so that programs need not parse a name. */
 static void write_object(struct json *j, const struct object *o)
 {
 	bool is_lock = o && object_is_lock(o);
@@ -444,7 +446,7 @@ static void write_waits(struct json *j, const struct wait_writer *writer, const 
 	json_array_end(j);
 }
 
-/* Samples on CPU; `waits` has none of them. */
+/* On-CPU samples, which are not in `waits`. */
 static void write_on_cpu(struct json *j, const struct wait_writer *writer, const struct selection *selection,
 			 struct json_rows *rows)
 {

@@ -17,74 +17,72 @@
 #include "render/json/write.h"
 
 /*
- * `offcpu report --json`, schema 1 (docs: the man page of report).  Fields may be added,
- * never changed.  Appends one line; selection NULL: everything.  Threads and coverage are of
- * the selected threads, "waits" of the selected waits.
+ * `offcpu report --json`, schema 1 (see offcpu-report(1)).  Fields may be added but never changed.  Appends one line.
+ * selection NULL: everything.  Threads and coverage are of the selected threads, "waits" of the selected waits.
  */
 void json_report_drained(GString *out, const struct profile *p, const struct selection *selection,
 			 const struct drain *drain);
 /*
- * The same, where it is no longer than max_bytes.  Else rows of waits and samples are heaviest first, as many as half
- * of that and a quarter more have room for; "left_out" sums up the others.  Threads are all told.
+ * The same within max_bytes.  If needed, only the heaviest rows of waits and samples are written, up to half of
+ * max_bytes and another quarter; "left_out" sums up the others.  Threads are always complete.
  */
 void json_report_within(GString *out, const struct profile *p, const struct selection *selection, size_t max_bytes);
 
-/*
- * A population of tasks as one JSON object and a newline, in integer nanoseconds; offcpu-tasks(1) describes it.
- * Appends.
- */
+/* Appends a task population as one JSON object and a newline, in integer nanoseconds; see offcpu-tasks(1). */
 void tasks_json(GString *out, const struct tasks *t);
 
-/* An object with "chains", each of "hops".  Appends. */
+/* Appends an object with "chains", each with "hops". */
 void json_follow(GString *out, const GPtrArray *chains);
 
-/* Appends a line, `all` being of incident_list(dir).  The newest first: where there is no room for all, those are wanted. */
+/* Appends a line; `all` is incident_list(dir).  Newest first: if there is no room for all, these are wanted. */
 void json_incidents(GString *out, const GPtrArray *all, const char *dir);
 
 /* "offcpu.requests/1": requests of a history over time (docs/agent.md). */
 void json_latency(GString *out, const struct request_line *l);
 
 /*
- * What a page says first about a profile: the findings as sentences, where the time of each process went, and the top
- * rows.  It is as long as a screen, not as long as the profile.
+ * What a page shows first: the findings as sentences, where each process's time went, and the top rows.  Its length
+ * does not depend on the profile.
  */
 struct summary_options {
-	bool by_wait;	/* rows are who waits and what for (headlines.h), with the heaviest stack */
-	enum top_by by;	/* unless by_wait */
-	const char *attribute;	/* of trace contexts: it is by that; NULL: by `by` */
-	unsigned top;	/* rows; 0: all */
-	bool with_idle;	/* idle waits are rows, too */
+	bool by_wait;	/* rows are who waits for what (headlines.h), with the heaviest stack */
+	enum top_by by;	/* ignored if by_wait */
+	const char *attribute;	/* an attribute of trace contexts to group by; NULL: group by `by` */
+	unsigned top;	/* maximum number of rows; 0: all */
+	bool with_idle;	/* also show idle waits */
 };
 
-/* Schema "offcpu.summary/1" (docs/serve.md).  Appends one line; selection NULL: everything. */
+/* Schema "offcpu.summary/1" (docs/serve.md).  Appends one line.  selection NULL: everything. */
 void json_summary(GString *out, const struct profile *p, const struct selection *selection,
 		  const struct summary_options *options);
 
 struct diff_json_options {
-	const enum diff_by *tables;	/* which are written */
+	const enum diff_by *tables;	/* the tables to write */
 	unsigned tables_cnt;
-	unsigned top;		/* rows of each; 0: all */
-	const char *finding;	/* a sentence for people */
+	unsigned top;		/* rows per table; 0: all */
+	const char *finding;	/* a sentence */
 	const struct condition *const *conditions;
-	const struct condition_result *results;	/* of each */
+	const struct condition_result *results;	/* for each condition */
 	unsigned conditions_cnt;
 };
 
-/* `offcpu diff --json`, schema "offcpu.diff/1" (docs: the man page of diff).  Appends one line. */
+/* `offcpu diff --json`, schema "offcpu.diff/1" (see offcpu-diff(1)).  Appends one line. */
 void diff_json(GString *out, struct diff *d, const struct diff_json_options *options);
 
-/* Parts of it, for answers.  Members of a row but for its stack; of a row of diff_requests() and of diff_tasks(). */
+/*
+ * Parts of it, for answers: members of a row without its stack, of a row of diff_requests(), of a row of diff_tasks().
+ */
 void diff_json_row(struct json *j, const struct diff_row *r);
 void diff_json_request(struct json *j, const GArray *rows, guint at);
 void diff_json_task(struct json *j, const GArray *rows, guint at);
-/* As one object. */
+/* A condition as an object. */
 void diff_json_condition(struct json *j, const struct condition *c, const struct condition_result *r);
 const char *diff_json_norm(const struct diff *d);
 int64_t diff_json_rounded(double v);
-/* A member in thousandths; null where there is no number. */
+/* Writes a member in thousandths; null if v is not a number. */
 void diff_json_milli(struct json *j, const char *key, double v);
 
-/* "offcpu.services/1": all of the graph.  Appends. */
+/* "offcpu.services/1": appends the whole graph. */
 void json_services(GString *out, const struct service_graph *g, uint64_t from_unix_ns, uint64_t to_unix_ns);
 
 #endif

@@ -10,14 +10,14 @@
 #include "render/json/parts.h"
 
 #define PROCESSES_MAX 12
-#define FRAMES_MAX 256		/* of a stack, the innermost ones */
+#define FRAMES_MAX 256		/* of a stack, innermost ones */
 
 uint64_t json_share_ppm(uint64_t part, uint64_t whole)
 {
 	return whole ? (uint64_t)((double)part * 1e6 / (double)whole + 0.5) : 0;
 }
 
-/* What a finding of threads and one of tasks have both stands in both. */
+/* Members that findings of threads and of tasks share. */
 static void write_headline(struct json *j, const struct findings *f, const struct headline *h)
 {
 	const struct finding *row = h->finding;
@@ -71,7 +71,7 @@ static bool has_waits(const struct finding_class *c)
 	return ns != 0;
 }
 
-/* Where waits were chosen, those that have any. */
+/* With a selection of waits, only processes that have some. */
 static void write_processes(struct json *j, const struct findings *f, const struct selection *selection)
 {
 	g_autoptr(GPtrArray) told = g_ptr_array_new();
@@ -88,7 +88,7 @@ static void write_processes(struct json *j, const struct findings *f, const stru
 		}
 }
 
-/* Innermost first: that is where somebody begins to read. */
+/* Innermost first, where reading begins. */
 static void write_frames(struct json *j, const struct profile *p, const char *key, uint32_t node)
 {
 	g_autoptr(GString) text = g_string_new(NULL);

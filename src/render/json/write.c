@@ -99,7 +99,7 @@ static void quote_special(GString *out, unsigned char c)
 	}
 }
 
-/* A terminal that shows the JSON obeys control characters of two bytes, too; readers of JSON get the same text. */
+/* Terminals also obey two-byte control characters (C1), so these are escaped.  JSON readers get the same text. */
 static void quote_unicode(GString *out, const char *p, gunichar u)
 {
 	if (text_is_harmless(u))
@@ -115,7 +115,7 @@ static bool is_plain(unsigned char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* The character at p, other than a plain one; returns where the next one is. */
+/* Writes the special character at p; returns the position after it. */
 static const char *quote_one(GString *out, const char *p)
 {
 	unsigned char c = (unsigned char)*p;
@@ -152,7 +152,7 @@ void json_quote(GString *out, const char *s)
 
 void json_quote_within(GString *out, const char *s, size_t max_bytes)
 {
-	size_t from = out->len + 1, cut_at = from;	/* the last place with room for CUT behind it */
+	size_t from = out->len + 1, cut_at = from;	/* last position that leaves room for CUT */
 
 	g_string_append_c(out, '"');
 	for (const char *p = s ? s : ""; *p;) {

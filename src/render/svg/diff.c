@@ -7,18 +7,18 @@
 #include "render/text/diff.h"
 
 /*
- * The graph is a tree of its own with two branches: the stacks of the side that gives the width, and under a node of
- * their own those that the other side alone has.  Each node knows the time of both sides below it and how well the
- * difference is known, which is added up from the table of stacks.
+ * The graph has two branches: the stacks of the side that gives the width, and a separate node for those that only the
+ * other side has.  Each node has the time of both sides below it, and the standard error of their difference, from the
+ * table of stacks.
  */
 
 #define GREY 0xd9dce2
-#define T_OF_CHANGE 4	/* a frame whose change is less standard errors is drawn as the same */
+#define T_OF_CHANGE 4	/* a change of fewer standard errors is drawn as unchanged */
 
 struct mark {
-	double before, after;	/* scaled, of all below */
+	double before, after;	/* scaled, of the subtree */
 	double variance;	/* of the difference */
-	bool alone;		/* in the part of what one side alone has */
+	bool alone;		/* below `apart`: only one side has it */
 };
 
 struct picture {
@@ -27,9 +27,9 @@ struct picture {
 	enum diff_side wide, other;
 	struct tree *t;
 	struct mark *source;	/* by node of the diff's tree */
-	uint32_t *nodes;	/* by node of the picture: that of the diff's tree */
+	uint32_t *nodes;	/* by node of the picture: its node in the diff's tree */
 	struct mark *marks;	/* by node of the picture */
-	uint32_t apart;		/* the node of what is on the other side alone; 0: there is nothing */
+	uint32_t apart;		/* node of what only the other side has; 0: none */
 };
 
 static uint64_t weight_at(const struct diff *d, enum diff_side side, uint32_t node)
@@ -58,7 +58,7 @@ static void measure_source(struct picture *pic)
 		pic->source[i].before = d->scale[DIFF_BEFORE] * (double)weight_at(d, DIFF_BEFORE, i);
 		pic->source[i].after = d->scale[DIFF_AFTER] * (double)weight_at(d, DIFF_AFTER, i);
 	}
-	/* Where nothing tells what is noise, all that differs is drawn. */
+	/* Without counts noise is unknown, so every difference is drawn. */
 	for (unsigned i = 0; diff_has_counts(d) && i < stacks->rows->len; i++) {
 		const struct diff_row *r = &g_array_index(stacks->rows, struct diff_row, i);
 		pic->source[r->key].variance += r->time.se * r->time.se;
@@ -66,7 +66,7 @@ static void measure_source(struct picture *pic)
 	sum_up(pic->source, d->tree);
 }
 
-/* The labels of the diff's tree down to a node, in the picture's own numbers; and how many. */
+/* Path of labels from a node of the diff's tree to the root, in the picture's numbers; returns its length. */
 static size_t path_of(const struct picture *pic, const uint32_t *labels, uint32_t node, uint32_t *path)
 {
 	size_t cnt = 0;
@@ -81,7 +81,7 @@ static size_t path_of(const struct picture *pic, const uint32_t *labels, uint32_
 	return cnt;
 }
 
-/* Remembers for the nodes of a path which of the diff's tree they are. */
+/* Maps the nodes of a path to nodes of the diff's tree. */
 static void note_nodes(struct picture *pic, GArray *nodes, uint32_t at, uint32_t node)
 {
 	if (nodes->len < pic->t->nodes->len)
@@ -92,7 +92,7 @@ static void note_nodes(struct picture *pic, GArray *nodes, uint32_t at, uint32_t
 	}
 }
 
-/* Nanoseconds of the side that gives the width. */
+/* Nanoseconds of the side that determines the width. */
 static uint64_t width_of(const struct picture *pic, enum diff_side side, uint32_t node)
 {
 	uint64_t ns = weight_at(pic->d, side, node);
@@ -114,7 +114,7 @@ static void build(struct picture *pic)
 	pic->t = tree_new(WEIGHT_OFF_CPU, false);
 	for (uint32_t i = 0; i < d->tree->labels->len; i++)
 		labels[i] = tree_label(pic->t, &g_array_index(d->tree->labels, struct tree_label, i));
-	/* The sign sorts behind all names. */
+	/* The label sorts after all names. */
 	path[0] = tree_label(pic->t, &(struct tree_label){ .text = pic->options->negated ? "\u2205 only in AFTER"
 											: "\u2205 only in BEFORE",
 							   .kind = TREE_COMM });
@@ -138,7 +138,7 @@ static void build(struct picture *pic)
 	tree_finish(pic->t);
 }
 
-/* In the part of what one side alone has, only that counts; elsewhere all that both have below. */
+/* Below `apart` a node has the time of the other side alone, elsewhere that of both sides. */
 static void mark_nodes(struct picture *pic)
 {
 	const uint32_t cnt = pic->t->nodes->len;
@@ -170,7 +170,7 @@ static double share_of_change(const struct mark *m)
 	return (m->after - m->before) / most;
 }
 
-/* Between white and the full colour; the text on it keeps a contrast of 5:1. */
+/* Between white and the full colour; text on it keeps a contrast of 5:1. */
 static uint32_t tint(uint32_t full, double share)
 {
 	double strength = 0.25 + 0.75 * fmin(1, sqrt(fabs(share)));

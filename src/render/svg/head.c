@@ -8,7 +8,7 @@
 
 #define GAP_PX 4
 #define COLOUR 0xdfe4ec
-#define CHAR_PX 6.7	/* of the 12 px sans-serif text, on the wide side */
+#define CHAR_PX 6.7	/* width of a 12 px sans-serif character, rounded up */
 
 /* "idle 12.3 s, 92%" */
 static void svg_idle_text(GString *out, const struct idle_part *idle, enum weight weight)
@@ -59,7 +59,7 @@ void svg_idle_append(GString *out, const struct idle_part *idle, enum weight wei
 #define SUBTITLE_BASE_PX 49
 #define LINE_PX 17
 #define STATUS_PX 26
-#define CHAR_PX 6.7	/* of the 12 px sans-serif text, on the wide side: what fits by this fits */
+#define CHAR_PX 6.7	/* width of a 12 px sans-serif character, rounded up: what fits by this estimate fits */
 
 const char *svg_state_text(enum tree_state state)
 {
@@ -101,7 +101,7 @@ static char *default_title(const struct tree *t)
 	return g_strdup_printf("%s by %s%s", what[t->weight], by, t->reverse ? ", merged from the leaves" : "");
 }
 
-/* Escapes the parts of a line and breaks it between parts where it grows too long. */
+/* Escapes the parts of a line and wraps it between parts. */
 static GPtrArray *wrap(const GPtrArray *parts, unsigned width_px)
 {
 	unsigned room = (unsigned)((width_px - 2 * SVG_PAD_PX) / CHAR_PX), used = 0;
@@ -125,7 +125,7 @@ static GPtrArray *wrap(const GPtrArray *parts, unsigned width_px)
 	return lines;
 }
 
-/* Ends the part being written in s and begins the next. */
+/* Ends the part in s and begins the next. */
 static void add_part(GPtrArray *parts, GString *s)
 {
 	if (s->len)
@@ -151,7 +151,7 @@ static void add_window(const struct profile_info *info, GPtrArray *parts, GStrin
 	add_part(parts, s);
 }
 
-/* Of tasks each process is one thread of the profile. */
+/* Each process with tasks is one thread of the profile. */
 static void append_who(GString *s, const struct profile *p)
 {
 	const bool is_tasks = g_strcmp0(p->info.rows_are, ROWS_TASKS) == 0;
@@ -217,7 +217,7 @@ static void add_stack_quality(const struct coverage *c, GPtrArray *parts, GStrin
 	add_part(parts, s);
 }
 
-/* In place of the coverage, of which another tool's profile tells nothing. */
+/* Replaces the coverage, which other tools do not report. */
 static void add_import(const struct profile *p, GPtrArray *parts, GString *s)
 {
 	const struct profile_info *info = &p->info;

@@ -5,7 +5,7 @@
 #include "analyse/idle_part.h"
 #include "render/svg/svg.h"
 
-/* The words around the frames of a flame graph; private to the SVG renderer. */
+/* The text around the frames of a flame graph.  Private to the SVG renderer. */
 
 #define SVG_PAD_PX 10
 
@@ -13,9 +13,9 @@ struct svg_head {
 	char *title;
 	GPtrArray *subtitle;	/* lines, escaped */
 	GPtrArray *foot;	/* lines, escaped */
-	GString *legend;	/* markup, its own origin at the left end of its first row */
+	GString *legend;	/* markup; the origin is the left end of its first row */
 	unsigned legend_rows;
-	unsigned height_px;	/* from the top of the document to the frames */
+	unsigned height_px;	/* from the document's top to the frames */
 	unsigned foot_height_px;
 };
 
@@ -23,22 +23,22 @@ struct svg_head *svg_head_new(const struct profile *p, const struct tree *t, con
 			      const struct svg_elided *elided);
 void svg_head_free(struct svg_head *head);
 
-/* Appends the head as a group, and the foot as one that begins at y. */
+/* Appends the head as a group, and the foot as a group that begins at y. */
 void svg_head_append(const struct svg_head *head, const struct svg_options *options, GString *out);
 void svg_foot_append(const struct svg_head *head, unsigned y, GString *out);
 
 /* "sleeping", "uninterruptible", ... */
 const char *svg_state_text(enum tree_state state);
 
-/* Idle time beside the frames: one narrow column, not as wide as its time; private to the SVG renderer. */
+/* Idle time as a narrow column of fixed width beside the frames.  Private to the SVG renderer. */
 
-#define SVG_IDLE_PX 22	/* the column and the gap before it */
+#define SVG_IDLE_PX 22	/* column plus gap */
 
-/* x, y: its upper left corner. */
+/* x, y: upper left corner. */
 void svg_idle_append(GString *out, const struct idle_part *idle, enum weight weight, double x, double y,
 		     unsigned height_px);
 
-/* The files of web/, built in by tools/embed.py: NUL-terminated, free of "]]>" and "</". */
+/* Files of web/, embedded by tools/embed.py: NUL-terminated, free of "]]>" and "</". */
 extern const char web_flame_js[];
 extern const char web_flame_css[];
 

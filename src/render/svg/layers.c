@@ -7,14 +7,14 @@
 #include "base/order.h"
 
 #define SWEEPS 8
-#define LINK_HEIGHT 0.4	/* of a link that passes */
+#define LINK_HEIGHT 0.4	/* of a link that passes a layer */
 
 static struct layers_place *place(const struct layers *l, guint i)
 {
 	return &g_array_index(l->places, struct layers_place, i);
 }
 
-/* Does a way lead from a to b, by links that go forward? */
+/* Whether a path of forward links leads from a to b. */
 static bool leads(const struct layers_link *links, const bool *is_forward, guint cnt, guint nodes, guint a, guint b)
 {
 	g_autofree bool *met = g_new0(bool, nodes);
@@ -32,7 +32,7 @@ static bool leads(const struct layers_link *links, const bool *is_forward, guint
 	return met[b];
 }
 
-/* As far to the right as the longest way there. */
+/* Puts each node as far to the right as its longest incoming path. */
 static void set_layers(struct layers *l, const struct layers_link *links, const bool *is_forward, guint cnt)
 {
 	for (bool is_more = true; is_more;) {
@@ -70,12 +70,12 @@ static void add_path(struct layers *l, struct layers_link link, bool is_forward)
 
 struct order {
 	guint place;
-	double wish;	/* where its neighbours are */
+	double wish;	/* mean position of its neighbours */
 };
 
 ORDER(compare, struct order, ORDER_LOW(wish) ORDER_LOW(place))
 
-/* The mean of those that it is linked to in that layer; its own place where there are none. */
+/* Mean position of its neighbours in that layer; its own position if it has none. */
 static double wish_of(const struct layers *l, guint of, guint layer)
 {
 	double sum = 0;
@@ -95,7 +95,7 @@ static double wish_of(const struct layers *l, guint of, guint layer)
 	return cnt ? sum / cnt : place(l, of)->y;
 }
 
-/* One below the other, each layer around the middle. */
+/* Stacks each layer's nodes around the middle. */
 static void stack(struct layers *l, GArray *order)
 {
 	double y = 0;

@@ -6,28 +6,27 @@
 #include <stdbool.h>
 
 /*
- * Places for a small directed graph in layers, in the manner of Sugiyama: links lead to the right, but for those that
- * close a cycle, the lightest of it.  A link over several layers has a place of its own in each, so that it passes
- * beside the nodes.
+ * Layered layout of a small directed graph, after Sugiyama.  Links lead to the right, except the lightest link of each
+ * cycle.  A link across several layers gets a place in each, so that it passes beside the nodes.
  */
 struct layers_link {
-	guint from, to;	/* nodes, not the same */
+	guint from, to;	/* two different nodes */
 };
 
 struct layers_place {
 	guint layer;
-	double y;	/* of its middle, in heights of a node with the gap below it */
+	double y;	/* of its centre, in units of a node's height plus gap */
 	bool is_node;
 };
 
 struct layers {
-	GArray *places;	/* struct layers_place: the nodes first */
-	GPtrArray *paths;	/* GArray of guint, for each link: its places, from its first to its last node */
-	guint cnt;	/* of layers */
+	GArray *places;	/* struct layers_place: nodes first */
+	GPtrArray *paths;	/* GArray of guint for each link: its places from the first to the last node */
+	guint cnt;	/* number of layers */
 	double height;
 };
 
-/* The heaviest link first. */
+/* Links must be sorted, heaviest first. */
 struct layers *layers_new(guint nodes_cnt, const struct layers_link *links, guint links_cnt);
 void layers_free(struct layers *l);
 

@@ -6,7 +6,7 @@
 
 static const char *const names[PALETTE_CNT] = { "io", "wakeup", "chain", "state" };
 
-/* A family of colours: the name's hash picks a point in it.  Degrees and percent. */
+/* A family of colours; the name's hash picks one of them.  In degrees and percent. */
 struct family {
 	double hue, hue_span;
 	double saturation, saturation_span;
@@ -46,7 +46,7 @@ const char *palette_names(void)
 	return "io, wakeup, chain, state";
 }
 
-/* FNV-1a with a final mix, so that names that differ in one letter lie apart. */
+/* FNV-1a with a final mix, so that similar names get distant colours. */
 static uint32_t name_hash(const char *s)
 {
 	uint32_t h = 2166136261u;
@@ -97,7 +97,7 @@ uint32_t palette_colour(enum palette palette, const struct tree_label *label, co
 	const struct family *f = kind_family(palette, label->kind, label->waker);
 	uint32_t hash = name_hash(label->text);
 
-	/* what runs is warm in every palette, where waits are cold */
+	/* on-CPU time is warm in every palette, waits are cold */
 	if ((palette != PALETTE_STATE && tree_dominant_state(node) != TREE_STATE_ON_CPU) || f == &comm ||
 	    f == &delimiter)
 		return pick(f, hash);

@@ -9,17 +9,16 @@
 #include "render/svg/head.h"
 
 /*
- * One <g> per frame in depth-first order, parents first, with its place in the units of
- * the weight in data-f ("start,total,depth"): web/flame.js rebuilds the tree from that.
- * All words of the tooltip are written here, so that the picture has them without scripts.
+ * One <g> per frame, depth first, with its position in units of the weight in data-f ("start,total,depth"), from which
+ * web/flame.js rebuilds the tree.  Tooltips are complete, so that the picture works without scripts.
  */
 
 #define ROW_PX 18
-#define CHAR_PX 7.25	/* of the 12 px monospaced text: 0.602 em in the common fonts */
+#define CHAR_PX 7.25	/* width of a 12 px monospaced character: 0.602 em in common fonts */
 #define TEXT_PAD_PX 4
-#define GAP_PX 0.6	/* between neighbours */
+#define GAP_PX 0.6	/* between neighbouring frames */
 #define ELIDED_COLOUR 0xe6e9ee
-#define IDLE_MAX_ROWS 14	/* as high as its words are long */
+#define IDLE_MAX_ROWS 14	/* as high as its text is long */
 
 struct canvas {
 	const struct tree *t;
@@ -27,10 +26,10 @@ struct canvas {
 	GString *out;
 	double px_per_unit;
 	double threshold;	/* in units of the weight */
-	double min_width;	/* the same as a share */
+	double min_width;	/* the same as a share of the whole */
 	unsigned top_px, rows, max_rows;
-	uint64_t *start;	/* per node: where it begins */
-	uint32_t *size;		/* per node: frames of the subtree */
+	uint64_t *start;	/* per node: its start */
+	uint32_t *size;		/* per node: number of frames in its subtree */
 };
 
 static bool is_drawn(const struct canvas *c, uint32_t i)
@@ -40,7 +39,7 @@ static bool is_drawn(const struct canvas *c, uint32_t i)
 	return i == 0 || ((double)n->total >= c->threshold && n->depth < c->max_rows);
 }
 
-/* The children of i too narrow or too deep to draw: frames of their subtrees, and their summed weight. */
+/* Children of i that are too narrow or too deep to draw: number of frames in their subtrees, and summed weight. */
 static struct svg_elided elided_below(const struct canvas *c, uint32_t i)
 {
 	struct svg_elided e = { 0 };
@@ -90,7 +89,7 @@ static gint by_total(gconstpointer a, gconstpointer b)
 	return (x < y) - (x > y);
 }
 
-/* Raises the threshold so far that max_frames are left: a picture of more is slow in every viewer. */
+/* Raises the threshold until at most max_frames are left: more are slow in every viewer. */
 static void limit_frames(struct canvas *c)
 {
 	g_autoptr(GArray) totals = g_array_new(FALSE, FALSE, sizeof(uint64_t));
@@ -132,7 +131,7 @@ static void append_states(const struct canvas *c, const struct tree_node *n)
 	}
 }
 
-/* "/src/queue.c:12-40": the lines of all frames that the box stands for. */
+/* "/src/queue.c:12-40": the source lines of all frames in the box. */
 static void append_lines(const struct canvas *c, const struct tree_node *n)
 {
 	if (!n->file) {
@@ -164,7 +163,7 @@ static void append_painted_lines(const struct canvas *c, uint32_t i)
 	}
 }
 
-/* "12 waits, longest 3 ms" and the states, as far as the profile knows them. */
+/* "12 waits, longest 3 ms" and the states, as far as they are known. */
 static void append_waits(const struct canvas *c, const struct tree_node *n)
 {
 	bool counts = c->t->weight != WEIGHT_COUNT && !(c->t->unknown & UNKNOWN_COUNTS);
@@ -184,7 +183,7 @@ static void append_waits(const struct canvas *c, const struct tree_node *n)
 		append_states(c, n);
 }
 
-/* The tooltip; the first line is the name, whole, and flame.js reads it from there. */
+/* The tooltip.  flame.js reads the full name from its first line. */
 static void append_title(const struct canvas *c, uint32_t i)
 {
 	const struct tree_node *n = tree_node(c->t, i);
@@ -255,7 +254,7 @@ static void append_frame(const struct canvas *c, uint32_t i)
 			       n->depth);
 	if (paint)
 		paint->sign(paint->data, i, text);
-	if (text->len) {	/* flame.js sets the text anew */
+	if (text->len) {	/* flame.js sets the text again */
 		g_string_append(c->out, " data-sign=\"");
 		svg_escape(c->out, text->str);
 		g_string_append_c(c->out, '"');
@@ -268,7 +267,7 @@ static void append_frame(const struct canvas *c, uint32_t i)
 	g_string_append(c->out, "</g>\n");
 }
 
-/* How many frames lie deeper, and in what most of their time ends: the leaf says what the thread waits for. */
+/* How many frames lie deeper, and the leaf with most of their time: it says what the thread waits for. */
 static char *deep_text(const struct canvas *c, uint32_t parent, const struct svg_elided *e)
 {
 	uint32_t leaf = parent;
@@ -282,7 +281,7 @@ static char *deep_text(const struct canvas *c, uint32_t parent, const struct svg
 	return g_strdup_printf("%" PRIu64 " deeper, to %s", e->deep_frames_cnt, tree_node_label(c->t, leaf)->text);
 }
 
-/* The children left out of one parent, as one grey box, where together they are wide enough. */
+/* Draws children that are left out as one grey box, if they are wide enough together. */
 static void append_elided(const struct canvas *c, uint32_t parent, uint64_t start, const struct svg_elided *e)
 {
 	const struct tree_node *n = tree_node(c->t, parent);
@@ -338,7 +337,7 @@ static unsigned idle_px(const struct svg_options *o)
 	return o->idle ? SVG_IDLE_PX : 0;
 }
 
-/* Beside the root and what stands on it. */
+/* Beside the root and the frames on it. */
 static void append_idle(const struct canvas *c)
 {
 	const struct svg_options *o = c->options;

@@ -6,10 +6,10 @@
 
 #include "base/text.h"
 
-/* A hostile name may be as long as its recording. */
+/* A hostile name may be as long as the whole recording. */
 #define TEXT_MAX_CHARS 4096
 
-/* As text tells it, and cut.  The caller frees it. */
+/* text_safe() of s, truncated.  The caller frees it. */
 static char *safe_name(const char *s)
 {
 	GString *safe = g_string_new(NULL);
@@ -32,7 +32,7 @@ static void append_char(GString *out, gunichar c)
 	switch (c) {
 	case '&': g_string_append(out, "&amp;"); break;
 	case '<': g_string_append(out, "&lt;"); break;
-	case '>': g_string_append(out, "&gt;"); break;	/* so that "]]>" never stands in text */
+	case '>': g_string_append(out, "&gt;"); break;	/* so that "]]>" never occurs in text */
 	case '"': g_string_append(out, "&quot;"); break;
 	case '\'': g_string_append(out, "&#39;"); break;
 	default: g_string_append_unichar(out, c);
@@ -91,7 +91,7 @@ void svg_escape_cut(GString *out, const char *s, unsigned cells)
 	g_string_append(out, "…");
 }
 
-/* value to `decimals` places without trailing zeros where `trim`; printf would ask the locale. */
+/* value with `decimals` places, without trailing zeros if `trim`; printf would use the locale. */
 static void append_fixed(GString *out, double value, unsigned decimals, bool trim)
 {
 	static const double scale[] = { 1, 10, 100, 1000 };
@@ -168,7 +168,7 @@ void svg_percent(GString *out, uint64_t part, uint64_t whole)
 {
 	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
 
-	/* In words: a "<" would have to be escaped wherever this is put. */
+	/* In words: "<" would need escaping. */
 	if (percent > 0 && percent < 0.001) {
 		g_string_append(out, "under 0.001%");
 		return;

@@ -6,7 +6,7 @@
 #include "explain/text.h"
 #include "render/text/text.h"
 
-#define PART_PERCENT 1.0 /* measured and expected part: by more than that of the threads' time */
+#define PART_PERCENT 1.0 /* if measured and expected time differ by more than that share of the threads' time */
 
 static void append_part(GString *s, const char *name, uint64_t ns, uint64_t whole)
 {
@@ -52,8 +52,8 @@ static void append_process(GString *s, const struct finding_class *c, const stru
 }
 
 /*
- * With R requests a second, each of which takes C of CPU time, T threads are off CPU for T - R * C of each second.
- * C is what is measured, so the two part where time is in neither class: lost, filtered, or residual.
+ * With R requests per second and CPU time C per request, T threads are off CPU for T - R * C of each second.  C is
+ * measured, so both differ only by time in neither class: lost, filtered, or residual.
  */
 static void append_rate(GString *s, const struct findings *f, const struct text_options *o, double rate)
 {

@@ -41,7 +41,7 @@ static void number_field(GString *out, uint64_t n)
 	g_string_append_c(out, ',');
 }
 
-/* Empty where it is not known: 0 would be a claim. */
+/* Empty if unknown: 0 would be a claim. */
 static void known_field(GString *out, uint64_t n, bool is_known)
 {
 	if (is_known)

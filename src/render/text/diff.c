@@ -33,10 +33,7 @@ static void append_request(GString *s, const struct diff_request *r)
 	g_string_append_c(s, '\n');
 }
 
-/*
- * Lines: how many requests there were and how long they took, of each function that both sides have; nothing where
- * none is.
- */
+/* Number and duration of requests, a line per function that both sides have; nothing if there is none. */
 static void diff_text_requests(GString *s, const struct diff *d)
 {
 	g_autoptr(GArray) rows = diff_requests(d);
@@ -71,7 +68,7 @@ static void append_task(GString *s, const struct diff_task *t)
 	g_string_append_c(s, '\n');
 }
 
-/* Lines: which tasks there are more or fewer of; nothing where a side has not looked at them. */
+/* Tasks whose number changed, a line each; nothing unless both sides have tasks. */
 static void diff_text_tasks(GString *s, const struct diff *d)
 {
 	g_autoptr(GArray) rows = diff_tasks(d);
@@ -89,11 +86,11 @@ static void diff_text_tasks(GString *s, const struct diff *d)
 		g_string_append_printf(s, "  and %u more kinds: --json has them\n", real - ROWS_MAX);
 }
 
-#define FILTERS_WIDTH 60	/* a list of processes may be long: its beginning says enough */
-#define LOST_SHARE 0.005	/* of a side's time, from which on lost stacks are told */
-#define MOST 0.5	/* of the whole change: "most of it" */
+#define FILTERS_WIDTH 60	/* of a list of processes */
+#define LOST_SHARE 0.005	/* of a side's time: more lost time is reported */
+#define MOST 0.5	/* of the whole change: worth naming */
 
-#define TIMES 10	/* from so many on percent are hard to read */
+#define TIMES 10	/* a larger change is a factor, not a percentage */
 
 static int64_t rounded(double ns)
 {
@@ -144,7 +141,7 @@ static void append_from_to(GString *s, double before, double after)
 	g_string_append_printf(s, "%s -> %s", TEXT_NS((uint64_t)rounded(before)), TEXT_NS((uint64_t)rounded(after)));
 }
 
-/* "(+0.40 s, +-0.10 s)": with twice its standard error, between which it is of 20 times 19. */
+/* "(+0.40 s, +-0.10 s)": twice the standard error, a 95% confidence interval. */
 static void append_change(GString *s, const struct diff_change *c)
 {
 	g_string_append(s, "(");
@@ -157,11 +154,11 @@ static bool has_grown(const struct diff_row *r)
 	return (r->time.is_real && r->time.by > 0) || (r->each.is_real && r->each.by > 0);
 }
 
-#define WORSE 4	/* what grew by a fourth of what shrank is told before it */
+#define WORSE 4	/* what grew is named first if it is at least 1/WORSE of what shrank */
 
 /*
- * The first one, or what grew where that is not much less: where threads wait all the time for one thing or another,
- * all that a slower one does to the others is that they have less time.
+ * Prefers what grew unless it is much smaller.  In threads that always wait, one kind of wait that becomes slower
+ * leaves less time for all others.
  */
 static bool is_real_change(const struct diff_row *r, const struct diff_table *t, unsigned at)
 {
@@ -176,10 +173,10 @@ static bool is_real_change(const struct diff_row *r, const struct diff_table *t,
 	return true;
 }
 
-/* The row of the first tables that tell most: why, before where. */
+/* The row that explains most: what is waited for before where. */
 static const struct diff_row *main_row(struct diff *d, bool by_time)
 {
-	/* a row that the tables show, with its numbers, before one that sums several of them up */
+	/* prefer rows shown in tables over rows that sum up several of these */
 	static const enum diff_by ways[] = { DIFF_BY_STACK, DIFF_BY_LEAF, DIFF_BY_STATE, DIFF_BY_COMM };
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(ways); i++) {
@@ -195,7 +192,7 @@ static const struct diff_row *main_row(struct diff *d, bool by_time)
 	return NULL;
 }
 
-/* "waits"; what both sides hold is the same. */
+/* "waits"; both sides have the same kind of rows. */
 static const char *rows(const struct diff *d)
 {
 	return profile_rows_word(d->in[DIFF_BEFORE].profile->info.rows_are, 2);
@@ -268,7 +265,9 @@ static void append_more_or_less(GString *s, const struct diff *d)
 	g_string_append(s, diff_text_unit(d));
 }
 
-/* A stack with most of the change, though its few waits alone prove none: it says more than the name of a process. */
+/*
+ * A stack with most of the change, even if it has too few waits to be significant: it says more than a process's name.
+ */
 static const struct diff_row *likely_row(struct diff *d)
 {
 	const struct diff_table *t = diff_table(d, DIFF_BY_STACK);
@@ -297,7 +296,7 @@ static bool has_lost(const struct diff *d, enum diff_side side)
 	return (double)d->lost_ns[side] >= LOST_SHARE * (double)MAX(diff_all_ns(d, side), 1);
 }
 
-/* Nothing tells whether a wait without a stack is idle. */
+/* Waits without a stack cannot be classified as idle or not. */
 static void append_lost_change(GString *s, const struct diff *d)
 {
 	double by = scaled_lost_ns(d, DIFF_AFTER) - scaled_lost_ns(d, DIFF_BEFORE);
@@ -338,7 +337,7 @@ static void append_total_change(GString *s, struct diff *d)
 	g_string_append(s, ".");
 }
 
-/* Nothing tells how much of a difference is noise. */
+/* Without counts noise cannot be estimated. */
 static void append_without_counts(GString *s, struct diff *d)
 {
 	const struct diff_table *t = diff_table(d, DIFF_BY_STACK);
@@ -430,7 +429,7 @@ void diff_text_side(GString *s, const struct diff *d, enum diff_side side)
 		g_string_append_printf(s, ", %.1f%% lost", lost);
 }
 
-/* Changes of the machine may be why. */
+/* Changes of the machine, which may be the cause. */
 void diff_text_machines(GString *s, const struct diff *d)
 {
 	const struct profile_info *x = &d->in[DIFF_BEFORE].profile->info, *y = &d->in[DIFF_AFTER].profile->info;
@@ -465,7 +464,7 @@ static void signed_cell(GString *s, double ns, unsigned width)
 	append_cell(s, cell->str, width);
 }
 
-/* How much longer each wait is; what is no change is "=", what is not known nothing. */
+/* How much longer each wait is; "=" if unchanged, empty if unknown. */
 static void each_cell(GString *s, const struct diff_row *r, unsigned width)
 {
 	g_autoptr(GString) cell = g_string_new(NULL);
@@ -488,7 +487,7 @@ static void append_row(GString *s, const struct diff *d, const struct diff_row *
 	if (has_counts)
 		text_duration_cell(s, (uint64_t)rounded(2 * r->time.se), 9);
 	else
-		append_cell(s, "", 9);	/* not known */
+		append_cell(s, "", 9);	/* unknown */
 	if (is_real && r->fate != DIFF_NEW && r->fate != DIFF_VANISHED)
 		diff_text_percent(percent, diff_percent(r));
 	else
@@ -542,7 +541,7 @@ static void append_table(GString *s, struct diff *d, enum diff_by by, const stru
 		g_string_append_printf(s, "%*s(%u more: --top 0)\n", 56, "", want - shown);
 }
 
-/* What the tables do not show, so that silence is no statement. */
+/* Says what the tables leave out. */
 static void append_rest(GString *s, struct diff *d, const struct diff_text_options *o)
 {
 	const struct diff_table *t = diff_table(d, o->tables_cnt ? o->tables[o->tables_cnt - 1] : DIFF_BY_STACK);

@@ -10,28 +10,28 @@
 
 struct diff_text_options {
 	const struct text_options *text;	/* top, width, colour */
-	const enum diff_by *tables;	/* which are shown, in that order */
+	const enum diff_by *tables;	/* the tables to show, in that order */
 	unsigned tables_cnt;
-	bool all;	/* also rows that differ within the noise */
+	bool all;	/* include rows that differ only by noise */
 };
 
 /* Appends: the finding, the two sides, the tables. */
 void diff_text(GString *s, struct diff *d, const struct diff_text_options *options);
 
-/* What is found, in one or two sentences of any length without a newline. */
+/* The finding in one or two sentences of any length, without newlines. */
 void diff_text_finding(GString *s, struct diff *d);
 /* " per thread-minute", " per request", "" */
 const char *diff_text_unit(const struct diff *d);
 /* "+12%", "-0.3%", "new" */
 void diff_text_percent(GString *s, double percent);
-/* "Times are per request.", why where they are not normalised. */
+/* "Times are per request.", or why they are not normalised. */
 void diff_text_norm(GString *s, const struct diff *d);
-/* Lines: "Another kernel: A -> B"; nothing where the machine is the same. */
+/* Lines like "Another kernel: A -> B"; nothing if the machine is the same. */
 void diff_text_machines(GString *s, const struct diff *d);
 /* "b.offcpu: 8 threads for 10.0 s, only ..." */
 void diff_text_side(GString *s, const struct diff *d, enum diff_side side);
 
-/* One line: what a condition is about, how it came out and why; no newline. */
+/* A condition, its result and why, in one line without newline. */
 void diff_text_condition(GString *s, const struct diff *d, const struct condition *c, const struct condition_result *r);
 
 #endif

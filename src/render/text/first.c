@@ -96,7 +96,7 @@ static GArray *parts_of(const struct finding_class *c, enum idle_choice idle)
 	return parts;
 }
 
-/* "█████▌": eighths of a cell. */
+/* "█████▌": a bar with a resolution of an eighth of a cell. */
 static void append_bar(GString *s, uint64_t part, uint64_t whole)
 {
 	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
@@ -107,7 +107,7 @@ static void append_bar(GString *s, uint64_t part, uint64_t whole)
 	g_string_append(s, n ? eighths[n % 8] : "▏");
 }
 
-/* One line: as many of its parts as there is room for, the largest first. */
+/* One line, with as many parts as fit, the largest first. */
 static void append_class(GString *s, const struct finding_class *c, const struct text_options *o,
 			 enum idle_choice idle)
 {
@@ -195,7 +195,7 @@ static void append_idle(GString *s, const struct findings *f, const struct text_
 		text_wrap(s, line->str, "", text_screen_width(o));
 }
 
-/* " 67% ±4%", " 5.2% ±0.3%": as many digits as the error has. */
+/* " 67% ±4%", " 5.2% ±0.3%": the error determines the number of digits. */
 static void append_estimate(GString *s, double percent, double error)
 {
 	int digits = error < 0.95 ? 1 : 0;
@@ -259,7 +259,7 @@ static void append_more(GString *s, const struct profile *p, const struct text_o
 	text_wrap(s, line->str, "", text_screen_width(o));
 }
 
-/* One that stands for a single thread where there is one; NULL: no program of Go is idle. */
+/* A thread of an idle Go program, preferably a row of a single thread; NULL: none. */
 static const struct thread *idle_of_go(const struct findings *f)
 {
 	const struct profile *p = f->profile;
@@ -275,7 +275,7 @@ static const struct thread *idle_of_go(const struct findings *f)
 	return one;
 }
 
-/* Of a program whose threads are idle because its goroutines wait for one another only these tell why. */
+/* In a Go program whose threads are idle while goroutines wait for one another, only tasks explain the waits. */
 static void append_tasks(GString *s, const struct findings *f, const struct text_options *o)
 {
 	const struct profile *p = f->profile;
@@ -297,7 +297,7 @@ static void append_tasks(GString *s, const struct findings *f, const struct text
 	text_wrap(s, line->str, "", text_screen_width(o));
 }
 
-/* What is told already is not told again. */
+/* Does not repeat advice given above. */
 static const char *advice_of(const struct explanation *e, guint at)
 {
 	const struct headline *h = &g_array_index(e->headlines, struct headline, 0);
@@ -323,7 +323,7 @@ static void append_headline(GString *s, const struct explanation *e, guint at, c
 	text_wrap(s, line->str, INDENT, text_screen_width(options));
 }
 
-/* As many as there is room for, the first one in any case; returns how many. */
+/* Appends as many headlines as fit, at least one; returns their number. */
 static guint append_rows(GString *body, const struct explanation *e, unsigned used, const struct text_options *options)
 {
 	for (guint i = 0; i < e->headlines->len; i++) {
@@ -337,7 +337,7 @@ static guint append_rows(GString *body, const struct explanation *e, unsigned us
 	return e->headlines->len;
 }
 
-/* A line for each that there is no more room for: what leads may not be what was looked for. */
+/* A short line for each headline that did not fit: the cause may not be the largest one. */
 static void append_briefs(GString *body, const struct explanation *e, guint at, unsigned used,
 			  const struct text_options *options)
 {
@@ -350,7 +350,7 @@ static void append_briefs(GString *body, const struct explanation *e, guint at, 
 	}
 }
 
-/* Returns how many are laid out whole. */
+/* Returns how many are shown in full. */
 static guint append_headlines(GString *body, const struct explanation *e, unsigned used,
 			      const struct text_options *options)
 {
@@ -419,7 +419,7 @@ struct screen {
 	const struct first_options *first;
 };
 
-/* is_short: what was found needs the lines. */
+/* is_short: leave room for findings. */
 static void append_tail(GString *tail, const struct screen *w, bool is_short)
 {
 	const struct findings *f = w->e->findings;

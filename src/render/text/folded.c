@@ -30,7 +30,7 @@ bool folded_unit_parse(const char *name, enum folded_unit *ret_unit)
 	return false;
 }
 
-/* "-" and "--" part stacks, and # begins a comment. */
+/* Escapes names that look like the separators "-" and "--" or like a comment. */
 void folded_append_name(GString *s, const char *name)
 {
 	gsize from = s->len;
@@ -112,8 +112,8 @@ struct id_sum {
 };
 
 /*
- * First by ids, which costs no text, then by text: most waits differ by state, flags and
- * thread only, and writing their stacks out again would be most of the work.
+ * Sums by ids first, then by text: most waits differ only by state, flags and thread, and writing their stacks
+ * repeatedly would dominate.
  */
 struct id_key {
 	uint32_t who, user, kernel;
@@ -121,7 +121,7 @@ struct id_key {
 
 HASH_BYTES(id, struct id_key)
 
-/* Who of each thread: an id equal for threads whose first frame is the same text. */
+/* Maps each thread to an id that is equal for threads with the same first frame. */
 static struct strset *who_names(const struct profile *p, const struct folded_options *options, uint32_t *who)
 {
 	struct strset *names = strset_new();
@@ -207,7 +207,7 @@ uint64_t folded_value(uint64_t weight, const struct folded_options *options)
 	return weight / per + (per > 1 && weight % per >= per / 2);
 }
 
-/* A last word that is a number would be taken for the first one of two columns. */
+/* A number as last word would be read as the first of two columns. */
 static void hide_number(GString *out)
 {
 	gsize at = out->len;
@@ -218,7 +218,7 @@ static void hide_number(GString *out)
 		out->str[at - 1] = '_';
 }
 
-/* Different ids may still spell the same line: unnamed frames, names cut or escaped alike. */
+/* Different ids may give the same line: unnamed frames, or names that become equal when cut or escaped. */
 static void write_lines(GString *out, GArray *lines, const struct folded_options *options,
 			struct folded_result *result)
 {

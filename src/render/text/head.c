@@ -3,8 +3,8 @@
 #include "render/text/text.h"
 #include "explain/text.h"
 
-#define DEAR_PPM 50000	/* of all CPUs' time */
-#define TARGETS_NAMED 5	/* of more there is only their number */
+#define DEAR_PPM 50000	/* of all CPUs' time: more is reported as expensive */
+#define TARGETS_NAMED 5	/* with more, only their number is given */
 
 static bool is_shown(const struct findings *f, uint32_t i)
 {
@@ -12,7 +12,7 @@ static bool is_shown(const struct findings *f, uint32_t i)
 	       (f->has_kernel_only || !(profile_thread(f->profile, i)->flags & THREAD_KERNEL));
 }
 
-/* " (12, 15)": the processes of that name, in the order of the recording. */
+/* " (12, 15)": pids of that process name, in recording order. */
 static void append_pids(GString *s, const struct findings *f, const char *process)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
@@ -57,7 +57,7 @@ void text_verdict(GString *s, const struct profile *p)
 		g_string_append_printf(s, "%.1f%% lost", lost);
 	else
 		g_string_append(s, p->info.history.gap_cnt ? "complete but for gaps" : "complete");
-	/* who reads on has to know what else the programs waited for */
+	/* tracing itself was a reason to wait */
 	if (p->info.sampling.has_used && p->info.sampling.used_ppm >= DEAR_PPM)
 		g_string_append_printf(s, ", tracing took %.0f%% of all CPUs", (double)p->info.sampling.used_ppm / 1e4);
 }

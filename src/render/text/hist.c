@@ -11,7 +11,7 @@
 #define STARS 40
 
 struct bucket {
-	uint64_t low, high;	/* in the unit, cut to whole */
+	uint64_t low, high;	/* truncated to whole units */
 	uint64_t count;
 };
 
@@ -25,7 +25,7 @@ static const char *unit_name(enum hist_unit unit)
 	return unit == HIST_NS ? "nsecs" : unit == HIST_US ? "usecs" : "msecs";
 }
 
-/* Fills buckets up to the last that counts; returns how many. */
+/* Fills buckets up to the last that is not empty; returns their number. */
 static unsigned fill(struct bucket *buckets, const uint64_t *slots, enum hist_unit unit)
 {
 	uint64_t per = unit_ns(unit);

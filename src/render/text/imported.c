@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What a report says of a profile that another tool wrote, in place of header, coverage and accounts. */
+/* What a report says about another tool's profile, instead of header, coverage and accounts. */
 #include "features/wakers/analysis.h"
 #include "render/text/text.h"
 #include "explain/text.h"
@@ -67,7 +67,7 @@ static void append_percentiles(GString *s, const struct top_row *r)
 	g_string_append_printf(s, ", max %s", TEXT_NS(r->max_ns));
 }
 
-/* "     190 samples, standard error 12.0 ms"; of what is exact there is none. */
+/* "     190 samples, standard error 12.0 ms"; exact values have no error. */
 static void on_cpu_numbers(GString *s, const struct top_row *row)
 {
 	g_string_append_printf(s, "     %s%s", TEXT_COUNT(row->samples), row->samples == 1 ? " sample" : " samples");

@@ -25,7 +25,7 @@ static void append_who(GString *s, const struct lock_holder *h)
 		g_string_append_printf(s, " %" PRIu32, h->tid);
 }
 
-/* Innermost first; what the kernel did to wake is the same for all and says nothing. */
+/* Innermost first.  Skips the kernel's wakeup functions, which are the same in all stacks. */
 static void append_frames(GString *s, const struct profile *p, uint32_t node, const struct text_options *o)
 {
 	unsigned left = FRAMES_SHOWN;
@@ -56,7 +56,7 @@ static void append_holders(GString *s, const struct profile *p, const GArray *ho
 				       text_percent(h->blocked_ns, blocked_ns));
 		append_who(s, h);
 		g_string_append_c(s, '\n');
-		/* an interrupt's stack says no more than its name */
+		/* an interrupt's name says as much as its stack */
 		append_frames(s, p, h->user || !h->tid ? h->user : h->kernel, o);
 		rest_ns -= MIN(h->blocked_ns, rest_ns);
 	}
@@ -87,7 +87,7 @@ static void append_where(GString *s, const struct object *o)
 {
 	g_string_append(s, "     ");
 	text_safe(s, o->operation);
-	if (o->kind == OBJECT_KERNEL_LOCK) {	/* of all processes, and its address is nobody's business */
+	if (o->kind == OBJECT_KERNEL_LOCK) {	/* shared by all processes, and its address must not be disclosed */
 		g_string_append_c(s, '\n');
 		return;
 	}
@@ -133,7 +133,7 @@ static void append_row(GString *s, const struct profile *p, const struct lock_ro
 	append_holders(s, p, r->releasers, "released by", r->blocked_ns, o);
 }
 
-/* The rows that somebody holds, or those where threads wait for word; nothing when there are none. */
+/* Rows of locks with holders, or of condition variables and the like; nothing if there are none. */
 static void append_part(GString *s, const struct profile *p, const struct lock_table *t, bool held, const char *title,
 			const struct text_options *o)
 {

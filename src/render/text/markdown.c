@@ -13,14 +13,14 @@
 #define PROCESSES_MAX 6
 #define FAMILIES_MAX 3
 #define TREE_LINES 24
-#define TEXT_MAX 600	/* bytes of a sentence */
+#define TEXT_MAX 600	/* bytes per sentence */
 
 static bool is_word(char c)
 {
 	return g_ascii_isalnum(c) || (unsigned char)c >= 0x80;
 }
 
-/* A place where a link, a mention or the number of an issue would begin. */
+/* Whether a link, a mention or an issue number would begin here. */
 static bool begins_link(const char *from, const char *c)
 {
 	return ((*c == '@' || *c == '#') && is_word(c[1])) || (*c == ':' && c[1] == '/') ||
@@ -58,7 +58,7 @@ static void append_text(GString *s, const char *text, bool is_ours)
 	g_string_append(s, cut ? "..." : "");
 }
 
-/* With names in it, and then maybe a command, which is code. */
+/* A sentence with names, and optionally a command as code. */
 static void append_sentence(GString *s, const char *text)
 {
 	const char *command = g_strrstr(text, " `offcpu ");
@@ -68,7 +68,7 @@ static void append_sentence(GString *s, const char *text)
 	append_text(s, command ? command : "", true);
 }
 
-/* Of what another tool wrote: where and how completely it was taken nobody knows. */
+/* For another tool's profile, host and coverage are unknown. */
 static void append_imported(GString *head, const char *imported, const struct profile_info *info)
 {
 	g_autofree char *unknown = profile_unknown_text(info->unknown, info->has_wakers);
@@ -167,7 +167,7 @@ static void append_processes(GString *s, const struct findings *f)
 		g_string_append_printf(s, "\nand %u more.\n", f->classes->len - shown);
 }
 
-/* Labels of functions of libraries and runtimes. */
+/* Labels of functions in libraries and runtimes. */
 static GHashTable *runtime_labels(const struct findings *f)
 {
 	GHashTable *runtime = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -179,7 +179,7 @@ static GHashTable *runtime_labels(const struct findings *f)
 	return runtime;
 }
 
-/* What is not idle; of what another tool wrote everything. */
+/* Without idle waits; for another tool's profile all. */
 static void append_stacks(GString *s, const struct findings *f, const struct selection *selection)
 {
 	const struct profile *p = f->profile;
@@ -215,7 +215,7 @@ void markdown_report(GString *s, const struct profile *p, const struct query *qu
 	append_head(s, e, query);
 	append_headlines(s, e);
 	append_processes(s, e->findings);
-	if (!e->little)	/* of that the shares would be large, and tell nothing */
+	if (!e->little)	/* shares of a small total are large and mean nothing */
 		append_stacks(s, e->findings, selection);
 	explanation_free(e);
 }

@@ -15,7 +15,7 @@ static const char *times(uint32_t cnt)
 	return cnt == 1 ? "time" : "times";
 }
 
-/* In plain words: what was not looked at, why, and what that means for the figures. */
+/* Explains what was sampled, why, and what that means for the numbers. */
 static void sampling_line(GString *s, const struct profile_sampling *sampling, const char *indent)
 {
 	g_string_append_printf(s, "%ssampled   only a part of the waits below ", indent);
@@ -24,7 +24,7 @@ static void sampling_line(GString *s, const struct profile_sampling *sampling, c
 			       "sums of threads are exact.\n", sampling->raised_cnt ? ", to keep the budget" : "");
 }
 
-/* Before waits are sampled the governor leaves out who ended short ones. */
+/* Before it samples waits, the governor drops wakers of short waits. */
 static void wakers_line(GString *s, const struct profile *p, const char *indent)
 {
 	if (p->info.has_wakers && !p->info.sampling.max_ns && profile_find_loss(p, "waker_sampled"))
@@ -37,7 +37,9 @@ static void append_budget(GString *s, const struct profile_sampling *sampling)
 {
 	append_ppm(s, sampling->used_ppm);
 	g_string_append(s, " of all CPUs' time");
-	/* or no reading was long enough to tell, or the start was the worst, which takes less than one */
+	/*
+	 * no reading may have been long enough, or the worst second was the start, which costs less than one reading
+	 */
 	if (sampling->peak_ppm > sampling->used_ppm) {
 		g_string_append(s, " (");
 		append_ppm(s, sampling->peak_ppm);
@@ -47,7 +49,7 @@ static void append_budget(GString *s, const struct profile_sampling *sampling)
 	append_ppm(s, sampling->budget_ppm);
 }
 
-/* Kept in silence, and exceeded by our own process as well: that passes with the start. */
+/* Silent if the budget was kept.  Also silent if only our own process exceeded it, which it does only at the start. */
 static void budget_line(GString *s, const struct profile_sampling *sampling, const char *indent)
 {
 	if (!sampling->budget_ppm || !sampling->has_used || !(sampling->over_cnt || sampling->raised_cnt))
@@ -66,7 +68,7 @@ static void budget_line(GString *s, const struct profile_sampling *sampling, con
 	g_string_append(s, ".\n");
 }
 
-#define FEW_ROUNDS 20	/* below them their number tells more than the rate */
+#define FEW_ROUNDS 20	/* with fewer, their number is more informative than the rate */
 
 void text_looks_rate(GString *s, const struct profile_info *info)
 {
@@ -78,7 +80,7 @@ void text_looks_rate(GString *s, const struct profile_info *info)
 				       info->looks.rounds == 1 ? "" : "s");
 }
 
-/* Threads were not traced. */
+/* For recordings without tracing. */
 static void looks_line(GString *s, const struct profile_info *info, const char *indent)
 {
 	double asked = info->looks.asked_ns ? 1e9 / (double)info->looks.asked_ns : 0;
@@ -92,7 +94,7 @@ static void looks_line(GString *s, const struct profile_info *info, const char *
 	g_string_append(s, "); numbers and lengths of waits are not known\n");
 }
 
-/* Beside the waits: what the threads did on CPU. */
+/* On-CPU samples beside the waits. */
 static void on_cpu_line(GString *s, const struct profile *p, const char *indent)
 {
 	uint64_t samples = 0;

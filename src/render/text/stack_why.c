@@ -54,7 +54,7 @@ static void add_share(GArray *shares, const struct wake *wake)
 
 ORDER(most_first, struct share, ORDER_HIGH(blocked_ns) ORDER_LOW(waker))
 
-/* Who ended the row's waits, by the time that they were blocked; *ret_ns: all of that. */
+/* Who ended the row's waits, by blocked time; *ret_ns: the total. */
 static GArray *shares_of(const struct stack_why *why, const struct top_row *row, uint64_t *ret_ns)
 {
 	GArray *shares = g_array_new(FALSE, FALSE, sizeof(struct share));

@@ -13,20 +13,20 @@
 #include "features/wakers/analysis.h"
 #include "render/text/text.h"
 
-#define ACCOUNT_WIDE 105	/* columns that all of the table takes */
+#define ACCOUNT_WIDE 105	/* columns of the full table */
 
 enum { ACCOUNT_THREADS, ACCOUNT_OBSERVED, ACCOUNT_RESIDUAL = 7, ACCOUNT_COLUMNS };
 static const char *const account_heads[ACCOUNT_COLUMNS] = {
 	"threads", "observed", "on-CPU", "blocked", "runnable", "preempted", "off-CPU", "residual",
 };
 
-/* There columns are as wide as their heads, and the observed time is left out, which the others add up to. */
+/* Narrow tables have columns as wide as their heads, and omit the observed time, which is the sum of the others. */
 static bool is_narrow(const struct text_options *o)
 {
 	return o->width && o->width < ACCOUNT_WIDE;
 }
 
-/* 0: it is left out. */
+/* 0: omitted. */
 static unsigned account_width(unsigned column, bool narrow)
 {
 	if (narrow)
@@ -34,7 +34,7 @@ static unsigned account_width(unsigned column, bool narrow)
 	return column == ACCOUNT_THREADS ? 8 : 9;
 }
 
-/* Exactly "    PID  PROCESS          threads  observed ...", one line an account. */
+/* Exactly "    PID  PROCESS          threads  observed ...", a line per account. */
 static void account_cells(GString *s, const struct account_row *r, bool narrow)
 {
 	const uint64_t times[ACCOUNT_COLUMNS] = { 0, r->observed_ns, r->on_cpu_ns, r->blocked_ns, r->runnable_ns,
@@ -64,7 +64,7 @@ static void account_line(GString *s, const char *pid, const char *process, const
 	account_cells(s, r, narrow);
 }
 
-/* Adds b to a, all but the identity. */
+/* Adds b to a, except the identity. */
 static void account_sum(struct account_row *a, const struct account_row *b)
 {
 	ADD_MEMBERS(a, b, threads_cnt, observed_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns, off_cpu_ns);
@@ -75,7 +75,7 @@ ORDER_POINTERS(by_throttled, struct account_row, ORDER_HIGH(throttled_ns) ORDER_
 
 #define THROTTLED_NAMED 3
 
-/* Of whose time CPU quotas took most; nothing where there was no such time. */
+/* Whose time was mostly taken by CPU quotas; nothing if none was. */
 static void throttled_line(GString *to, const struct accounts *a, const struct text_options *options)
 {
 	g_autoptr(GPtrArray) rows = g_ptr_array_new();
@@ -151,7 +151,7 @@ static const char *kind_text(const struct top *t)
 	}
 }
 
-/* What the percentages are of: "12.3 s off-CPU without idle time". */
+/* The base of percentages: "12.3 s off-CPU without idle time". */
 static void append_whole(GString *s, const struct top *t)
 {
 	if (t->weight == WEIGHT_COUNT)
@@ -168,7 +168,7 @@ static void append_whole(GString *s, const struct top *t)
 		g_string_append(s, " without idle time");
 }
 
-/* " ±1.2%" of a row that is an estimate, and a worse one than that; the error of a class alone is not known. */
+/* " ±1.2%" for a row whose estimate is worse than that; errors of single classes are unknown. */
 static void append_error(GString *s, const struct top *t, const struct top_row *r)
 {
 	if (!t->is_exact && t->weight == WEIGHT_OFF_CPU)
@@ -188,7 +188,7 @@ static unsigned rows_with_weight(const struct top *t)
 	return n;
 }
 
-/* "[top blocking leaves]" of the seeds: one number and one name a line. */
+/* "[top blocking leaves]" as in the seeds: a number and a name per line. */
 void text_headline(GString *s, const struct top *leaves, const struct text_options *options)
 {
 	unsigned all = rows_with_weight(leaves), shown = options->top ? MIN(options->top, all) : all;
@@ -244,7 +244,7 @@ static void append_frame(GString *s, const struct profile *p, uint32_t frame, bo
 	unsigned line_width = text_width(line->str) + (f->is_inline ? 10 : 0), room = text_room(o, 7);
 
 	g_string_append_printf(s, "    %s%s ", parent ? text_bold(o) : "", parent ? "=>" : "  ");
-	/* a long name gives way, to half of the room, before its line does */
+	/* a long name is cut, to half of the room at least, before its source line is */
 	text_safe_cut(s, label->str, room ? MAX(room > line_width ? room - line_width : 0, room / 2) : 0);
 	text_safe(s, line->str);
 	if (!f->name && f->why != FRAME_NAMED && f->why != FRAME_PENDING)
@@ -256,7 +256,7 @@ static void append_frame(GString *s, const struct profile *p, uint32_t frame, bo
 	g_string_append_c(s, '\n');
 }
 
-/* The kernel's way in and to sleep, which is the same for all: __schedule, do_syscall_64. */
+/* The kernel's entry and scheduler functions, which are the same in all stacks: __schedule, do_syscall_64. */
 static bool is_passed_over(const struct profile *p, uint32_t frame, const struct text_options *o)
 {
 	const struct frame *f = profile_get_frame(p, frame);
@@ -266,7 +266,7 @@ static bool is_passed_over(const struct profile *p, uint32_t frame, const struct
 	       !shown;
 }
 
-/* Innermost first, as one reads from the wait to its cause. */
+/* Innermost first, from the wait to its cause. */
 static void append_stack(GString *s, const struct profile *p, uint32_t node, int64_t parent,
 			 const struct text_options *o)
 {
@@ -283,7 +283,7 @@ static void append_stack(GString *s, const struct profile *p, uint32_t node, int
 	}
 }
 
-/* "(user stack broken in libc.so.6)": where the walk could not go on. */
+/* "(user stack broken in libc.so.6)": where unwinding stopped. */
 static void append_stack_end(GString *s, const struct profile *p, uint32_t user, const struct text_options *o)
 {
 	enum stack_end end = (enum stack_end)profile_get_node(p, user)->end;
@@ -310,11 +310,11 @@ static void append_stacks(GString *s, const struct profile *p, const struct top_
 	whole.kernel_frames = true;
 	append_stack(s, p, r->kernel, -1, o);
 	if (s->len == before && !r->user)
-		append_stack(s, p, r->kernel, -1, &whole); /* of a kernel thread there is nothing else */
+		append_stack(s, p, r->kernel, -1, &whole); /* a kernel thread has no other stack */
 	if (s->len > before && r->user)
 		g_string_append_printf(s, "    %s   --%s\n", text_dim(o), text_plain(o));
 	append_stack(s, p, r->user, r->user_parent, o);
-	if (r->off_cpu_ns || r->samples)	/* else it is no stack: its one frame says that none was sampled */
+	if (r->off_cpu_ns || r->samples)	/* otherwise its only frame says that none was sampled */
 		append_stack_end(s, p, r->user, o);
 }
 
@@ -350,8 +350,8 @@ static void append_lock(GString *s, const struct object *object, const struct te
 }
 
 /*
- * "     longest 1.24 s: thread 4711 mysqld, began 14:32:18.250, woken by ib_log_writer (4700)", where that is known:
- * not of a range.
+ * "     longest 1.24 s: thread 4711 mysqld, began 14:32:18.250, woken by ib_log_writer (4700)", if known; not for a
+ * range.
  */
 static void append_longest(GString *s, const struct profile *p, const struct top_row *r)
 {
@@ -416,7 +416,7 @@ static void append_row(GString *s, const struct profile *p, const struct top *t,
 	text_quantize(s, r->hist, "");
 }
 
-/* What the rows do not tell. */
+/* What the rows do not include. */
 static void append_lacks(GString *s, const struct profile *p, const struct top *top)
 {
 	bool has_queue = false;

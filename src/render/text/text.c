@@ -92,7 +92,7 @@ static void header_line(GString *s, const char *what, const char *text)
 	g_string_append_c(s, '\n');
 }
 
-/* Which part of the recording this is. */
+/* The selected part of the recording. */
 static void header_range(GString *s, const struct profile_range *range)
 {
 	g_string_append_printf(s, "Range     %s to %s of the recording's %s", TEXT_NS(range->from_ns),
@@ -221,7 +221,7 @@ static void coverage_lost(GString *s, const struct profile *p, const struct acco
 				       text_warn(o), TEXT_NS(total->lost_ns), text_plain(o));
 }
 
-/* Time no list below holds, by choice. */
+/* Time that was deliberately filtered from all lists. */
 static void coverage_filtered(GString *s, const struct coverage *c, const struct account_row *total)
 {
 	if (total->filtered_ns) {
@@ -307,9 +307,9 @@ void text_coverage(GString *to, const struct profile *p, const struct selection 
 }
 
 /*
- * The threads that the ranked sections are about.  On a whole machine most off-CPU time is
- * kernel threads waiting for work, which explains nothing: unless they were asked for, or
- * there is nothing else, they are named in one line and left to -k.  NULL: no change.
+ * The threads for the ranked sections.  On a whole machine most off-CPU time is kernel threads waiting for work, which
+ * explains nothing.  So these are summed up in one line and left to -k, unless they were asked for, or there is
+ * nothing else.  NULL: no change.
  */
 static struct selection *foreground(GString *s, const struct profile *p, const struct query *query,
 				    const struct selection *selection)

@@ -11,17 +11,20 @@
 #define INDENT_MAX 30
 #define SHARE_COLUMNS 6
 #define ARROW " > "
-#define BRANCH_PERCENT 90	/* with that much of it in one child a node is no fork */
+#define BRANCH_PERCENT 90	/* a node with that much of its time in one child is not a fork */
 
 struct printing {
 	GString *s;
 	const struct tree *t;
 	GHashTable *runtime;
-	double least;	/* share of all from which on a path is shown */
+	double least;	/* minimum share of the total for a path to be shown */
 	unsigned lines;
 };
 
-/* Of libraries and runtimes only what the program calls tells something, of the kernel not its way in and to sleep. */
+/*
+ * Of library functions only those called by the program are informative, of the kernel all but entry and scheduler
+ * functions.
+ */
 static bool is_shown(const struct printing *p, const struct tree_label *label, const struct tree_label *caller)
 {
 	const char *shown;
@@ -52,7 +55,7 @@ static unsigned columns_of(const GPtrArray *names)
 	return sum;
 }
 
-/* Functions one below the other in one line; where it is too long they are cut in the middle. */
+/* Writes functions, caller first, on one line, cut in the middle if it is too long. */
 static void append_names(GString *s, GPtrArray *names, unsigned columns)
 {
 	guint cut = 0, at = 0;
@@ -96,7 +99,7 @@ static void append_children(struct printing *p, uint32_t node, unsigned depth)
 		append_node(p, g_array_index(children, uint32_t, i), depth);
 }
 
-/* A line for it and those below it up to the next fork; then its branches. */
+/* A line for the node and its descendants up to the next fork; then its branches. */
 static void append_node(struct printing *p, uint32_t node, unsigned depth)
 {
 	const struct tree *t = p->t;
@@ -112,7 +115,7 @@ static void append_node(struct printing *p, uint32_t node, unsigned depth)
 		if (is_shown(p, tree_node_label(t, node), tree_node_label(t, tree_node(t, node)->parent))) {
 			GString *name = g_string_new(NULL);
 
-			if (is_kernel)	/* of the kernel's functions the innermost one says enough */
+			if (is_kernel)	/* the innermost kernel function suffices */
 				g_ptr_array_set_size(names, (gint)names->len - 1);
 			is_kernel = tree_node_label(t, node)->kind == TREE_KERNEL;
 			text_safe_cut(name, tree_node_label(t, node)->text, NAME_COLUMNS);
