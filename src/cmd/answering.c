@@ -8,10 +8,10 @@
 #include "render/answer/report.h"
 
 #define FORM "summary"
-#define FORM_TOOL "tool"	/* the same for who has no shell (mcp/): no commands that lead on */
+#define FORM_TOOL "tool"	/* the same for clients without a shell (mcp/): no follow-up commands */
 #define JSON_WORD "--json="
 
-/* Is it one of these, with its value behind it or in it?  Then how many words it is. */
+/* The number of words if it is one of these options, with its value in the same or the next word. */
 static int words_of(const char *word, const char *const *names)
 {
 	for (; *names; names++) {
@@ -23,7 +23,7 @@ static int words_of(const char *word, const char *const *names)
 	return 0;
 }
 
-/* For a shell, without those options and their values. */
+/* The command line, quoted for a shell, without those options and their values. */
 static char *command_without(int argc, char **argv, const char *const *left)
 {
 	g_autoptr(GString) command = g_string_new("offcpu");

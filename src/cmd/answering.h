@@ -6,14 +6,14 @@
 
 #include "render/answer/answer.h"
 
-/* --json=summary, --max-bytes, --id and --cursor of the commands that answer in a bounded size. */
+/* --json=summary, --max-bytes, --id and --cursor of commands with answers of bounded size. */
 struct answer_args {
-	char *form, *max_bytes, *id, *cursor;	/* as the options come */
-	char *command, *plain;	/* the command line, without --id and --cursor; and without any of these */
-	struct answer_options options;	/* what they mean; borrows from the others */
+	char *form, *max_bytes, *id, *cursor;	/* option values */
+	char *command, *plain;	/* command line without --id and --cursor; command line without all of these options */
+	struct answer_options options;	/* parsed values; borrows from the members above */
 };
 
-/* Of a command that runs once, whose ids nobody can ask for again. */
+/* For commands that run once: ids cannot be asked for later. */
 #define ANSWER_SIZE_ENTRIES(args) \
 	{ "json-as", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &(args).form, "", NULL }, \
 	{ "max-bytes", 0, 0, G_OPTION_ARG_STRING, &(args).max_bytes, \
@@ -25,15 +25,15 @@ struct answer_args {
 	{ "cursor", 0, 0, G_OPTION_ARG_STRING, &(args).cursor, "The rest of --id, as \"next\" says", "N" }
 
 /*
- * Before the options are parsed: GLib would take a FILE behind --json for its value, so --json=FORM becomes an option
- * of its own.  Keeps the command line for "deeper".
+ * Call it before options are parsed.  GLib would take a FILE after --json for its value, so --json=FORM becomes an
+ * option of its own.  Keeps the command line for "deeper".
  */
 void answer_args_note(struct answer_args *a, int argc, char **argv);
 bool answer_is_asked(const struct answer_args *a);
-/* False with a sentence; is_json: --json was given, too. */
+/* Parses the values; false on error.  is_json: --json was given, too. */
 bool answer_args_understand(struct answer_args *a, bool is_json, GError **error);
 void answer_args_clear(struct answer_args *a);
-/* Prints an object of one line that our own writers made: as it is, or where that is asked for in a bounded size. */
+/* Prints a one-line object from our own writers, unchanged or as an answer of bounded size if asked for. */
 void answer_print(const char *of, const GString *object, const struct answer_args *a);
 
 #endif

@@ -16,7 +16,7 @@ static bool fail(GError **error, const char *name, const char *why)
 	return false;
 }
 
-/* What a program of the system says, which knows users of the network, too; the static program could not ask itself. */
+/* Output of a system program, which also knows network users; the static program cannot use NSS itself. */
 static char *told(const char *const *argv)
 {
 	char *text = NULL;

@@ -42,7 +42,7 @@ void cmd_error(const char *command, const char *format, ...)
 	va_start(ap, format);
 	g_autofree char *message = g_strdup_vprintf(format, ap);
 	va_end(ap);
-	/* What is quoted may come from anybody, and must not steer the terminal. */
+	/* Quoted text may be hostile, and must not control the terminal. */
 	g_auto(GStrv) lines = g_strsplit(message, "\n", -1);
 	g_autoptr(GString) safe = g_string_new(NULL);
 	for (char **line = lines; *line; line++) {
@@ -73,7 +73,7 @@ bool cmd_parse(const char *command, const char *args, const char *description, G
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
-	/* Ours, not GLib's: its own -h calls exit() and cannot lead with the examples. */
+	/* GLib's own -h calls exit() and cannot put examples first. */
 	g_option_context_set_help_enabled(context, FALSE);
 	g_option_context_set_summary(context, description);
 	g_option_context_add_main_entries(context, entries, NULL);
@@ -95,7 +95,7 @@ bool cmd_parse(const char *command, const char *args, const char *description, G
 		*ret_status = EXIT_OK;
 		return false;
 	}
-	/* GLib leaves a "--" that stands before the positional arguments. */
+	/* GLib keeps a "--" in front of the positional arguments. */
 	if (*argc > 1 && strcmp((*argv)[1], "--") == 0) {
 		memmove(&(*argv)[1], &(*argv)[2], sizeof(char *) * (size_t)(*argc - 1));
 		(*argc)--;

@@ -7,7 +7,7 @@
 
 #include "base/refuse.h"
 
-/* The commands: the only code that prints or decides the exit status. */
+/* The commands: the only code that prints or chooses the exit status. */
 
 /* offcpu(1), "Exit status". */
 enum exit_status {
@@ -28,40 +28,39 @@ struct command {
 
 /* One sentence on stderr: "offcpu NAME: message". */
 void cmd_error(const char *command, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* The same, as a value: an exit status, or false. */
+/* The same as an expression: an exit status, or false. */
 #define cmd_failed(...) ({ cmd_error(__VA_ARGS__); EXIT_FAILED; })
 #define cmd_wrong(...) ({ cmd_error(__VA_ARGS__); EXIT_USAGE; })
 #define cmd_refuse(...) ({ cmd_error(__VA_ARGS__); false; })
 
-/* False, with a sentence about an option's value. */
+/* Sets *error about an option's value; false. */
 #define cmd_bad(error, ...) refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, __VA_ARGS__)
 
-/* What stands where nothing may: an error, and its exit status.  A recording there is meant to be read. */
+/* Error for an unexpected argument; returns the exit status.  If it is a recording, suggests how to read it. */
 int cmd_unexpected(const char *command, const char *argument);
 
 /*
- * Parses the options of a command; prints help to stdout for -h/--help, with `description`
- * (examples, leading the text) above the options.  Returns true to go on, false when done
- * with *ret_status set.  Afterwards argv holds the positional arguments only (argv[0] kept).
- * Everything after the first "--" is left alone as positional, the "--" itself removed.
+ * Parses a command's options.  -h/--help prints help to stdout, with `description` (examples, introduction) above the
+ * options.  Returns true to continue; false if done, with *ret_status set.  Afterwards argv holds argv[0] and the
+ * positional arguments.  Everything after the first "--" stays positional, the "--" itself is removed.
  */
 bool cmd_parse(const char *command, const char *args, const char *description, GOptionEntry *entries,
 	       int *argc, char ***argv, int *ret_status);
 
-/* All of `text` to `path`, or to stdout for NULL or "-", see below. */
+/* Writes all of `text` to `path`, or to stdout if it is NULL or "-", see below. */
 bool cmd_write_output(const char *path, const char *text, gsize len, GError **error);
 
-/* By any spelling of the paths, and through links. */
+/* Whether both paths lead to the same file, also through links. */
 bool cmd_is_same_file(const char *a, const char *b);
 
-/* False, with a sentence, where a picture's name ends in another format's: what is drawn is SVG or a page. */
+/* False on error: the name's extension is another picture format's.  We write SVG or HTML. */
 bool cmd_may_draw(const char *path, GError **error);
-/* Does its ending ask for a web page? */
+/* Whether the extension is that of a web page. */
 bool cmd_is_html(const char *path);
 
-/* Colour and width of the terminal on stdout, NO_COLOR obeyed. */
+/* Colour and width of the terminal on stdout; obeys NO_COLOR. */
 bool cmd_stdout_has_colour(void);
-unsigned cmd_stdout_width(void);	/* 80 when it is no terminal */
+unsigned cmd_stdout_width(void);	/* 80 if stdout is no terminal */
 
 int cmd_record(int argc, char **argv);
 int cmd_top(int argc, char **argv);
@@ -84,38 +83,34 @@ int cmd_tasks(int argc, char **argv);
 int cmd_mcp(int argc, char **argv);
 int cmd_push(int argc, char **argv);
 
-/* Of commands that go on until they are told to end, and then print: a signal asks them to. */
+/* For commands that run until told to stop, and then print: signals only request that. */
 
-/* From now on SIGINT, SIGTERM and SIGHUP only set what this gives. */
+/* From now on SIGINT, SIGTERM and SIGHUP only set the returned flag. */
 const volatile int *stop_catch(void);
-/* They end the process again. */
+/* Signals end the process again. */
 void stop_release(void);
 
 /*
- * Where the system gives no memory, GLib aborts.  From here on the process says so in one sentence instead, and ends
- * with EXIT_FAILED.  Threads that call spare_stack_use() are held to it, too, however they run out.
+ * By default GLib aborts if it gets no memory.  From here on the process prints an error instead and exits with
+ * EXIT_FAILED.  In threads that called spare_stack_use() this also works on stack overflow.
  */
 void no_room_tell(void);
 
-/*
- * A command's help with lines of at most `width` columns: what a line's last column is too narrow for goes on below it,
- * in that column.
- */
+/* Wraps a command's help to at most `width` columns; the last column's text continues in that column. */
 char *help_text_wrap(const char *text, unsigned width);
 
 /*
- * What a command writes, part by part: to `path`, or to stdout for NULL or "-".  A file appears whole or not at all,
- * and one that was there keeps its mode; what is no plain file (a link, a device, a FIFO) is written into, as by a
- * shell.
+ * Output written in parts to `path`, or to stdout if that is NULL or "-".  A file is replaced atomically and keeps its
+ * mode.  What is not a regular file (a link, a device, a FIFO) is written to in place, as a shell does.
  */
 struct output;
 
-/* NULL with a sentence. */
+/* NULL on error. */
 struct output *output_begin(const char *path, GError **error);
 bool output_put(struct output *o, const void *bytes, gsize len, GError **error);
-/* Frees o; from now on the file is there.  False with a sentence, and the one before is as it was. */
+/* Frees o and puts the file in place.  False on error; an earlier file is then unchanged. */
 bool output_end(struct output *o, GError **error);
-/* In place of output_end(): there is no file; NULL is fine. */
+/* Frees o without making a file; NULL is fine. */
 void output_drop(struct output *o);
 
 #endif

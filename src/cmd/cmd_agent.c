@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* offcpu agent: records all the time, and keeps it in the store. */
+/* offcpu agent: records continuously and keeps it in the store. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static const char description[] =
 	"SIGHUP: reads its configuration again.  SIGTERM: ends, with the last window stored.\n"
 	"What it kept is read by the commands that take --history.";
 
-/* The journal takes the priority from the beginning of a line; a person at a terminal needs none. */
+/* The journal reads a line's priority from its prefix; on a terminal it is omitted. */
 static void log_line(enum log_level level, const char *text)
 {
 	if (isatty(STDERR_FILENO))
@@ -60,7 +60,7 @@ static const char *yes_no(bool is_so)
 	return is_so ? "yes" : "no";
 }
 
-/* As the configuration has it: 512M is 512 MiB. */
+/* As in the configuration: 512M is 512 MiB. */
 static void show_size(const char *before, uint64_t bytes, const char *after)
 {
 	g_autoptr(GString) size = g_string_new(NULL);
@@ -142,7 +142,7 @@ static void show_config(const struct agent_config *c, const char *path)
 		puts("Budget         none: everything is exact");
 }
 
-/* The folder, or the first one above it that is there. */
+/* The folder, or its nearest existing parent. */
 static char *first_folder(const char *dir)
 {
 	char *at = g_strdup(dir);
@@ -195,7 +195,7 @@ static bool check_kernel(void)
 	return is_well;
 }
 
-/* What each seems to allow proves less than to load what a recording loads. */
+/* Features that seem available are weaker evidence than loading the programs. */
 static bool check_programs(const struct agent_options *options, struct agent_config *c)
 {
 	g_autoptr(GError) error = NULL;

@@ -43,7 +43,7 @@ static const char description[] =
 	"--fail-if: total, GROUP=NAME or GROUP~REGEX; then total, count, mean, p50, p90, p99 or max\n"
 	"(total); then > or < and a percentage, a duration, or for count a number.";
 
-/* What the command line said; the filters of both sides, of BEFORE, of AFTER. */
+/* The command line: filters for both sides, for BEFORE, for AFTER. */
 enum { OF_BOTH, OF_BEFORE, OF_AFTER, OF_CNT };
 
 struct diff_args {
@@ -56,12 +56,12 @@ struct diff_args {
 	gboolean json, all, inverted, negated;
 };
 
-/* The same, understood. */
+/* The parsed command line. */
 struct diff_plan {
 	const char *path[DIFF_SIDES];
 	struct filters filters[DIFF_SIDES];
 	struct range_args range[DIFF_SIDES];	/* borrowed */
-	char *as_long[DIFF_SIDES];	/* of a history: an end that was not given */
+	char *as_long[DIFF_SIDES];	/* for a history: the end, if not given */
 	uint64_t requests[DIFF_SIDES];
 	struct diff_options options;
 	GArray *tables;		/* enum diff_by */
@@ -70,7 +70,7 @@ struct diff_plan {
 	struct text_options text;
 };
 
-/* Is standard output for programs? */
+/* Whether standard output is for programs. */
 static bool is_json(const struct diff_args *a)
 {
 	return a->json || answer_is_asked(&a->answer);
@@ -109,7 +109,7 @@ static void plan_clear(struct diff_plan *plan)
 	g_array_unref(plan->results);
 }
 
-/* What is said for one side, else what is said for both. */
+/* The option of one side, else that of both. */
 static char *either(const char *own, const char *both)
 {
 	return g_strdup(own ? own : both);
@@ -217,7 +217,7 @@ static bool plan_conditions(const struct diff_args *a, struct diff_plan *plan, G
 	return true;
 }
 
-/* Has each side filters of its own, so that one recording can be both? */
+/* Whether sides have different filters, so that both may be the same recording. */
 static bool has_two_parts(const struct diff_args *a)
 {
 	const struct filters *x = &a->filters[OF_BEFORE], *y = &a->filters[OF_AFTER];
@@ -247,7 +247,7 @@ static bool plan_recordings(const struct diff_args *a, int argc, char **argv, st
 	return true;
 }
 
-/* Two ranges of one history. */
+/* Compares two ranges of a history. */
 static bool plan_history(const struct diff_args *a, int argc, char **argv, struct diff_plan *plan, GError **error)
 {
 	if (argc > 1)
@@ -307,7 +307,7 @@ static void append_text(GString *out, struct diff *d, const struct diff_args *a,
 	}
 }
 
-/* Standard output is for programs: people read here what came out. */
+/* Goes to stderr: standard output is for programs. */
 static void report_conditions(const struct diff *d, const struct diff_plan *plan)
 {
 	for (unsigned i = 0; i < plan->conditions->len; i++) {
@@ -383,7 +383,7 @@ static int show(struct diff *d, const struct diff_args *a, struct diff_plan *pla
 	return failed ? EXIT_DIFFERENT : EXIT_OK;
 }
 
-/* What of a recording is compared, for people; free with g_free(). */
+/* The selected part of a recording, as text; free with g_free(). */
 static char *part_text(const struct diff_plan *plan, enum diff_side side)
 {
 	const struct range_args *range = &plan->range[side];
@@ -397,8 +397,8 @@ static char *part_text(const struct diff_plan *plan, enum diff_side side)
 }
 
 /*
- * How many requests there were, where nobody said so: as the recordings know it.  Where both do, times are per
- * request.
+ * Takes numbers of requests from the recordings, unless they were given.  If both recordings have requests, times are
+ * per request.
  */
 static bool count_requests(const struct diff_args *a, struct diff_plan *plan,
 			   const struct profile *const profiles[DIFF_SIDES], GError **error)
@@ -421,7 +421,10 @@ static bool count_requests(const struct diff_args *a, struct diff_plan *plan,
 	return true;
 }
 
-/* The window of a command that ran to its end is the command's own: a share of it would hide that it became longer. */
+/*
+ * If both commands ran to their end, windows are compared as a whole: a share of the window would hide that a command
+ * became slower.
+ */
 static void note_whole_runs(const struct diff_args *a, struct diff_plan *plan,
 			    const struct profile *const profiles[DIFF_SIDES])
 {
@@ -431,7 +434,7 @@ static void note_whole_runs(const struct diff_args *a, struct diff_plan *plan,
 		plan->options.norm = DIFF_WHOLE_RUNS;
 }
 
-/* What another tool wrote may not say how long it looked: times are as they are then. */
+/* Another tool's profile may not say how long it observed: then times are not normalised. */
 static bool norm_is_known(const struct diff_args *a, struct diff_plan *plan,
 			  const struct profile *const profiles[DIFF_SIDES], GError **error)
 {
@@ -449,7 +452,7 @@ static bool norm_is_known(const struct diff_args *a, struct diff_plan *plan,
 	return true;
 }
 
-/* Only times of one kind compare, and those that are no waits have no reasons. */
+/* Only rows of the same kind compare.  Rows that are not waits have no reasons. */
 static bool is_of_one_kind(const struct diff_args *a, struct diff_plan *plan,
 			   const struct profile *const profiles[DIFF_SIDES], GError **error)
 {
@@ -466,7 +469,7 @@ static bool is_of_one_kind(const struct diff_args *a, struct diff_plan *plan,
 	return true;
 }
 
-/* The recordings are one where it is compared with itself. */
+/* Both profiles may be the same recording. */
 static int compare(const struct diff_args *a, struct diff_plan *plan, const struct profile *const profiles[DIFF_SIDES],
 		   GError **error)
 {
@@ -511,7 +514,7 @@ static int run(const struct diff_args *a, struct diff_plan *plan)
 	struct profile *before = profiles[DIFF_BEFORE], *after = profiles[DIFF_AFTER];
 	int status = EXIT_FAILED;
 
-	/* of one side alone they would be a difference, and are none */
+	/* with samples of one side only, they would show as a difference */
 	if (is_read && profile_has_on_cpu(before) && profile_has_on_cpu(after)) {
 		profile_on_cpu_as_waits(before);
 		profile_on_cpu_as_waits(after);
@@ -526,7 +529,7 @@ static int run(const struct diff_args *a, struct diff_plan *plan)
 	return status;
 }
 
-/* "--requests" with no numbers behind it: the recordings know how many there were. */
+/* "--requests" without numbers takes them from the recordings. */
 static void understand_requests(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {

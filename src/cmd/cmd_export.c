@@ -62,7 +62,7 @@ static const struct format *format_parse(const char *name)
 	return format;
 }
 
-/* False after a sentence about the first option that the format has no place for. */
+/* False, after printing, for the first option that the format does not support. */
 static bool fits_format(const struct export_args *a, const struct format *format)
 {
 	const struct {
@@ -89,7 +89,7 @@ static bool fits_format(const struct export_args *a, const struct format *format
 	return true;
 }
 
-/* False after a sentence about two options that do not go together. */
+/* False, after printing, for two options that exclude each other. */
 static bool fit_together(const struct export_args *a)
 {
 	if (a->wakers && a->wakeup)
@@ -102,7 +102,7 @@ static bool fit_together(const struct export_args *a)
 	return true;
 }
 
-/* False after a sentence about the first value that is no good. */
+/* False, after printing, for the first invalid value. */
 static bool make_plan(struct export_args *a, const struct format *format, struct export_plan *plan)
 {
 	g_autoptr(GError) error = NULL;
@@ -137,7 +137,7 @@ static bool make_plan(struct export_args *a, const struct format *format, struct
 	return true;
 }
 
-/* A list of stacks has no place for these, so they are said beside it. */
+/* Prints notes that a list of stacks cannot contain. */
 static void tell_rest(const struct profile *p, const struct export_plan *plan, const struct folded_result *result)
 {
 	g_autoptr(GString) s = g_string_new(NULL);
@@ -184,7 +184,7 @@ static bool knows(const struct profile *p, const char *path, const struct export
 	       (plan->columns == 1 || recording_knows(p, path, WEIGHT_COUNT, NULL, error));
 }
 
-/* Formats that tell everything tell the samples on CPU, too; others what the weight is of. */
+/* Adds on-CPU samples if the format is complete or the weight needs them. */
 static bool with_on_cpu(struct profile *p, const char *path, const struct export_args *a, struct export_plan *plan,
 			GError **error)
 {
@@ -197,7 +197,7 @@ static bool with_on_cpu(struct profile *p, const char *path, const struct export
 	return true;
 }
 
-/* Idle time as it was asked for; what is gone, standard error says. */
+/* Removes idle time as requested, and says so on stderr. */
 static void part_idle(struct profile *p, const struct export_args *a, struct selection *selection)
 {
 	g_autoptr(GString) s = g_string_new(NULL);
@@ -213,7 +213,7 @@ static void part_idle(struct profile *p, const struct export_args *a, struct sel
 		cmd_error(COMMAND, "note: %s of idle time is left out", s->str);
 }
 
-/* For people: what was selected of everything. */
+/* The selection as text. */
 static char *asked_text(const struct export_args *a)
 {
 	g_autofree char *query = query_text(&a->filters.query);
@@ -254,7 +254,7 @@ static int export(const char *path, struct export_args *a, const struct format *
 	return status;
 }
 
-/* Bytes of a packed or binary format are nothing for a terminal. */
+/* Compressed and binary formats are not written to a terminal. */
 static bool may_print(const struct export_args *a, const struct format *format)
 {
 	bool is_text = g_str_has_prefix(format->media_type, "text/") ||
@@ -265,7 +265,7 @@ static bool may_print(const struct export_args *a, const struct format *format)
 	return cmd_refuse(COMMAND, "%s is no text: -o FILE.%s is wanted, or a pipe", format->name, format->extension);
 }
 
-/* The help's list of formats is the table's. */
+/* The help lists the table's formats. */
 static char *describe(void)
 {
 	GString *s = g_string_new(description);

@@ -30,7 +30,7 @@ static const char description[] =
 	"In a browser: click or Enter zooms, Esc goes back out, / searches, n and N move\n"
 	"between matches.  The address holds zoom and search, to keep or to send.";
 
-/* What the command line said. */
+/* The command line. */
 struct flame_args {
 	char *output, *title, *subtitle, *width, *min_width, *palette, *by, *weight, *idle;
 	struct range_args range;
@@ -38,7 +38,7 @@ struct flame_args {
 	gboolean inverted, reverse, delimiters, wakers, wakeup, open, html, tasks;
 };
 
-/* The same, understood. */
+/* The parsed command line. */
 struct flame_job {
 	const char *input;
 	char *output;
@@ -73,7 +73,7 @@ static bool parse_width(const char *s, unsigned *ret_px, GError **error)
 	return true;
 }
 
-/* "0.1%" of the graph, or "2" or "2px" at the width it is written with; as a share. */
+/* Parses "0.1%" of the graph, or "2" or "2px" at the given width; returns a share. */
 static bool parse_min_width(const char *s, unsigned width_px, double *ret_share, GError **error)
 {
 	char *end;
@@ -164,7 +164,7 @@ static struct html_options page_options(const struct flame_job *job, const struc
 	};
 }
 
-/* Whether any selected wait weighs anything: an empty picture helps nobody. */
+/* Whether any selected wait has weight: an empty picture is useless. */
 static bool has_weight(const struct profile *p, const struct flame_job *job, const struct selection *selection)
 {
 	for (uint32_t i = 0; i < p->waits->len; i++)
@@ -173,7 +173,7 @@ static bool has_weight(const struct profile *p, const struct flame_job *job, con
 	return false;
 }
 
-/* Of the whole: where nothing else is left, idle time is what there is to see. */
+/* Idle time is kept if nothing else would be left. */
 static struct idle_part *idle_left_out(const struct profile *p, const struct flame_job *job)
 {
 	struct idle_part *idle = job->idle == IDLE_KEEP ? NULL : idle_part_new(p, job->svg.selection, job->tree.weight);
@@ -193,13 +193,13 @@ static void draw_picture(const struct profile *p, struct flame_job *job, GString
 	struct tree *t = tree_from_profile(p, &job->tree);
 
 	if (t->view == TREE_OFFWAKE)
-		job->svg.max_rows *= 2;	/* the waker's stacks stand on the sleeper's */
+		job->svg.max_rows *= 2;	/* the waker's stack is on top of the sleeper's */
 	svg_flame(p, t, &job->svg, out, NULL);
 	tree_free(t);
 	idle_part_free(idle);
 }
 
-/* The page, without a file. */
+/* Serves the page without writing a file. */
 static int serve_page(const struct profile *p, const struct flame_job *job, const struct selection *selection,
 		      const char *text)
 {

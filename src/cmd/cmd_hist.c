@@ -28,7 +28,7 @@ struct hist {
 	uint64_t interval_ns;
 	uint32_t count;			/* 0: until Ctrl-C */
 	GHashTable *rows;		/* uint64_t pid << 32 | tid -> struct hist_sum */
-	uint64_t begun_ns;		/* of this interval, since the run's start */
+	uint64_t begun_ns;		/* start of this interval, relative to the run's */
 	uint32_t printed;
 };
 
@@ -162,7 +162,7 @@ static int parse_own(struct hist *h, const struct target *target, int argc, char
 	return wrong ? EXIT_USAGE : EXIT_OK;
 }
 
-/* What the histograms cannot hold: waits that have not ended. */
+/* Reports waits that have not ended, since histograms cannot contain them. */
 static void print_end(const struct profile *p, const struct hist *h)
 {
 	struct coverage c;
@@ -183,7 +183,7 @@ static int run_hist(struct run *run, struct hist *h)
 	if (status != EXIT_OK)
 		return status;
 	struct profile *p = session_take_profile(run->session);
-	/* what came in since the last full interval, unless COUNT of them are printed */
+	/* the rest after the last full interval, unless COUNT intervals were printed */
 	if (!h->interval_ns || ((!h->count || h->printed < h->count) && g_hash_table_size(h->rows)))
 		print_interval(h, p->info.duration_ns);
 	print_end(p, h);

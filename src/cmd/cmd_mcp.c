@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* offcpu mcp: answers for assistants, by the Model Context Protocol. */
+/* offcpu mcp: a Model Context Protocol server for assistants. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -28,9 +28,9 @@ static const char description[] =
 	"OFFCPU_PUSH_TOKEN.  The tables of ClickHouse are in share/offcpu/clickhouse.";
 
 struct push_args {
-	char *urls[PUSH_ENGINES];	/* NULL: not to that one */
+	char *urls[PUSH_ENGINES];	/* NULL: do not push to that engine */
 	char *database, *tenant, *credentials, *ca, *spool, *wait, *metrics;
-	uint64_t wait_ns;	/* 0: one try, which takes what it takes */
+	uint64_t wait_ns;	/* 0: a single try, however long it takes */
 	int engines_cnt;
 };
 
@@ -72,7 +72,7 @@ static void warn_clear(const struct target *t)
 		cmd_error(COMMAND, "warning: the password goes to %s unencrypted: https is wanted", target_name(t));
 }
 
-/* An old recording is taken like any other, and is gone with the server's next merge. */
+/* The server accepts an old recording and drops it at its next merge. */
 static void warn_old(const struct target_options *o, const struct profile *p)
 {
 	int64_t days = (g_get_real_time() * 1000 - (int64_t)p->info.start_unix_ns) / NS_A_DAY;
@@ -97,7 +97,7 @@ static void tell_taken(const char *name, guint cnt, uint64_t rows, uint64_t byte
 		  cnt == 1 ? "" : "s", size->str);
 }
 
-/* Until it is taken, or the time is over; what may not be sent twice is not. */
+/* Retries until it is taken or time is over, unless sending again might count twice. */
 static bool send_unit(struct target *t, const struct push_unit *u, gint64 until_us, GError **error)
 {
 	gint64 pause_us = PAUSE_FIRST_US;
@@ -152,7 +152,7 @@ static void on_sentence(void *ctx, const char *sentence)
 	cmd_error(COMMAND, "%s", sentence);
 }
 
-/* A folder for each engine, so that one that is away does not hold up the other. */
+/* Each engine has its own folder, so that one that is away does not block others. */
 static bool push_by_spool(const struct push_args *a, const struct target_options *o, const struct profile *p,
 			  const struct reasons *reasons, GError **error)
 {
@@ -212,7 +212,10 @@ static int push(const char *path, const struct push_args *a)
 						  .tenant = a->tenant,
 						  .credentials_path = a->credentials,
 						  .ca_path = a->ca,
-						  /* one that hangs leaves the others their part */
+						  /*
+						   * divides the time, so that a hanging engine leaves some for the
+						   * others
+						   */
 						  .until_us = a->wait_ns ? now_us + (end_us - now_us) / MAX(left, 1) :
 									   0 };
 

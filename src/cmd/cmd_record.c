@@ -22,12 +22,11 @@
 #include "render/text/text.h"
 
 /*
- * record --estimate: what recording this would cost, by a recording of ESTIMATE_NS that is thrown away.  An empty
- * program would tell how many switches there are, but not what one takes: between loads that differs by ten times
- * (docs/performance.md).
+ * record --estimate: records for ESTIMATE_NS, discards the recording, and reports what it cost.  A program that only
+ * counts switches would not do: the cost per switch varies tenfold between workloads (docs/performance.md).
  */
 #define ESTIMATE_NS 2000000000ULL
-#define ESTIMATE_EXACT_NS 1000000000ULL	/* of it: then the governor may sample */
+#define ESTIMATE_EXACT_NS 1000000000ULL	/* the first part is exact, then the governor may sample */
 
 /* "0.3%", "0.04%", "12%" */
 static const char *percent(double share, char text[16])
@@ -53,7 +52,7 @@ static void print_cost(const struct session_shares *shares, const struct profile
 	printf("\n");
 }
 
-/* Prints it after the run; an exit status. */
+/* Prints it after the run; returns an exit status. */
 static int estimate_print(struct run *run)
 {
 	struct session_shares shares = session_shares(run->session);
@@ -79,16 +78,16 @@ static int estimate_print(struct run *run)
 }
 
 /*
- * The tasks of the processes that are recorded, looked at beside the recording: with --tasks all that are known, else the
- * goroutines of the Go programs that -p names, or of COMMAND, for these wait for one another without a thread.
+ * Samples tasks beside the recording.  With --tasks: all known kinds of tasks.  Else: goroutines of Go programs in -p
+ * or COMMAND, since these wait for one another without a thread.
  */
 struct record_tasks {
 	struct task_sampler *sampler;
-	GPtrArray *done;	/* struct tasks; NULL: it goes on */
+	GPtrArray *done;	/* struct tasks; NULL: still running */
 	bool is_asked;
 };
 
-/* False after a sentence: of what is asked for there is no saying whose tasks are meant. */
+/* False, after printing: the targets do not say whose tasks are meant. */
 static bool record_tasks_may(const struct target *target)
 {
 	if (!target->collect.tids)
@@ -98,8 +97,8 @@ static bool record_tasks_may(const struct target *target)
 }
 
 /*
- * Once tracing has begun.  is_asked: by --tasks.  NULL: there is nothing to look at.  The looks take half of the budget at
- * most.
+ * Call it once tracing has begun.  is_asked: by --tasks.  NULL: there is nothing to sample.  Takes at most half of the
+ * budget.
  */
 static struct record_tasks *record_tasks_begin(const struct target *target, bool is_asked)
 {
@@ -124,7 +123,7 @@ static struct record_tasks *record_tasks_begin(const struct target *target, bool
 	return r;
 }
 
-/* As it ends. */
+/* Stops sampling; call it at the window's end. */
 static void record_tasks_end(struct record_tasks *r)
 {
 	if (r->sampler)
@@ -136,7 +135,7 @@ static void record_tasks_end(struct record_tasks *r)
 static FREES(record_tasks_free, struct record_tasks, r, record_tasks_end(r); g_clear_pointer(&r->done,
 	     g_ptr_array_unref))
 
-/* Gives p those of its processes, largest first; frees r. */
+/* Adds the tasks of p's processes to p, largest first; frees r. */
 static void record_tasks_put(struct record_tasks *r, struct profile *p)
 {
 	record_tasks_end(r);
@@ -145,7 +144,7 @@ static void record_tasks_put(struct record_tasks *r, struct profile *p)
 	record_tasks_free(r);
 }
 
-/* Chosen from measurements: docs/performance-notes.md, "Sampling and the governor". */
+/* Chosen by measurements: docs/performance-notes.md, "Sampling and the governor". */
 #define DEFAULT_SAMPLE_NS 0
 #define DEFAULT_BUDGET_PPM 10000	/* 1 % of the machine */
 
@@ -164,10 +163,10 @@ static const char description[] =
 struct record_options {
 	char *duration, *output, *max_loss, *slice;
 	gboolean wants_tasks, until_eof, is_estimate;
-	struct record_tasks *tasks;	/* NULL: not begun, or they are put already */
-	struct quota_users *quota;	/* NULL: there is nobody to be looked at */
+	struct record_tasks *tasks;	/* NULL: not begun, or already added to the profile */
+	struct quota_users *quota;	/* NULL: nobody has a quota */
 	struct group_limits *groups;
-	uint64_t noted_ns;	/* when that was, in the window */
+	uint64_t noted_ns;	/* time of the last note, relative to the window's start */
 	uint64_t slice_ns;
 	double max_loss_pct;
 };
@@ -185,7 +184,7 @@ static bool stdout_is_free(bool is_taken, GError **error)
 	       cmd_bad(error, "-o -: a recording is no text: send it into a file or a pipe; `offcpu trace` and `offcpu export` print");
 }
 
-/* Finds out before an hour of tracing, not after, that the recording cannot be written. */
+/* Fails before tracing instead of after an hour of it, if the recording cannot be written. */
 static bool output_is_writable(const char *path, GError **error)
 {
 	g_autofree char *folder = g_path_get_dirname(path);
@@ -258,7 +257,7 @@ static double lost_share_pct(const struct profile *p)
 	return observed ? 100.0 * (double)lost / (double)observed : 0;
 }
 
-/* What sampling and the governor did, in the words of the report. */
+/* What sampling and the governor did, worded as in reports. */
 static void print_sampling(const struct profile *p)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -279,7 +278,7 @@ static void print_losses(const struct profile *p, uint64_t observed_ns)
 			observed_ns ? 100.0 * (double)time_ns / (double)observed_ns : 0);
 }
 
-/* name: of what has the recording. */
+/* name: of the recording's file. */
 static void print_summary(const struct profile *p, const char *name, gsize bytes)
 {
 	struct coverage c;
@@ -324,7 +323,7 @@ static void print_summary(const struct profile *p, const char *name, gsize bytes
 
 #define NOTES_NS 1000000000ULL
 
-/* Who is chosen may end before the window does, and so may the command and the programs that it starts. */
+/* Chosen processes may end before the window does, and so may COMMAND and its children. */
 static void note_groups(const struct run *run, struct record_options *o, uint64_t elapsed_ns)
 {
 	const GArray *chosen = run->target->collect.pids;
@@ -350,7 +349,7 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 	return true;
 }
 
-/* Nothing is wanted of who started us but to be there. */
+/* Input is ignored, except its end: whoever started us is gone. */
 static bool on_input(struct run *run)
 {
 	char bytes[256];
@@ -369,7 +368,7 @@ static void on_end(struct run *run)
 
 static struct profile_file *unfinished;
 
-/* A second Ctrl-C: what is half done goes with us. */
+/* A second Ctrl-C removes the unfinished file. */
 static void on_abandon(int sig)
 {
 	if (run_is_repeated() || !profile_file_abandon(unfinished))
@@ -378,7 +377,7 @@ static void on_abandon(int sig)
 	raise(sig);
 }
 
-/* No signal comes between the file and who removes it. */
+/* Signals are held until their handler knows the file. */
 static struct profile_file *begin_file(const struct profile *p, const char *path)
 {
 	run_hold_signals();
@@ -413,8 +412,8 @@ static gsize size_of_file(const char *path)
 }
 
 /*
- * The file is written while the waits are added up and the programs taken out of the kernel.  Not while the window is
- * ended: what the threads did then is looked at as fast as can be.
+ * Writes the file while waits are added up and BPF programs are unloaded.  Not during the window's end: threads'
+ * states must be read as fast as possible.
  */
 static int write_recording(struct run *run, struct record_options *o, const char *command_line)
 {

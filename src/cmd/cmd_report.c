@@ -18,7 +18,7 @@
 #include "render/text/text.h"
 
 #define TOP_DEFAULT 10
-#define TOP_GRAPH 30	/* edges that a picture can hold */
+#define TOP_GRAPH 30	/* default number of edges in a picture */
 
 static const char description[] =
 	"Shows where the threads of a recording spent the time they were not running.\n"
@@ -47,13 +47,13 @@ static const char description[] =
 	"      with --wakers, --graph and --critical: role, thread, comm, process.\n"
 	"--weight: off_cpu, blocked, runnable, preempted, count.";
 
-/* A view as its option comes: the flag, or the value. */
+/* Value of a view's option: flag or text. */
 struct view_arg {
 	gboolean is_asked;
 	char *value;
 };
 
-/* As the options come; and what they mean. */
+/* The command line, and the parsed one. */
 struct report_args {
 	int top;
 	char *by, *weight, *idle, *rate, *rules, *explain;
@@ -62,13 +62,13 @@ struct report_args {
 	struct fleet_args fleet;
 	struct answer_args answer;
 	gboolean json, csv, markdown, kernel_frames, requests, incidents, follow;
-	struct view_arg *views;	/* views_cnt of them */
+	struct view_arg *views;	/* views_cnt elements */
 };
 
 struct report_plan {
-	const struct view *view;	/* NULL: the usual text, or what --json and --csv give */
-	bool is_full;	/* --weight and --top mean the long text */
-	struct view_input input;	/* but for the profile and the selection */
+	const struct view *view;	/* NULL: the usual text, --json or --csv */
+	bool is_full;	/* --weight and --top imply the long text */
+	struct view_input input;	/* without profile and selection */
 	struct text_options text;
 };
 
@@ -96,7 +96,7 @@ static bool is_named_by_grouping(const struct report_args *a, const struct view 
 	return g_strcmp0(by, view_by(view)) == 0;
 }
 
-/* The view that is asked for in place of the usual text; false after a sentence. */
+/* Finds the view that replaces the usual text; false after printing an error. */
 static bool plan_view(const struct report_args *a, struct report_plan *plan)
 {
 	EACH_IN(i, const struct view, view, views, views_cnt) {
@@ -116,7 +116,7 @@ static bool plan_view(const struct report_args *a, struct report_plan *plan)
 	return true;
 }
 
-/* What is to be printed; false after a sentence. */
+/* Chooses the output format; false after printing an error. */
 static bool plan_form(const struct report_args *a, struct report_plan *plan)
 {
 	const char *const forms[] = { a->json ? "--json" : NULL, answer_is_asked(&a->answer) ? "--json=summary" : NULL,
@@ -153,7 +153,7 @@ static bool plan_by(const struct report_args *a, struct report_plan *plan)
 		  actors ? actor_by_names() : top_by_names(), actors ? "" : ", task, request, request percentile, request route");
 }
 
-/* What the first screen is told; false after a sentence. */
+/* Parses options of the first screen; false after printing an error. */
 static bool plan_first(const struct report_args *a, struct report_plan *plan)
 {
 	struct first_options *first = &plan->input.first;
@@ -172,12 +172,12 @@ static bool plan_first(const struct report_args *a, struct report_plan *plan)
 			return cmd_refuse("report", "--rate \"%s\": a number of requests per second is wanted%s",
 				a->rate, history_is_asked() ? ", or the name of requests that the history has" : "");
 	}
-	/* these are about sections that the first screen does not have */
+	/* these concern sections that the first screen does not have */
 	plan->is_full = a->weight || a->top >= 0;
 	return true;
 }
 
-/* False after a sentence about the first value that is no good. */
+/* False, after printing, for the first invalid value. */
 static bool plan_make(struct report_args *a, struct report_plan *plan)
 {
 	g_autoptr(GError) error = NULL;
@@ -228,7 +228,7 @@ static bool print_answer(GString *out, const struct report_args *a, const struct
 	return answer_report(out, "report", in->profile, in->selection, &options, error);
 }
 
-/* What is printed meanwhile: JSON and CSV of many stacks are not held whole. */
+/* Prints in parts: JSON and CSV of many stacks are not kept in memory. */
 struct pour {
 	GString *text;
 	struct output *out;
@@ -292,7 +292,7 @@ static bool print_out(const struct report_args *a, const struct report_plan *pla
 	return false;
 }
 
-/* False: said what the recording lacks, and the option that records it. */
+/* False, after printing what the recording lacks and which option records it. */
 static bool has_what_is_wanted(const struct profile *p, const struct view *view, const char *path)
 {
 	const struct rows_kind *kind = profile_rows_kind(p->info.rows_are);
@@ -308,7 +308,7 @@ static bool has_what_is_wanted(const struct profile *p, const struct view *view,
 	return cmd_refuse("report", "%s: has no %s: %s", path, view->needs, advice);
 }
 
-/* False, with a sentence, when the list is asked for by something that an imported profile does not tell. */
+/* False, after printing: an imported profile lacks what the list is grouped by. */
 static bool knows_grouping(const struct profile *p, const char *path, const struct report_plan *plan, GError **error)
 {
 	const struct query by_state = { .states = "S" };
@@ -320,7 +320,7 @@ static bool knows_grouping(const struct profile *p, const char *path, const stru
 	return plan->text.by != TOP_BY_STATE || recording_knows(p, path, WEIGHT_OFF_CPU, &by_state, error);
 }
 
-/* Views that are about waits have none of the samples on CPU. */
+/* Views of waits omit on-CPU samples. */
 static bool with_on_cpu(struct profile *p, const char *path, const struct report_args *a, struct text_options *text,
 			const struct report_plan *plan, GError **error)
 {
@@ -356,7 +356,7 @@ static int report(const char *path, const struct report_args *a, const struct re
 	struct view_input input = plan->input;
 
 	input.profile = p;
-	/* the agent counts requests, where it was told what they are */
+	/* the agent counts requests, if it is configured to */
 	if (p && !a->rate && history_is_asked() && plan->view && strcmp(plan->view->name, "accounts") == 0)
 		input.first.rate = history_request_rate(&a->range, NULL);
 	input.text = &options;
@@ -385,7 +385,7 @@ static int explain(const char *name)
 	return cmd_failed("report", "%s", error->message);
 }
 
-/* Of the recordings that are named, of which only this takes several. */
+/* --follow, the only mode that takes several recordings. */
 static int follow(struct report_args *a, char **paths, const char *usual)
 {
 	const char *const one[] = { usual, NULL };
@@ -412,7 +412,7 @@ static GOptionEntry *with_views(const GOptionEntry *usual, size_t cnt, struct vi
 	GOptionEntry *all = g_new0(GOptionEntry, cnt + views_cnt + 1);
 
 	memcpy(all, usual, cnt * sizeof(*all));
-	for (size_t i = 0; i < views_cnt && !view_by(&views[i]); i++)	/* those without an option are the last */
+	for (size_t i = 0; i < views_cnt && !view_by(&views[i]); i++)	/* views without an option come last */
 		all[cnt + i] = (GOptionEntry){
 			.long_name = views[i].name, .description = views[i].help,
 			.arg_description = views[i].value_name,

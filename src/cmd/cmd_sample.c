@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* offcpu sample: looks at threads at a rate and writes a recording. */
+/* offcpu sample: samples threads at a rate and writes a recording. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "sample/sampler.h"
 
 #define COMMAND "sample"
-#define DEFAULT_HZ "49"	/* not in step with what runs every 10 ms */
+#define DEFAULT_HZ "49"	/* not in phase with what runs every 10 ms */
 #define HZ_MIN 0.01
 #define HZ_MAX 10000
 #define BUDGET_PPM 10000	/* of one CPU */

@@ -37,7 +37,7 @@ static const char description[] =
 
 struct serve_args {
 	char *history, *incident, *listen, *token_file, *rules;
-	char *fleet, *database, *credentials, *ca;	/* of ClickHouse */
+	char *fleet, *database, *credentials, *ca;	/* for ClickHouse */
 	char **names;
 	gboolean open, audit, mcp;
 };
@@ -45,10 +45,10 @@ struct serve_args {
 struct serve_plan {
 	char *address;	/* NULL: 127.0.0.1 */
 	guint16 port;
-	GArray *readers;	/* NULL: one with a random token */
+	GArray *readers;	/* NULL: a single reader with a random token */
 };
 
-/* A file that nobody else can read. */
+/* Refuses a file that others can read. */
 static bool read_readers(const char *path, GArray **ret, GError **error)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err = errno;
@@ -80,7 +80,7 @@ static bool is_any_address(const char *address)
 	return strcmp(address, "0.0.0.0") == 0 || strcmp(address, "::") == 0;
 }
 
-/* The name of a host, with a port or without, as it stands in a request. */
+/* Checks host names, with or without a port, as in a Host header. */
 static bool check_names(char **names, GError **error)
 {
 	for (; names && *names; names++)
@@ -100,7 +100,7 @@ static bool understand(struct serve_args *a, int argc, char **argv, struct serve
 		return a->fleet ? cmd_bad(error, "--fleet and --incident: only one of them is served") : false;
 	if (a->fleet && a->history)
 		return cmd_bad(error, "--fleet and --history: only one of them is served");
-	/* an incident is a history of its own */
+	/* an incident has its own history */
 	if (a->incident) {
 		char *dir = incident_dir(a->history, a->incident);
 
@@ -128,12 +128,12 @@ static bool understand(struct serve_args *a, int argc, char **argv, struct serve
 	return true;
 }
 
-/* The address; for g_free(). */
+/* The address; free with g_free(). */
 static char *link_of(const struct serve_plan *plan, const struct server *s)
 {
 	char *url = g_strdup(server_url(s));
 
-	/* what is started as a service has its output in a journal that others may read */
+	/* a service's output goes to a journal that others may read */
 	if (plan->readers) {
 		char *at = strstr(url, g_array_index(plan->readers, struct reader, 0).token);
 
@@ -172,7 +172,9 @@ static void print_rights(const struct confine *c)
 	fflush(stdout);
 }
 
-/* From here on it is fed by whoever may ask, and reads what an agent kept: a fault in it should be worth nothing. */
+/*
+ * From here on it parses untrusted requests and an agent's data: drop privileges, so that exploiting it gains nothing.
+ */
 struct before_serving {
 	struct confine confine;
 	bool opens_browser;
@@ -192,7 +194,7 @@ static void print_audit(const char *line)
 	fprintf(stderr, "%s\n", line);
 }
 
-/* What both have in common; the rest is what is served. */
+/* Options common to both; what is served is set by the caller. */
 static struct server_options options_of(const struct serve_args *a, const struct serve_plan *plan,
 					struct before_serving *before)
 {
@@ -260,7 +262,7 @@ static int serve(const struct serve_args *a, const struct serve_plan *plan)
 	options.routes = routes;
 	options.routes_cnt = history_routes_cnt + (a->mcp ? 1 : 0);
 	options.ctx = history;
-	/* said at once, and not to the first who asks */
+	/* report it now, not to the first client */
 	if (store_extent(a->history, &extent, &error))
 		s = server_start(&options, &error);
 	if (s) {

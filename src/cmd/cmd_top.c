@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* offcpu top: cuts a window each interval, and shows it. */
+/* offcpu top: cuts a window per interval, and shows it. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -17,9 +17,9 @@
 #include "store/merge.h"
 #include "tui/view.h"
 
-/* The intervals of `offcpu top` since it began, as one: what one window of all that time would hold. */
+/* All intervals since `offcpu top` began as one profile: what one long window would hold. */
 struct since {
-	struct merger *sum;	/* NULL: all that there is, is held */
+	struct merger *sum;	/* NULL: everything is in `held` */
 	struct profile *held;	/* rows only */
 };
 
@@ -28,12 +28,12 @@ static struct since *since_new(void)
 	return g_new0(struct since, 1);
 }
 
-/* NULL is fine; before the session */
+/* NULL is fine.  Call it before the session is freed. */
 static FREES(since_free, struct since, s, merge_free(s->sum); profile_free_rows(s->held))
 
 /*
- * The next interval, right behind the one before, by session_keep_window().  False with a sentence: there are more
- * rows than memory is for, and the sum begins anew with this one.
+ * Adds the next interval, from session_keep_window().  False on error: too many rows, so the sum restarts with this
+ * interval.
  */
 static bool since_add(struct since *s, struct profile *window, GError **error)
 {
@@ -51,7 +51,7 @@ static bool since_add(struct since *s, struct profile *window, GError **error)
 	return false;
 }
 
-/* The sum up to now, which stays as it is until this is called again; NULL: nothing was added. */
+/* The sum, unchanged until the next call; NULL: nothing was added. */
 static struct profile *since_hold(struct since *s)
 {
 	if (!s->sum)
@@ -97,10 +97,7 @@ static void write_losses(struct json *j, const struct profile *p)
 	json_object_end(j);
 }
 
-/*
- * The interval that the view shows, and at most so many of its rows in their order (0: all), as one line of JSON;
- * appends.
- */
+/* Appends the shown interval and at most rows_max of its rows in order (0: all) as one line of JSON. */
 static void top_json(GString *s, const struct view *v, guint rows_max)
 {
 	const struct profile_info *info = &v->shown->profile->info;
@@ -125,12 +122,12 @@ static void top_json(GString *s, const struct view *v, guint rows_max)
 	g_string_append_c(s, '\n');
 }
 
-#define DEFAULT_BUDGET_PPM 10000	/* 1% of the machine, as record */
+#define DEFAULT_BUDGET_PPM 10000	/* 1% of the machine, as for record */
 #define SECOND_NS UINT64_C(1000000000)
 #define INTERVAL_MIN_NS (SECOND_NS / 10)
 #define INTERVAL_MAX_NS (SECOND_NS * 3600)
 #define BATCH_ROWS 20
-#define SHORT_DRAIN_MS 20	/* an interval ends when the ring is drained */
+#define SHORT_DRAIN_MS 20	/* an interval ends when the ring buffer is drained */
 
 static const char description[] =
 	"Examples:\n"
@@ -152,15 +149,15 @@ struct top_options {
 struct top {
 	const struct top_options *options;
 	struct view *view;
-	struct interval interval;	/* the one that is shown; profile NULL: none yet */
-	struct profile *rows;		/* the last interval's profile, ours */
-	struct since *since;		/* all of them; NULL: nobody can ask for it */
-	uint64_t next_ns;		/* since the start: when it is cut */
+	struct interval interval;	/* the one shown; profile NULL: none yet */
+	struct profile *rows;		/* the last interval's profile, owned */
+	struct since *since;		/* all intervals; NULL: cannot be selected */
+	uint64_t next_ns;		/* time of the next cut, relative to the start */
 	gint shown_cnt;
 	const char *command_line, *filters;
 	bool has_screen;
-	bool is_cutting;	/* keys are taken between its parts, as far as they need no other interval */
-	bool is_left, is_switched;	/* by a key meanwhile */
+	bool is_cutting;	/* a cut is in progress: only keys that need no other interval are handled */
+	bool is_left, is_switched;	/* set by a key during a cut */
 	int status;
 };
 
@@ -171,7 +168,7 @@ static void hide_interval(struct top *top)
 	top->interval = (struct interval){ 0 };
 }
 
-/* The last interval, or all since the start. */
+/* Shows the last interval, or all since the start. */
 static void show_interval(struct top *top)
 {
 	hide_interval(top);
@@ -208,7 +205,7 @@ static void print_text(struct top *top)
 	putchar('\n');
 }
 
-/* False: nobody reads it any more. */
+/* False: output failed. */
 static bool print_interval(struct top *top)
 {
 	if (top->options->json || answer_is_asked(&top->options->answer)) {
@@ -222,7 +219,7 @@ static bool print_interval(struct top *top)
 	return fflush(stdout) == 0;
 }
 
-/* Beside the recordings that are there. */
+/* A file name that is not taken. */
 static char *free_path(const struct profile *p)
 {
 	g_autoptr(GDateTime) time = g_date_time_new_from_unix_local((gint64)(p->info.start_unix_ns / SECOND_NS));
@@ -250,7 +247,7 @@ static void write_interval(struct top *top)
 	view_say(top->view, said);
 }
 
-/* False: one of them was to leave. */
+/* False: the user quits. */
 static bool take_keys(struct top *top)
 {
 	bool is_resized = false, is_anew = false;
@@ -274,7 +271,7 @@ static bool take_keys(struct top *top)
 		}
 	}
 	if (top->is_switched && top->is_cutting)
-		return true;	/* there is another interval soon */
+		return true;	/* the next interval comes soon */
 	if (top->is_switched)
 		show_interval(top);
 	top->is_switched = false;
@@ -287,7 +284,7 @@ static bool on_input(struct run *run)
 	return take_keys(run->data);
 }
 
-/* A key waits for no interval: the one before is still on the screen. */
+/* Handles keys during a cut: the previous interval is still on the screen. */
 static void breathe(void *data)
 {
 	struct top *top = data;
@@ -307,7 +304,7 @@ static void name_window(struct top *top, struct profile *window)
 		view_say(top->view, "more since the start than can be kept: it begins anew");
 }
 
-/* The window that was just cut becomes the interval on the screen, unless that is frozen. */
+/* Makes the window that was just cut the interval on the screen, unless that is frozen. */
 static void take_interval(struct top *top, struct session *session)
 {
 	struct profile *window = session_keep_window(session);
@@ -389,7 +386,7 @@ static int parse_numbers(struct top_options *o, GError **error)
 	return EXIT_USAGE;
 }
 
-/* What a window that is cut cannot be asked for. */
+/* Options that do not work with cut windows. */
 static const char *why_not(const struct target *t, const struct top_options *o)
 {
 	if (t->collect.min_ns || t->collect.max_ns)
@@ -445,8 +442,7 @@ static void set_capture(struct target *target, const struct top_options *o)
 }
 
 /*
- * What came in since the last interval, which is shorter than others.  To be freed when no interval is shown any more:
- * what these call things by is in here.
+ * Prints the last, shorter interval.  The result has the texts of all intervals: free it when none is shown any more.
  */
 static struct profile *print_rest(struct top *top, struct session *session)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* offcpu trace: traces, then prints; the drop-in for bcc's offcputime. */
+/* offcpu trace: traces, then prints; a drop-in replacement for bcc's offcputime. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ static void say_what(const struct run *run, const struct trace_options *o)
 		o->duration_ns ? "..." : "... Hit Ctrl-C to end.");
 }
 
-/* What crowds of threads do to one another, in place of stacks. */
+/* Views of run-queue blame and storms, instead of stacks. */
 static void append_crowds(GString *text, const struct profile *p, bool blame, bool storms)
 {
 	const struct text_options options = { .colour = cmd_stdout_has_colour(),

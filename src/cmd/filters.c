@@ -7,8 +7,8 @@
 #define IDS_MAX 4096
 
 /*
- * "12,mariadb*": numbers to ids (uint32_t), the others to names (char *), which are query.processes as they stand where
- * there is one.  text may be NULL.
+ * Parses "12,mariadb*": numbers go to ids (uint32_t), names to names (char *); query.processes is the whole text if it
+ * has names.  text may be NULL.
  */
 static bool take_processes(const char *text, GArray *ids, GPtrArray *names, GError **error)
 {

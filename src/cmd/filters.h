@@ -7,17 +7,17 @@
 
 #include "analyse/query.h"
 
-/* The options of a reading command that choose threads and waits, and what they mean. */
+/* Options of reading commands that select threads and waits. */
 struct filters {
-	char *state, *comm, *grep, *pids, *tids, *attribute, *trace; /* as the options come */
+	char *state, *comm, *grep, *pids, *tids, *attribute, *trace; /* option values */
 	gboolean user, kernel;
 	struct query query;
-	char *states; /* what query points to */
+	char *states; /* storage that query points to */
 	GArray *pid_list, *tid_list;
 	GPtrArray *process_list;
 };
 
-/* The options' rows, FILTERS_OPTIONS of them, to be put among a command's own. */
+/* Option entries, FILTERS_OPTIONS of them, to include among a command's own. */
 #define FILTERS_OPTIONS(f)                                                                                             \
 	{"state", 0, 0, G_OPTION_ARG_STRING, &(f).state, "Only waits in these states: letters, or bcc's number",       \
 	 "LIST"},                                                                                                      \
@@ -32,17 +32,17 @@ struct filters {
 		"kernel-threads", 'k', 0, G_OPTION_ARG_NONE, &(f).kernel, "Only kernel threads", NULL                  \
 	}
 
-/* Makes f->query of the options; false with a sentence about the first that is no good. */
+/* Sets f->query from the options; false on error, for the first invalid one. */
 bool filters_understand(struct filters *f, GError **error);
 void filters_clear(struct filters *f);
 
 /*
- * Makes the rules of a file, before the built-in ones, what all analyses of this process go by.  NULL: the built-in
- * ones alone. False with one sentence.
+ * Loads a rules file, in front of the built-in rules, for all analyses of this process.  NULL: built-in rules only.
+ * False on error.
  */
 bool cmd_rules_load(const char *path, GError **error);
 
-/* Appends a rule by its name, or all that give a reason; false: there is none of that name. */
+/* Appends a rule by its name, or all rules that give a reason; false: unknown name. */
 bool cmd_rules_explain(GString *out, const char *name);
 
 #endif

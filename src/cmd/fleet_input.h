@@ -7,7 +7,7 @@
 #include "push/fleet.h"
 #include "push/target.h"
 
-/* --clickhouse of the commands that read a recording: the windows of many hosts in its place. */
+/* --clickhouse of commands that read a recording: reads windows of many hosts instead. */
 struct fleet_args {
 	char *clickhouse, *host, *database, *credentials, *ca;
 };
@@ -23,27 +23,27 @@ struct fleet_args {
 
 void fleet_args_clear(struct fleet_args *a);
 static inline bool fleet_is_asked(const struct fleet_args *a) { return a->clickhouse != NULL; }
-/* False, with one sentence, when the options do not go together. */
+/* False on error: options exclude each other. */
 bool fleet_args_check(const struct fleet_args *a, const struct range_args *range, bool has_file, GError **error);
-/* The engine, and what of it is asked for; NULL with one sentence. */
+/* Opens the engine and sets the query; NULL on error. */
 struct target *fleet_open(const struct fleet_args *a, const struct range_args *range, struct fleet_query *ret,
 			  GError **error);
-/* The windows that began in the range, or the last hour; NULL with one sentence. */
+/* The windows that began in the range, by default the last hour; NULL on error. */
 struct profile *fleet_read_profile(const struct fleet_args *a, const struct range_args *range, GError **error);
 
 /*
- * report --follow: what others wait for meanwhile, of whom the chosen threads wait, on their hosts.  Of recordings and
- * histories, the first of which is the one that is followed, or of what hosts pushed.
+ * report --follow: what the threads that are waited for wait for themselves, also on other hosts.  Reads recordings
+ * and histories, beginning with the first one, or what hosts have pushed.
  */
 struct follow_args {
-	const struct filters *filters;	/* understood */
+	const struct filters *filters;	/* parsed */
 	const struct range_args *range;
 	const struct fleet_args *fleet;
-	const char *const *paths;	/* without --clickhouse; folders are histories; NULL ends them */
+	const char *const *paths;	/* without --clickhouse; folders are histories; ended by NULL */
 	bool json;
 };
 
-/* Prints it; the exit status. */
+/* Prints the chains; returns the exit status. */
 int follow_report(const struct follow_args *a);
 
 #endif

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#define ROOM_LEAST 24	/* of a last column that is kept as one */
+#define ROOM_LEAST 24	/* minimum width of the last column */
 
-/* Where the line's last column begins, if there is room enough for it; else a little behind where the line begins. */
+/* Start of the line's last column, if it leaves enough room; else slightly right of the line's start. */
 static gsize column_of(const char *line, gsize width)
 {
 	gsize first = strspn(line, " "), column = first + 4;
@@ -16,7 +16,7 @@ static gsize column_of(const char *line, gsize width)
 	return column;
 }
 
-/* How much of it fits; at least a word. */
+/* How much of the text fits; at least a word. */
 static gsize fitting(const char *text, gsize room)
 {
 	gsize end = 0;
@@ -51,7 +51,7 @@ char *help_text_wrap(const char *text, unsigned width)
 
 	for (char **line = lines; *line; line++) {
 		if (!line[1] && !**line)
-			break;	/* behind the last newline */
+			break;	/* after the last newline */
 		if (width < 2 * ROOM_LEAST || strlen(*line) <= width || strspn(*line, " ") + ROOM_LEAST > width)
 			g_string_append_printf(to, "%s\n", *line);
 		else

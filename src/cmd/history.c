@@ -9,7 +9,7 @@
 static struct {
 	bool is_asked;
 	char *dir;
-	char *incident;		/* NULL: the history itself is read */
+	char *incident;		/* NULL: read the history itself */
 	char *incident_dir;
 } history;
 
@@ -45,12 +45,12 @@ const char *history_dir(void)
 {
 	if (!history.incident)
 		return history_store();
-	if (!history.incident_dir)	/* asked for when all options are read */
+	if (!history.incident_dir)	/* resolved once all options are read */
 		history.incident_dir = incident_dir(history_store(), history.incident);
 	return history.incident_dir;
 }
 
-/* False with a sentence: there is no such incident. */
+/* False on error: there is no such incident. */
 static bool extent_of_incident(struct store_extent *ret, GError **error)
 {
 	if (g_file_test(history_dir(), G_FILE_TEST_IS_DIR) || !g_file_test(history_store(), G_FILE_TEST_IS_DIR))
@@ -66,7 +66,7 @@ bool history_range(const char *from, const char *to, uint64_t *ret_from_ns, uint
 	uint64_t now_ns = (uint64_t)g_get_real_time() * 1000, usual_ns = MOMENT_RANGE_USUAL_NS;
 	struct store_extent all;
 
-	/* of an incident "14:32" and "-5m" are of its time */
+	/* in an incident, "14:32" and "-5m" refer to its time */
 	if (history.incident) {
 		if (!extent_of_incident(&all, error))
 			return false;

@@ -18,7 +18,7 @@
 #define MAGIC_BYTES 16
 static const char sqlite_magic[MAGIC_BYTES] = "SQLite format 3", perf_magic[] = "PERFILE2";
 
-/* What the user said of the input: one for the whole command. */
+/* Import options from the command line, for the whole command. */
 static struct import_options import_options;
 
 gboolean recording_unit_option(const char *name, const char *value, gpointer data, GError **error)
@@ -60,7 +60,7 @@ static bool has_magic(const char *bytes, gsize len_bytes, const char *magic, gsi
 	return len_bytes >= magic_bytes && memcmp(bytes, magic, magic_bytes) == 0;
 }
 
-/* A stream: a recording that was packed, or came by way of a pipe, is in memory as a whole. */
+/* Reads a stream.  A compressed recording or one from a pipe is kept in memory as a whole. */
 static struct profile *read_stream(int fd, const char *name, GError **error)
 {
 	struct source *source = source_new(read_fd, &fd);
@@ -88,8 +88,7 @@ static struct profile *read_stream(int fd, const char *name, GError **error)
 }
 
 /*
- * The fields that are read of each event, with the process's id.  perf leaves the stacks of tracepoints out once
- * others than its own are asked for.
+ * Selects the fields to print, adding the pid.  perf omits stacks of tracepoints unless it keeps its default fields.
  */
 static struct profile *read_perf_data(const char *path, GError **error)
 {
@@ -98,7 +97,7 @@ static struct profile *read_perf_data(const char *path, GError **error)
 	g_autoptr(GError) why = NULL;
 	struct profile *p = NULL;
 
-	bool is_refused = true;	/* by perf, which may not know a period */
+	bool is_refused = true;	/* perf may not know the field period */
 
 	for (int attempt = 0; attempt < 2 && is_refused; attempt++) {
 		int out = -1, status = 0;
@@ -114,7 +113,7 @@ static struct profile *read_perf_data(const char *path, GError **error)
 		char more;
 
 		p = read_stream(out, path, &why);
-		/* it was this end of the pipe that stopped: what was read says why */
+		/* we closed the pipe first: the parser's error says why */
 		bool is_stopped = why && read(out, &more, 1) > 0;
 
 		close(out);
@@ -135,8 +134,7 @@ static struct profile *read_perf_data(const char *path, GError **error)
 }
 
 /*
- * A file descriptor of ours by its path, as the shell's <(COMMAND) gives it: the one kind of pipe that will not hold
- * us up.
+ * Whether the path is one of our own descriptors, as from the shell's <(COMMAND): opening any other FIFO might block.
  */
 static bool is_own_fd(const char *path)
 {
@@ -151,7 +149,7 @@ static struct profile *read_path(const char *path, GError **error)
 	struct profile *p = NULL;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (is_own_fd(path) ? 0 : O_NONBLOCK));
 
-	/* What is no plain file, or is missing, profile_file_read() has the words for. */
+	/* profile_file_read() reports missing files and those that are not regular. */
 	if (fd < 0 || fstat(fd, &st) || !(S_ISREG(st.st_mode) || (S_ISFIFO(st.st_mode) && is_own_fd(path)))) {
 		if (fd >= 0)
 			close(fd);
@@ -197,7 +195,7 @@ char *recording_advice(const char *option, const char *agent_key)
 			 : g_strdup_printf("no history keeps them, a recording with %s does", option);
 }
 
-/* One of what a recording may lack. */
+/* Error for something that the recording lacks. */
 static void set_lack(GError **error, const struct profile *p, const char *path, const char *what, const char *option,
 		     const char *agent_key)
 {

@@ -6,19 +6,18 @@
 #include "analyse/weight.h"
 #include "profile/profile.h"
 
-/* What `record` writes and the reading commands read where no file is named. */
+/* Default file that `record` writes and reading commands read. */
 #define RECORDING_DEFAULT_FILE "trace.offcpu"
 
 /*
- * Reads what `path` holds, for every command that reads: a recording, or another tool's format, packed by gzip or
- * zstd or not; "-" is standard input.  What it is its contents tell.  perf.data is read by `perf script`.  NULL with
- * one sentence that names the file.
+ * Reads any input of the reading commands: a recording, or another tool's format, optionally compressed by gzip or
+ * zstd; "-" is standard input.  The format is detected by contents.  perf.data is read by `perf script`.  NULL on
+ * error; the message names the file.
  */
 struct profile *recording_read(const char *path, GError **error);
 
 /*
- * The tasks of p in its place, as task_profile_new() has them, for --tasks; p is freed.  NULL with a sentence: it has
- * none.
+ * Replaces p by a profile of its tasks, see task_profile_new(), for --tasks; frees p.  NULL on error: it has no tasks.
  */
 struct profile *recording_only_tasks(struct profile *p, const char *path, GError **error);
 #define ONLY_TASKS_OPTION(to)                                                                                          \
@@ -27,7 +26,7 @@ struct profile *recording_only_tasks(struct profile *p, const char *path, GError
 			"Task time (goroutines, asyncio, Tokio, greenlets, virtual threads) in place of threads' time", NULL             \
 	}
 
-/* The row of an option for what a format does not tell. */
+/* Option entry for what a format does not state. */
 gboolean recording_unit_option(const char *name, const char *value, gpointer data, GError **error);
 #define INPUT_OPTION                                                                                                   \
 	{                                                                                                              \
@@ -36,25 +35,21 @@ gboolean recording_unit_option(const char *name, const char *value, gpointer dat
 	}
 
 /*
- * Puts samples on CPU beside the waits where they are shown, and finds the weight where none was asked for: time of
- * both where there are samples and the query's states leave them, else what *weight says.  False with a sentence where
- * they are asked for and are not there.
+ * Adds on-CPU samples to the waits where they are shown.  If no weight was given, sets it to WEIGHT_TIME if there are
+ * samples and the query's states include them.  False on error: samples were asked for, but there are none.
  */
 bool recording_with_on_cpu(struct profile *p, const char *path, bool is_asked, const struct query *query,
 			   enum weight *weight, GError **error);
 
 /*
- * What to do about something that is not there: "record it with --locks", or of a history "the agent records them with
- * locks = yes in [record]"; agent_key NULL: no history keeps that.  Free with g_free().
+ * Advice on missing data: "record it with --locks", or for a history "the agent records them with locks = yes in
+ * [record]"; agent_key NULL: histories never have it.  Free with g_free().
  */
 char *recording_advice(const char *option, const char *agent_key);
-/* False, with a sentence, where it has none. */
+/* False on error: it has no wakers. */
 bool recording_has_wakers(const struct profile *p, const char *path, GError **error);
 
-/*
- * Does the profile know what is asked for?  False, with a sentence, for a weight or a choice that an imported one
- * cannot tell.
- */
+/* Whether the profile has the data for this weight and query.  False on error: an imported profile lacks it. */
 bool recording_knows(const struct profile *p, const char *path, enum weight weight, const struct query *query,
 		     GError **error);
 

@@ -80,7 +80,7 @@ static int help(int argc, char **argv)
 	return cmd_wrong(NULL, "there is no command '%s'", argv[1]);
 }
 
-/* What opens a file next would get the number, and be printed into. */
+/* Otherwise the next file that is opened would get the number, and output would go there. */
 static void hold_standard_descriptors(void)
 {
 	for (int fd = 0; fd <= 2; fd++)
@@ -113,10 +113,7 @@ static int run(int argc, char **argv)
 static void set_locale(void)
 {
 #ifdef OFFCPU_STATIC
-	/*
-	 * The files of this host's locales are another libc's.  All that matters of them is how the terminal's bytes
-	 * are read.
-	 */
+	/* Locale files of this host belong to another libc.  Only the terminal's encoding matters. */
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
 	const char *value = NULL;
 
@@ -126,7 +123,7 @@ static void set_locale(void)
 		setlocale(LC_CTYPE, "C.UTF-8");
 #else
 	setlocale(LC_ALL, "");
-	/* Numbers are printed for people and machines alike: never with a locale's comma. */
+	/* Numbers must never have a locale's decimal comma: programs read them, too. */
 	setlocale(LC_NUMERIC, "C");
 #endif
 }

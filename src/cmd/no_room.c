@@ -11,8 +11,8 @@
 #include "cmd/cmd.h"
 
 /*
- * GLib's log is the last that is called when it gets no memory or no thread.  There may be no memory for the sentence
- * either, so it is written as it stands.
+ * GLib logs last when it gets no memory or no thread.  There may be no memory to format the message, so it is written
+ * unformatted.
  */
 static GLogWriterOutput on_log(GLogLevelFlags level, const GLogField *fields, gsize cnt, gpointer data)
 {
@@ -40,8 +40,8 @@ static GLogWriterOutput on_log(GLogLevelFlags level, const GLogField *fields, gs
 #define ROOM_BYTES (1u << 20)
 
 /*
- * Two ways of GLib's do not come to its log.  Slices abort.  And text that gets no memory is logged as an error, whose
- * text gets no memory: g_log() and g_vasprintf() call each other until the stack is used up.
+ * GLib fails in two ways without logging.  Slices abort.  And if formatting a message gets no memory, that is logged
+ * as an error: g_log() and g_vasprintf() then recurse until the stack overflows.
  */
 static void on_fault(int sig)
 {
@@ -50,7 +50,7 @@ static void on_fault(int sig)
 	if (mmap(NULL, ROOM_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED &&
 	    write(STDERR_FILENO, text, sizeof(text) - 1))
 		_exit(EXIT_FAILED);
-	/* a fault of another kind: what caused it does so again, or abort() does, and gets what it would have got */
+	/* a different fault: the default action follows when it recurs, or by abort() */
 	signal(sig, SIG_DFL);
 }
 
@@ -61,7 +61,7 @@ void no_room_tell(void)
 	g_log_set_writer_func(on_log, NULL, NULL);
 	spare_stack_use();
 	sigaction(SIGABRT, &fault, NULL);
-#ifndef __SANITIZE_ADDRESS__	/* which tells more of such a fault */
+#ifndef __SANITIZE_ADDRESS__	/* the sanitizer reports faults in more detail */
 	sigaction(SIGSEGV, &fault, NULL);
 #endif
 }

@@ -12,10 +12,10 @@
 
 struct output {
 	char *path;		/* NULL: stdout */
-	char *beside;		/* the file until it is whole; NULL: written into what is there */
-	bool is_nameless;	/* it has no name until then: if we are killed it is gone */
+	char *beside;		/* temporary file; NULL: written in place */
+	bool is_nameless;	/* unlinked until complete: nothing is left if we are killed */
 	int fd;
-	bool replaces;		/* a file that was there */
+	bool replaces;		/* the file exists */
 };
 
 static bool cannot_write(const char *path, int err, GError **error)
@@ -25,16 +25,13 @@ static bool cannot_write(const char *path, int err, GError **error)
 	return false;
 }
 
-/*
- * Not by another file in its place.  The kernel refuses a link that another user has laid in a folder of all
- * (fs.protected_symlinks).
- */
+/* Written in place.  The kernel refuses links of other users in world-writable folders (fs.protected_symlinks). */
 static int open_into(const char *path)
 {
 	return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0644);
 }
 
-/* Not every file system can. */
+/* Not supported by all file systems. */
 static int open_nameless(const char *path, mode_t mode)
 {
 	g_autofree char *dir = g_path_get_dirname(path);
@@ -42,11 +39,11 @@ static int open_nameless(const char *path, mode_t mode)
 	return open(dir, O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
 }
 
-/* A name beside, from which it is moved over what is there. */
+/* Links it under a temporary name, from which it is renamed over the existing file. */
 static bool give_name(struct output *o)
 {
 	g_autofree char *self = g_strdup_printf("/proc/self/fd/%d", o->fd);
-	int fd = g_mkstemp_full(o->beside, O_RDONLY | O_CLOEXEC, 0600);	/* a name that is free */
+	int fd = g_mkstemp_full(o->beside, O_RDONLY | O_CLOEXEC, 0600);	/* reserves a free name */
 
 	if (fd < 0)
 		return false;
@@ -89,7 +86,7 @@ static bool put_stdout(const void *bytes, gsize len, GError **error)
 	if (fwrite(bytes, 1, len, stdout) == len && fflush(stdout) == 0)
 		return true;
 	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno), "standard output: %s", g_strerror(errno));
-	/* it is said; main() looks, too */
+	/* already reported; main() would report it again */
 	__fpurge(stdout);
 	clearerr(stdout);
 	return false;
@@ -113,7 +110,7 @@ bool output_end(struct output *o, GError **error)
 {
 	bool is_well = true;
 
-	/* After a crash there is the old file or the new one, and no empty one. */
+	/* After a crash there must be either the old file or the new one, not an empty one. */
 	if (o->beside && o->replaces && fsync(o->fd))
 		is_well = cannot_write(o->path, errno, error);
 	if (o->is_nameless && is_well && !give_name(o))

@@ -44,7 +44,7 @@ bool range_source(const char *given, const char **ret_path, GError **error)
 	return false;
 }
 
-/* Why a recording of ours has no slices. */
+/* Why one of our recordings has no slices. */
 static const char *why_no_slices(const struct profile *p)
 {
 	if (p->info.has_requests)

@@ -10,9 +10,7 @@
 #include "cmd/answering.h"
 #include "profile/profile.h"
 
-/*
- * --history [DIR] of the commands that read: what an agent kept, in place of a recording.  One for the whole command.
- */
+/* --history [DIR] of reading commands: reads an agent's store instead of a recording.  One per process. */
 
 gboolean history_option(const char *name, const char *value, gpointer data, GError **error);
 gboolean history_incident_option(const char *name, const char *value, gpointer data, GError **error);
@@ -29,24 +27,21 @@ gboolean history_incident_option(const char *name, const char *value, gpointer d
 	}
 
 bool history_is_asked(void);
-/* The folder of the history, of an incident that of its history. */
+/* The folder of the history; for an incident, that of its own history. */
 const char *history_store(void);
-/* The folder that was asked for; it stands for the history in messages. */
+/* The folder given by the user; stands for the history in messages. */
 const char *history_dir(void);
-/* Are these times?  NULL: not given. */
+/* Whether these are valid times; NULL: not given. */
 bool history_check_times(const char *from, const char *to, GError **error);
-/*
- * The end of a range that is as long as another one, as a text for the others; NULL where the times are none.  Free
- * with g_free().
- */
+/* The end of a range of the same length as another one, as text; NULL: invalid times.  Free with g_free(). */
 char *history_as_long(const char *begin, const char *from, const char *to);
-/* Up to now, and an hour of it, unless more is said; in CLOCK_REALTIME. */
+/* Defaults to the last hour; in CLOCK_REALTIME. */
 bool history_range(const char *from, const char *to, uint64_t *ret_from_ns, uint64_t *ret_to_ns, GError **error);
-/* Of the history in that folder. */
+/* Reads the history in that folder. */
 struct profile *history_read_of(const char *dir, const char *from, const char *to, GError **error);
 struct profile *history_read(const char *from, const char *to, GError **error);
 
-/* --from, --to and --history of the commands that read a recording. */
+/* --from, --to and --history of commands that read a recording. */
 struct range_args {
 	char *from, *to;
 };
@@ -58,34 +53,34 @@ struct range_args {
 
 void range_args_clear(struct range_args *a);
 bool range_is_asked(const struct range_args *a);
-/* False, with one sentence, when they are no times. */
+/* False on error: invalid times. */
 bool range_args_check(const struct range_args *a, GError **error);
 /*
- * What is read: the file that was given or RECORDING_DEFAULT_FILE, or with --history that, which is its folder.
- * False: both were asked for.
+ * *ret_path: the given file or RECORDING_DEFAULT_FILE, or the folder of --history.  False on error: both were given.
  */
 bool range_source(const char *given, const char **ret_path, GError **error);
-/* The recording, or what of it lies in the range: recording_read() and profile_cut(); or that part of the history. */
+/* The recording, cut to the range: recording_read() and profile_cut(); or that part of the history. */
 struct profile *range_read_profile(const char *path, const struct range_args *a, GError **error);
 /*
- * Two of them at the same time: of two recordings of 20,000 stacks reading is a quarter of what a diff takes.  is_one:
- * they are one, read once.  False: one is NULL, and the error is of the first of them.
+ * Reads two at the same time, since reading takes a quarter of a diff of two recordings of 20,000 stacks.  is_one:
+ * both are the same and read once.  False on error: at least one is NULL, and the error is of the first of these.
  */
 bool range_read_two(const char *const path[2], const struct range_args range[2], bool is_one, struct profile *ret[2],
 		    GError **error);
 
-/* `report --history --requests`: latency over time.  An exit status; said why. */
+/* `report --history --requests`: latency over time.  Prints; returns an exit status. */
 int history_requests(const struct range_args *range, bool is_json);
-/* How many requests of a name ended a second; NULL: of the only one that there is.  0: not known, or several. */
+/* Requests per second of that name; NULL: of the only name.  0: unknown, or there are several names. */
 double history_request_rate(const struct range_args *range, const char *name);
 
 /* `report --incidents` and `agent --keep`. */
 
-/* Prints those of a history, as JSON where that is asked for; an exit status. */
+/* Prints the incidents of a history, as text or JSON; returns an exit status. */
 int incidents_show(const char *dir, bool is_json, const struct answer_args *answer);
 
 struct incident_request {
-	char *name, *from, *to, *said, *recording;	/* from, to: as with --history; said NULL: by hand; recording NULL: none */
+	/* from, to: as with --history; said NULL: kept manually; recording NULL: none */
+	char *name, *from, *to, *said, *recording;
 	gboolean may_replace;
 };
 int incidents_keep(const struct agent_config *c, const struct incident_request *r);

@@ -10,7 +10,7 @@
 #include "analyse/reason/rules.h"
 #include "analyse/reason/rules_text.h"
 
-/* At most RULES_BYTES_MAX and one more; whatever the file is, it does not wait for it. */
+/* Reads at most RULES_BYTES_MAX + 1 bytes; never blocks, whatever kind of file it is. */
 static GString *read_some(const char *path, GError **error)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

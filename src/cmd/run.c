@@ -27,15 +27,15 @@
 #include "cmd/cmd.h"
 
 /*
- * Memory for what libbpf reads anew for each of a session's objects: the kernel's types, 5 MB and as much for a copy.
- * In new memory that is a page fault every 4 KiB, which costs more than to read them, most of all in a virtual
- * machine.  So the process keeps what it has freed, for all threads, and begins with huge pages where there are some.
+ * Memory that libbpf needs again for each BPF object of a session: the kernel's BTF, 5 MB, and a copy.  Fresh memory
+ * costs a page fault every 4 KiB, more than reading the file, most of all in a virtual machine.  So freed memory is
+ * kept in a single arena for all threads, which starts with huge pages if available.
  */
 
 #define HUGE_PAGE_BYTES (2u << 20)
-#define TYPES_AT_ONCE 4	/* two objects are loaded at a time, and libbpf has the types of each twice */
+#define TYPES_AT_ONCE 4	/* two objects are loaded at a time, and libbpf holds each one's BTF twice */
 
-/* Before a session is made. */
+/* Call it before a session is created. */
 static void types_memory_take(void)
 {
 	struct stat st;
@@ -53,7 +53,7 @@ static void types_memory_take(void)
 	free(room);
 }
 
-/* When its programs are loaded, of a session that goes on: what is free goes back to the system, from now on, too. */
+/* Call it when the programs of a long session are loaded: free memory is returned to the system, now and later. */
 static void types_memory_give_back(void)
 {
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
@@ -62,7 +62,7 @@ static void types_memory_give_back(void)
 }
 
 #define SHORT_NS 1000000000ULL
-#define NAMES_MS 10000	/* behind the window's end */
+#define NAMES_MS 10000	/* after the window's end */
 #define LONG_NS 5000000000ULL
 
 int run_status_of(const GError *error)
@@ -73,7 +73,7 @@ int run_status_of(const GError *error)
 	return EXIT_FAILED;
 }
 
-/* Of nohup's children it is, and would end them if we blocked it and waited for it. */
+/* nohup ignores SIGHUP.  If we blocked and waited for it, it would end us. */
 static bool is_hangup_ignored(void)
 {
 	struct sigaction old;
@@ -140,7 +140,7 @@ void run_window_over(void)
 	run_abandon_on_signals();
 }
 
-/* In the child: wait for the word, then become COMMAND; what failed goes through error_fd. */
+/* Runs in the child: waits for the go-ahead, then executes COMMAND; reports errors through error_fd. */
 static void become_command(const struct run *run, char **environment, int wait_fd, int error_fd)
 {
 	char **argv = run->target->command;
@@ -161,7 +161,7 @@ static void become_command(const struct run *run, char **environment, int wait_f
 	_exit(127);
 }
 
-/* COMMAND as a child that stands still before its exec. */
+/* Forks COMMAND, stopped before its exec. */
 static bool spawn_command(struct run *run)
 {
 	g_auto(GStrv) environment = as_user_environment(run->target->as);
@@ -187,7 +187,7 @@ static bool spawn_command(struct run *run)
 	return run->child > 0;
 }
 
-/* Lets COMMAND go; false, with a sentence printed, when it could not be executed. */
+/* Lets COMMAND execute; false, after printing, if that failed. */
 static bool release_command(struct run *run)
 {
 	int err = 0;
@@ -195,7 +195,7 @@ static bool release_command(struct run *run)
 
 	run->is_held = false;
 	close(run->release_fd);
-	/* The other end closes at a successful exec. */
+	/* A successful exec closes the other end. */
 	do
 		n = read(run->exec_error_fd, &err, sizeof(err));
 	while (n < 0 && errno == EINTR);
@@ -233,18 +233,18 @@ static void print_libbpf_log(const struct run *run)
 		fputs(log, stderr);
 }
 
-/* The event loop of a session: one timer, for what is to be done now and then, and the signals. */
+/* A session's event loop: signals, and a timer for periodic work. */
 struct watch {
 	struct run *run;
 	GMainLoop *loop;
 	GError **error;
 	uint64_t begun_ns, shown_ns;
 	int timer_fd, signal_fd;
-	bool is_well;		/* false: the session failed meanwhile */
-	bool is_long;		/* all that is to be loaded has been, by all means */
+	bool is_well;		/* false: the session failed */
+	bool is_long;		/* it runs for so long that everything is loaded */
 };
 
-/* The next turn: at once where more has come than was taken, and not beyond the end. */
+/* Schedules the next turn: at once if more data is waiting, and never after the end. */
 static void set_timer(const struct watch *w, bool is_more)
 {
 	uint64_t elapsed = clock_ns(CLOCK_MONOTONIC) - w->begun_ns;
@@ -253,7 +253,7 @@ static void set_timer(const struct watch *w, bool is_more)
 
 	if (w->run->duration_ns)
 		wait = MIN(wait, w->run->duration_ns > elapsed ? w->run->duration_ns - elapsed : 0);
-	wait = MAX(wait, 1);	/* 0 would stop the timer */
+	wait = MAX(wait, 1);	/* 0 would disarm the timer */
 	when.it_value.tv_sec = (time_t)(wait / 1000000000);
 	when.it_value.tv_nsec = (long)(wait % 1000000000);
 	timerfd_settime(w->timer_fd, 0, &when, NULL);
@@ -288,7 +288,7 @@ static gboolean on_timer(gint fd, GIOCondition condition, gpointer data)
 	struct run *run = w->run;
 	uint64_t elapsed = clock_ns(CLOCK_MONOTONIC) - w->begun_ns;
 
-	(void)fd;	/* not read: set_timer() clears it */
+	(void)fd;	/* need not be read: set_timer() clears it */
 	(void)condition;
 	if (run->duration_ns && elapsed >= run->duration_ns) {
 		hurry_after_ms(NAMES_MS);
@@ -341,7 +341,7 @@ static gboolean on_signal(gint fd, GIOCondition condition, gpointer data)
 	return G_SOURCE_CONTINUE;
 }
 
-/* False when the session failed meanwhile. */
+/* False: the session failed. */
 static bool wait_for_the_end(struct run *run, GError **error)
 {
 	struct watch w = { .run = run, .error = error, .begun_ns = clock_ns(CLOCK_MONOTONIC), .is_well = true };
@@ -361,7 +361,7 @@ static bool wait_for_the_end(struct run *run, GError **error)
 					    : 0;
 		guint signals = g_unix_fd_add_full(G_PRIORITY_HIGH, w.signal_fd, G_IO_IN, on_signal, &w, NULL);
 
-		reap_command(run);	/* its signal may have come before the descriptor was there */
+		reap_command(run);	/* it may have ended before the signal descriptor was created */
 		set_timer(&w, true);
 		if (!run->child_ended)
 			g_main_loop_run(w.loop);
@@ -403,7 +403,7 @@ bool run_parse_duration(struct run *run, const char *text)
 	return cmd_refuse(run->name, "%s", error ? error->message : "-d takes a time above 0");
 }
 
-/* What all names would lack, said as tracing begins: a report that lacks them does not tell why. */
+/* Warned about at the start, since a report without names does not say why. */
 static void warn_of_names(const struct run *run)
 {
 	const struct collect_options *o = &run->target->collect;
@@ -453,7 +453,7 @@ int run_session(struct run *run)
 	bool is_well = wait_for_the_end(run, &error);
 	tell_end(run);
 	show_progress(run, true);
-	run_window_over();	/* also for signals that a shell's script had us ignore */
+	run_window_over();	/* applies also to signals that the shell's script ignores */
 	run_let_signals_through();
 	if (!is_well || !session_stop(run->session, &error)) {
 		print_libbpf_log(run);
@@ -469,7 +469,7 @@ int run_command_status(struct run *run)
 		return EXIT_OK;
 	if (!run->child_ended)
 		run_let_signals_through();
-	/* A Ctrl-C goes to both, and it may just be ending. */
+	/* Ctrl-C reaches both, so COMMAND may be ending by itself. */
 	reap_command(run);
 	for (int i = 0; i < 20 && !run->child_ended; i++) {
 		g_usleep(10000);
@@ -504,7 +504,7 @@ void run_end_opener(const char *name)
 
 void run_release(struct run *run)
 {
-	/* A child that was never let go must not start now. */
+	/* A child that was never released must not start now. */
 	if (run->is_held) {
 		if (run->child > 0)
 			kill(run->child, SIGKILL);

@@ -23,10 +23,9 @@ static void become(gpointer data)
 }
 
 /*
- * A browser runs what it is sent, so root's is none: by sudo it is opened as who called that.
+ * A browser executes what it receives, so it must not run as root: with sudo it is opened as the calling user.
  *
- * The command line of xdg-open can be read by all users of the machine, so it holds a link that works once, and not
- * the token.
+ * All users can read xdg-open's command line, so it gets a link that works once instead of the token.
  */
 void serving_open_browser(const char *command, struct server *s)
 {
@@ -81,8 +80,8 @@ static void print_rights(const struct confine *c)
 }
 
 /*
- * All of the recording is in memory.  Whoever wrote it may not be who reads it, and is to have nothing of a fault in
- * this process.
+ * The recording is in memory completely.  It may be somebody else's, so privileges are dropped: a fault in this
+ * process gains its author nothing.
  */
 struct before_serving {
 	const struct serving *serving;

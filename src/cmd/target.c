@@ -20,7 +20,7 @@
 #include "session/session.h"
 #include "session/probe.h"
 
-/* What no number has makes a word the name of a process. */
+/* A word that contains any of these is a process's name, not a number. */
 #define NAME_STARTS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 
 static void add(GArray *entries, const GOptionEntry *list)
@@ -111,7 +111,7 @@ static void add_on_cpu(GArray *entries, struct target *t)
 	add(entries, list);
 }
 
-/* Those of what is traced besides: each sets its member of the options. */
+/* Adds the options of probes: each sets its member of collect_options. */
 static void add_switches(GArray *entries, struct target *t)
 {
 	for (unsigned i = 0; session_probes[i]; i++)
@@ -193,7 +193,7 @@ void target_cut_command(struct target *t, int *argc, char **argv)
 
 void target_fill_in(int argc, char **argv)
 {
-	/* GOption knows no number that may be left out */
+	/* GOption has no optional numbers */
 	static char one_waker[] = "--wakers=1";
 
 	for (int i = 1; i < argc; i++)
@@ -201,7 +201,7 @@ void target_fill_in(int argc, char **argv)
 			argv[i] = one_waker;
 }
 
-/* Of a process that /proc does not show: with hidepid=2 it may be another user's. */
+/* For a process that /proc hides: with hidepid=2 it may belong to another user. */
 static char *trouble_with_hidden(uint32_t id)
 {
 	return kill((pid_t)id, 0) && errno == ESRCH ?
@@ -222,7 +222,7 @@ static char *trouble_with(uint32_t id, bool is_process)
 		return trouble_with_hidden(id);
 	state = proc_status_field(status, "State");
 	group = proc_status_number(status, "Tgid");
-	/* of a process whose first thread has ended the others may go on */
+	/* a process whose first thread has exited may still run others */
 	if (state && (g_str_has_prefix(state, "\tZ") || g_str_has_prefix(state, "\tX")) &&
 	    proc_status_number(status, "Threads") <= 1)
 		return g_strdup("has ended, and nobody has waited for it yet");
@@ -231,7 +231,7 @@ static char *trouble_with(uint32_t id, bool is_process)
 	return NULL;
 }
 
-/* Of those that have one name, from there on: one that has ended keeps its name until somebody waits for it. */
+/* Drops processes found by name, from index `from` on, that cannot be traced: zombies keep their name. */
 static void leave_out_troubled(GArray *ids, guint from)
 {
 	GArray *fine = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -249,7 +249,7 @@ static void leave_out_troubled(GArray *ids, guint from)
 	g_array_unref(fine);
 }
 
-/* "12,mariadbd": numbers as they are, a name as all processes that have it. */
+/* Parses "12,mariadbd": numbers, or names that stand for all processes with that name. */
 static bool process_list(const char *text, GArray **ids, GError **error)
 {
 	g_auto(GStrv) words = g_strsplit(text, ",", -1);
@@ -280,7 +280,7 @@ static bool ids_of(char **typed, const char *what, GArray **ret_ids, GError **er
 	bool is_process = strcmp(what, "process") == 0;
 
 	if (is_process && typed)
-		opener_begin();	/* a name is looked for in all processes, of which one may never answer */
+		opener_begin();	/* a search by name reads all processes, one of which may never answer */
 	for (char **text = typed; text && *text; text++)
 		if (!(is_process ? process_list(*text, ret_ids, error) : parse_u32_list(*text, ret_ids, error)))
 			return false;
@@ -338,7 +338,7 @@ static bool resolve_existing(struct target *t, GError **error)
 	       group_ids(t->cgroups, &t->collect.cgroup_ids, error);
 }
 
-/* "0.5" or "0.5%" in parts per million. */
+/* Parses "0.5" or "0.5%" into parts per million. */
 static bool parse_budget(const char *text, uint32_t *ret_ppm, GError **error)
 {
 	char *end;
@@ -351,7 +351,7 @@ static bool parse_budget(const char *text, uint32_t *ret_ppm, GError **error)
 	return true;
 }
 
-/* A scale that is asked for is a start, too: only --exact is for good. */
+/* A given scale is only where sampling starts; only --exact keeps the governor from changing it. */
 static bool resolve_sampling(struct target *t, GError **error)
 {
 	struct collect_options *c = &t->collect;
@@ -444,7 +444,7 @@ static bool resolve_values(struct target *t, GError **error)
 	return !wrong;
 }
 
-/* A server's first process seldom does its work: those of the same name that it has forked do. */
+/* A server's main process rarely does the work; its children of the same name do. */
 static void warn_of_children(const GArray *pids, const char *command)
 {
 	g_autoptr(GArray) of_name = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
@@ -499,7 +499,7 @@ int target_resolve(struct target *t, const char *command)
 	c->no_kernel_stacks = t->user_stacks_only;
 	c->follow = t->follow || (c->pids && t->takes_children);
 	c->with_forked = c->follow && c->pids;
-	if (c->with_forked)	/* a server has forked its children before anybody looks */
+	if (c->with_forked)	/* servers usually fork their children before they are traced */
 		process_ids_add_descendants(c->pids);
 	c->lines = t->lines;
 	t->attribute_list = t->attributes ? g_strsplit(t->attributes, ",", -1) : NULL;
@@ -554,7 +554,7 @@ static void describe_list(GString *text, const char *what, char **typed)
 	g_string_append_printf(text, "%s%s %s", text->len ? ", " : "", what, all);
 }
 
-/* A time as typed; a bare number is microseconds. */
+/* A time as given; a bare number is in microseconds. */
 static char *with_unit(const char *typed)
 {
 	if (!typed)

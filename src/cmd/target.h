@@ -8,48 +8,45 @@
 
 #include "session/options.h"
 
-/* Programs that are not ours to run as root: as whom they run, with that user's groups and environment. */
+/* The user as whom programs that are not ours run if we are root, with groups and environment. */
 struct as_user {
 	uid_t uid;
 	gid_t gid;
 	char *name, *home, *shell;
-	GArray *groups; /* gid_t, gid among them */
+	GArray *groups; /* gid_t, including gid */
 };
 
-/*
- * asked: a name, or NULL for who called sudo, where we are root by sudo.  *ret is NULL where programs run as we do.  False
- * with a sentence.
- */
+/* asked: a name, or NULL for the user who called sudo.  *ret is NULL if programs run as we do.  False on error. */
 bool as_user_find(const char *asked, struct as_user **ret, GError **error);
-/* Ours, with what it says of a user changed; for NULL as it is.  Free with g_strfreev(). */
+/* Our environment with that user's variables; u NULL: unchanged.  Free with g_strfreev(). */
 char **as_user_environment(const struct as_user *u);
-/* In a child, for good; NULL changes nothing.  False with errno. */
+/* Call it in a child; irreversible.  NULL changes nothing.  False with errno. */
 bool as_user_become(const struct as_user *u);
 void as_user_free(struct as_user *u);	/* NULL is fine */
 
-/* The options that record, trace, hist and events share. */
+/* Options that record, trace, hist and events share. */
 
 struct target {
 	struct collect_options collect;
 	char **command;		/* after "--", or NULL */
-	struct as_user *as;	/* who runs it; NULL: who we are */
-	bool tells_user;	/* it is not plain who that is */
-	/* as typed */
+	struct as_user *as;	/* who runs it; NULL: our user */
+	bool tells_user;	/* print who that is */
+	/* option values */
 	char **pids, **tids, **cgroups;
 	char *user, *comm, *states, *min_block, *max_block, *unwind, *sample, *max_overhead, *frequency, *attributes;
 	char **attribute_list;
 	gboolean all, user_threads, kernel_threads, user_stacks_only, kernel_stacks_only, self, exact, verbose, lines,
 		 no_objects, follow, cpu, verify_walks;
 	bool is_named;		/* TARGET_NAMED */
-	bool takes_children;	/* set by the command: those that -p's processes have forked already, too */
+	bool takes_children;	/* set by the command: include children that -p's processes have already forked */
 	gint max_depth, rows_max;
 	char *wakers;
-	bool wants_wakers;	/* set by the command: they are recorded unless --no-wakers is given */
+	bool wants_wakers;	/* set by the command: wakers are recorded unless --no-wakers is given */
 	gboolean no_wakers;
-	uint32_t wakers_cnt;	/* the same: how many of a chain, 0: none */
-	/* what holds when none of --exact, --sample and --max-overhead says otherwise */
+	uint32_t wakers_cnt;	/* the same: length of a chain, 0: none */
+	/* defaults unless --exact, --sample or --max-overhead are given */
 	uint64_t default_sample_ns;
-	uint32_t default_budget_ppm;	/* 0: no governor unless asked for */
+	uint32_t default_budget_ppm;	/* 0: no governor by default */
 };
 
 enum target_part {
@@ -59,34 +56,30 @@ enum target_part {
 	TARGET_WHY = 1 << 3,		/* --wakers --runq-blame --storms --locks --inline */
 	TARGET_SAMPLING = 1 << 4,	/* --sample --max-overhead */
 	TARGET_ON_CPU = 1 << 5,		/* --cpu -F */
-	TARGET_NAMED = 1 << 6,		/* --locks and --objects hold unless --no-objects is given */
+	TARGET_NAMED = 1 << 6,		/* --locks and --objects are on unless --no-objects is given */
 };
 
-/* Option entries of those parts followed by `own`; valid as long as *t. */
+/* Option entries of those parts, followed by `own`; valid as long as *t. */
 GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own);
 
-/* Cuts "-- COMMAND ..." off argv. */
+/* Removes "-- COMMAND ..." from argv. */
 void target_cut_command(struct target *t, int *argc, char **argv);
-/* Gives every option of TARGET_WHY that may lack its number one; behind the above. */
+/* Adds the number to each option of TARGET_WHY that may lack it; call it after the above. */
 void target_fill_in(int argc, char **argv);
 
-/*
- * Checks what was typed and fills t->collect.  On failure prints one sentence and returns
- * an exit status; EXIT_OK otherwise.
- */
+/* Checks the options and fills t->collect.  On failure prints an error and returns an exit status, else EXIT_OK. */
 int target_resolve(struct target *t, const char *command);
 void target_release(struct target *t);
 
 /*
- * The processes (uint32_t, appended to *ret_ids, made when NULL) that the arguments of -p name; an error where one
- * cannot be traced.
+ * Appends the processes named by -p to *ret_ids (uint32_t, created if NULL).  Error if one of them cannot be traced.
  */
 bool target_processes(char **typed, GArray **ret_ids, GError **error);
 
-/* The processes that have a thread in one of these control groups, units or containers, or below it; they may be none. */
+/* Appends processes with a thread in these control groups, units or containers, or below them; there may be none. */
 bool target_group_processes(char **typed, GArray **ret_ids, GError **error);
 
-/* "PID 12, state D, waits from 1ms", or "" for everything. */
+/* "PID 12, state D, waits from 1ms", or "" for no restriction. */
 char *target_describe(const struct target *t);
 
 #endif

@@ -10,7 +10,7 @@
 #include "features/wakers/text.h"
 
 /*
- * Kernel threads nobody waited for are of no interest unless the query asks for them.  NULL: the input's own
+ * Kernel threads are omitted unless the query asks for them or nothing else has waits.  NULL: the input's own
  * selection.
  */
 static struct selection *whose_waits(const struct view_input *in)

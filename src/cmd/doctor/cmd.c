@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* offcpu doctor: what this kernel, these rights and a process allow, and whether it measures truly. */
+/* offcpu doctor: what this kernel, these privileges and a process allow, and whether measurements are correct. */
 #include <stdio.h>
 #include <sys/utsname.h>
 
@@ -49,7 +49,7 @@ static void write_missing(struct json *j, enum feature f)
 	json_object_end(j);
 }
 
-/* Returns whether nothing essential is missing. */
+/* Returns true if nothing essential is missing. */
 static bool write_features(GString *out, const struct utsname *u)
 {
 	bool may_record = true;

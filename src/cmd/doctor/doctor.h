@@ -10,20 +10,20 @@
 #include "symbolize/runtime/recognise.h"
 
 /*
- * Prints what can be known of a process; same_cnt others have the name it was asked for by.  `answer` tells whether in a
- * bounded size.  Returns an exit status.
+ * Prints what can be recorded of a process; same_cnt other processes have the same name.  `answer`: whether to bound
+ * the size.  Returns an exit status.
  */
 int doctor_process(uint32_t pid, unsigned same_cnt, bool as_json, const struct answer_args *answer);
 
-/* What can be known of a process, and what is missing, each with what to do about it. */
+/* What can or cannot be recorded of a process, with advice. */
 struct doctor_finding {
-	const char *what;	/* a name that does not change: "python-frames" */
+	const char *what;	/* a stable id: "python-frames" */
 	bool is_there;
-	char *text;		/* a sentence without its end */
-	char *advice;		/* a sentence; NULL: there is nothing to do */
+	char *text;		/* a sentence without its full stop */
+	char *advice;		/* a sentence; NULL: nothing to do */
 };
 
-/* struct doctor_finding, freed with the array. */
+/* struct doctor_finding; the array owns its texts. */
 GArray *doctor_findings(const struct recognised *r);
 
 #endif

@@ -8,13 +8,13 @@
 #include "base/module.h"
 
 #define NAMES_SHOWN 4
-#define MADE_BYTES_MIN (256u << 10)	/* less is a few trampolines */
-#define JCMD_MAJOR 17			/* Compiler.perfmap came with it */
+#define MADE_BYTES_MIN (256u << 10)	/* less generated code is only a few trampolines */
+#define JCMD_MAJOR 17			/* Compiler.perfmap was added with it */
 #define JAVA_VIRTUAL_MAJOR 21
 #define JAVA_INLINED_LOST 22
 #define JAVA_INLINED_FOUND 25
-#define RUBY_YJIT_MAP 3003		/* --yjit-perf came with Ruby 3.3 */
-#define PYTHON_PERF_MINOR 12		/* -X perf came with Python 3.12 */
+#define RUBY_YJIT_MAP 3003		/* --yjit-perf was added in Ruby 3.3 */
+#define PYTHON_PERF_MINOR 12		/* -X perf was added in Python 3.12 */
 
 static void finding_clear(void *data)
 {
@@ -53,7 +53,7 @@ static const struct recognised_file *file_at(const struct recognised *r, guint i
 	return &g_array_index(r->files, struct recognised_file, i);
 }
 
-/* 17 of "17.0.13", 8 of "1.8.0_392"; 0: not known. */
+/* 17 for "17.0.13", 8 for "1.8.0_392"; 0: unknown. */
 static unsigned java_major(const struct recognised *r)
 {
 	const char *version = r->versions[RUNTIME_JAVA];
@@ -63,7 +63,7 @@ static unsigned java_major(const struct recognised *r)
 	return version ? (unsigned)strtoul(version, NULL, 10) : 0;
 }
 
-/* 3003 of "3.3.0"; 0: not known. */
+/* 3003 for "3.3.0"; 0: unknown. */
 static unsigned version_number(const char *version)
 {
 	char *end;
@@ -72,7 +72,7 @@ static unsigned version_number(const char *version)
 	return major && *end == '.' ? (unsigned)(major * 1000 + strtoul(end + 1, NULL, 10) % 1000) : 0;
 }
 
-/* ---- names of what a compiler makes at run time */
+/* ---- names of generated code */
 
 static void add_map(GArray *findings, const struct recognised *r, const char *who, char *how)
 {
@@ -113,7 +113,7 @@ static void add_map(GArray *findings, const struct recognised *r, const char *wh
 	f->advice = g_steal_pointer(&advice);
 }
 
-/* ---- one function a runtime */
+/* ---- a function per runtime */
 
 static void look_at_gil(GArray *findings, const struct recognised *r)
 {
@@ -207,7 +207,7 @@ static void look_at_go(GArray *findings, const struct recognised *r)
 		       "Ask Go itself: net/http/pprof, /debug/pprof/goroutine?debug=2, block, mutex.");
 }
 
-/* JDK 22 to 24 keep what was inlined elsewhere, and tell nobody where. */
+/* JDK 22 to 24 keep inlining information elsewhere, where it cannot be read. */
 static bool is_java_inlined_known(unsigned major)
 {
 	return major < JAVA_INLINED_LOST || major >= JAVA_INLINED_FOUND;
@@ -283,9 +283,9 @@ static void look_at_node(GArray *findings, const struct recognised *r)
 
 struct frames_words {
 	const char *what, *functions;
-	const char *versions;	/* that are known */
+	const char *versions;	/* supported versions */
 	const char *lacks;	/* what the interpreter's file does not tell */
-	const char *advice;	/* where they cannot be read */
+	const char *advice;	/* advice if they cannot be read */
 };
 
 static void tell_frames(GArray *findings, enum language_state state, const struct frames_words *w)
@@ -355,7 +355,7 @@ static void (*const look_at[RUNTIME_CNT])(GArray *findings, const struct recogni
 	[RUNTIME_PERL] = look_at_perl,
 };
 
-/* Of the others a perf map alone tells. */
+/* Other runtimes are supported only by a perf map. */
 static const struct { const char *who, *how, *if_empty; } mapped[RUNTIME_CNT] = {
 	[RUNTIME_DOTNET] = { .who = ".NET methods", .how = "Start it with DOTNET_PerfMapEnabled=1 in its environment "
 							   "(COMPlus_PerfMapEnabled=1 before .NET 6)." },
@@ -366,9 +366,9 @@ static const struct { const char *who, *how, *if_empty; } mapped[RUNTIME_CNT] = 
 			     .how = "Start it with `erl +JPperf true` (OTP 24 and later, with its JIT)." },
 };
 
-/* ---- what holds for every program */
+/* ---- findings for every program */
 
-/* "libfoo.so.1, libbar.so, libbaz.so and 3 more", of the files that fit; NULL: none does. */
+/* "libfoo.so.1, libbar.so, libbaz.so and 3 more": files for which `fits` holds; NULL: none. */
 static char *list_files(const struct recognised *r, bool (*fits)(const struct recognised_file *f), guint *ret_cnt)
 {
 	GString *text = g_string_new(NULL);
@@ -461,7 +461,7 @@ static void look_at_program(GArray *findings, const struct recognised *r)
 	const struct recognised_file *f = r->files->len ? file_at(r, 0) : NULL;
 	const char *name = f ? module_base_name(f->path) : "";
 
-	/* what starts a JVM or .NET is a few functions that load it */
+	/* launchers of a JVM or .NET are only a few functions that load it */
 	if (!f || !f->is_program || !f->is_readable || f->facts.is_go || recognised_is(r, RUNTIME_JAVA) ||
 	    recognised_is(r, RUNTIME_DOTNET))
 		return;
@@ -557,7 +557,7 @@ static void look_at_hidden_python(GArray *findings, const struct recognised *r)
 		       "Link it with libpython3.N.so, or call the program python3.N.");
 }
 
-/* Which trace a thread works for: of programs that say anything of it. */
+/* Which trace a thread works for, if the program publishes it. */
 static void look_at_context(GArray *findings, const struct recognised *r)
 {
 	switch (r->context) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* offcpu doctor -p: what can be known of a process. */
+/* offcpu doctor -p: what can be recorded of a process. */
 #include "cmd/doctor/doctor.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define FORMAT_VERSION 1
 #define LINE_WIDTH 80
 
-/* musl has no tables, but its code tells by what it does (unwind/frames.h). */
+/* musl has no unwind tables, but its code can be analysed (unwind/frames.h). */
 static bool has_rules(int fd)
 {
 	struct unwind_table *t = unwind_table_build(fd, NULL);
@@ -49,7 +49,7 @@ static char *describe_runtimes(const struct recognised *r)
 	return g_string_free(text, FALSE);
 }
 
-/* A sentence behind `first`, its lines broken at blanks. */
+/* Appends `first` and a sentence, wrapped. */
 static void append_wrapped(GString *out, const char *first, const char *sentence)
 {
 	g_autoptr(GString) safe = g_string_new(NULL);

@@ -17,9 +17,9 @@
 #include "base/refuse.h"
 #include "session/session.h"
 
-/* SEMANTICS is proved to 1 % or 100 us a wait. */
+/* docs/semantics.md promises 1 % or 100 us per wait. */
 #define TOLERANCE_NS 100000ULL
-#define SWITCH_NS 5000ULL	/* where the wait ends within a switch, the CPU clock and we may differ */
+#define SWITCH_NS 5000ULL	/* if the wait ends during a switch, the CPU clock and the recording may differ */
 #define GIVE_UP_MS 10000
 
 static const struct {
@@ -55,7 +55,7 @@ static bool all_done(const struct selftest_shared *shared)
 	return true;
 }
 
-/* Does the user stack hold the function?  As a whole name. */
+/* Whether the user stack has that function, by its whole name. */
 static bool stack_has(const struct profile *p, uint32_t node, const char *function)
 {
 	for (; node; node = profile_get_node(p, node)->parent) {
@@ -72,8 +72,8 @@ struct measured {
 };
 
 /*
- * Where sleepers' memory cannot be read, a wait that was open at the start has no user stack: it is known by its
- * thread alone.
+ * If sleepers' memory cannot be read, a wait that was open at the start has no user stack and is identified by its
+ * thread.
  */
 static bool is_of_case(const struct profile *p, const struct wait *w, int which)
 {
@@ -97,8 +97,7 @@ static void measure(const struct profile *p, uint32_t tid, int which, struct mea
 }
 
 /*
- * Time that the hypervisor took from all CPUs.  A thread's CPU clock stands still then, but
- * the thread is on its CPU.
+ * Time stolen by the hypervisor on all CPUs.  A thread's CPU clock stops meanwhile, although the thread is on its CPU.
  */
 static uint64_t stolen_ns(void)
 {
@@ -115,9 +114,8 @@ static uint64_t stolen_ns(void)
 }
 
 /*
- * A wait cannot have been longer than the wall time around it, nor shorter than that less all CPU time the thread had.
- * The tolerance is part of both bounds: a thread's CPU clock leaves out the interrupts that it was stopped for
- * (IRQ_TIME_ACCOUNTING), and it was on its CPU all the same.
+ * A wait lasts at most the wall time around it, and at least that minus the thread's CPU time.  Both bounds have a
+ * tolerance: a thread's CPU clock omits interrupts (IRQ_TIME_ACCOUNTING), during which it was on its CPU.
  */
 static void judge(const struct profile *p, const struct selftest_shared *shared, int which, uint64_t stolen,
 		  struct selftest_result *result)
@@ -129,7 +127,7 @@ static void judge(const struct profile *p, const struct selftest_shared *shared,
 	struct measured m;
 
 	measure(p, truth->tid, which, &m);
-	/* a busy machine preempts some hundred times what is one wait to the program's own clock */
+	/* on a busy machine hundreds of preemptions may be one wait to the program's clock */
 	tolerance += SWITCH_NS * m.count;
 	most = wall + tolerance;
 	least = wall - MIN(not_waited + tolerance, wall);
@@ -138,7 +136,7 @@ static void judge(const struct profile *p, const struct selftest_shared *shared,
 			 m.main_state_ns >= m.off_cpu_ns / 2;
 	if (which == SELFTEST_BLOCKED)
 		result->passed = result->passed && m.open_both;
-	/* On a file system in memory nothing waits. */
+	/* A file system in memory does not wait. */
 	if (which == SELFTEST_FSYNC && wall - not_waited < TOLERANCE_NS && !m.count) {
 		result->skipped = true;
 		result->detail = g_strdup("fsync did not block here");

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * Waits of known length, run through the whole pipeline.  The workload (selftest_work.c) is
- * a child process whose threads wait in functions of their own and measure each wait by
- * clock_gettime(); selftest.c compares what was recorded with what they measured.
+ * Waits of known length, recorded by the whole pipeline.  The workload (selftest_work.c) is a child process whose
+ * threads wait in distinct functions and measure each wait by clock_gettime(); selftest.c compares that with the
+ * recording.
  */
 
 enum selftest_case {
@@ -22,12 +22,12 @@ enum selftest_case {
 	SELFTEST_CNT
 };
 
-/* What one thread of the workload knows of itself; in memory shared with the parent. */
+/* What a thread of the workload measured, in memory shared with the parent. */
 struct selftest_truth {
 	uint32_t tid;
 	uint32_t waits_cnt;
-	uint64_t wall_ns;	/* from before each wait to after it */
-	uint64_t cpu_ns;	/* the thread's CPU time from a little before to a little after */
+	uint64_t wall_ns;	/* around each wait */
+	uint64_t cpu_ns;	/* the thread's CPU time, taken slightly outside of the above */
 	uint32_t done;
 };
 
@@ -36,7 +36,7 @@ struct selftest_shared {
 	struct selftest_truth truth[SELFTEST_CNT];
 };
 
-/* Runs in the child; returns when all but the blocked thread are done. */
+/* Runs in the child; returns when all threads but the blocked one have finished. */
 void selftest_workload(struct selftest_shared *memory);
 
 struct selftest_result {
@@ -46,7 +46,7 @@ struct selftest_result {
 	char *detail;
 };
 
-/* Prints nothing.  results has SELFTEST_CNT entries; false with an error when tracing failed. */
+/* Prints nothing.  results has SELFTEST_CNT entries.  False on error: tracing failed. */
 bool selftest_run(struct selftest_result *results, GError **error);
 
 #endif

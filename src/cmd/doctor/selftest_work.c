@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The self-test's workload.  System calls are made here by hand: libc has no frame pointers
- * on most distributions, and the function that waits has to be in the stack.
+ * The self-test's workload.  It makes system calls itself: in most distributions libc has no frame pointers, and the
+ * waiting function must be in the stack.
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -68,7 +68,7 @@ static void set(uint32_t *word, uint32_t value)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* Visible, so that they have names in a stripped binary too. */
+/* Exported, so that stripped binaries keep their names. */
 void selftest_sleep(void);
 void selftest_futex(void);
 void selftest_pipe(void);
@@ -109,7 +109,7 @@ WAIT_SITE void selftest_fsync(int fd)
 
 WAIT_SITE void selftest_preempt(uint64_t until_ns)
 {
-	/* Nearly never in clock_gettime(): the vdso has no frame pointers. */
+	/* Rarely in clock_gettime(): the vdso has no frame pointers. */
 	while (clock_ns(CLOCK_MONOTONIC) < until_ns)
 		for (volatile int i = 0; i < 500000; i++)
 			;
@@ -160,7 +160,7 @@ static void *lock_waiter(void *arg)
 	(void)arg;
 	await(&shared->go);
 	for (int i = 0; i < ROUNDS; i++) {
-		await(&held_lock);	/* the holder has it */
+		await(&held_lock);	/* held by the other thread */
 		MEASURE(t, selftest_futex());
 	}
 	set(&t->done, 1);
@@ -276,10 +276,10 @@ void selftest_workload(struct selftest_shared *memory)
 	shared = memory;
 	if (pipe2(pipe_fds, O_CLOEXEC))
 		_exit(1);
-	for (unsigned i = 0; i < cnt; i++)	/* the last is the hog that competes */
+	for (unsigned i = 0; i < cnt; i++)	/* the last one is the thread that competes for the CPU */
 		if (pthread_create(&threads[i], NULL, bodies[i], i < cnt - 1 ? memory : NULL))
 			_exit(1);
-	sleep_ms(20);	/* until all stand where they wait to begin */
+	sleep_ms(20);	/* until all are ready to begin */
 	set(&shared->ready, 1);
 	for (int i = 0; i < SELFTEST_BLOCKED; i++)
 		await(&shared->truth[i].done);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* offcpu events: every wait by itself, as it ends. */
+/* offcpu events: every single wait, when it ends. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ static const struct event_format *const formats[] = { &event_text, &event_json, 
 
 #define TEXT_BYTES (64 * 1024)
 
-/* Not before tracing has begun: where it cannot, that is what is said. */
+/* Opened only after tracing has begun: if that fails, its error matters more. */
 static bool open_output(struct events *ev)
 {
 	if (!ev->out && !ev->error)
@@ -56,7 +56,7 @@ struct sink events_sink(struct events *ev)
 	return (struct sink){ put, ev };
 }
 
-/* What was told of who held the CPU in a wait that is not told is let go. */
+/* Drops the parts of run-queue blame that belong to an omitted wait. */
 static bool is_left_out(const struct events *ev, const struct offcpu_rec_event *e)
 {
 	uint64_t delay_ns = e->runnable_ns + e->preempted_ns, unknown_ns;
@@ -129,7 +129,7 @@ static bool parse_format(struct events *ev, const char *name, bool json)
 	return !name;
 }
 
-/* False after a sentence about options that do not go together. */
+/* False, after printing, for options that exclude each other. */
 static bool fit_together(const struct events *ev, const struct target *target, bool json)
 {
 	const char *name = ev->format->name;
@@ -184,7 +184,7 @@ static void prepare(struct events *ev, struct target *target)
 
 	o->mode = COLLECT_EVENTS;
 	if (ev->by_delay) {
-		/* a delay is a part of its wait: the kernel's own filter lets through what may be long enough */
+		/* a delay is part of a wait, so the kernel's filter by wait length lets all candidates through */
 		ev->delay_min_ns = o->min_ns;
 		ev->delay_max_ns = o->max_ns ? o->max_ns : UINT64_MAX;
 		o->max_ns = 0;
@@ -205,7 +205,7 @@ static void prepare(struct events *ev, struct target *target)
 	ev->text = g_string_new(NULL);
 }
 
-/* A closed pipe is no failure: `offcpu events | head`. */
+/* A closed pipe is no error: `offcpu events | head`. */
 static int finish(struct events *ev)
 {
 	g_autoptr(GError) error = g_steal_pointer(&ev->error);

@@ -7,10 +7,10 @@
 #include "exchange/wait_event.h"
 #include "features/blame/fold.h"
 
-/* What is to be said of single waits: where, why and for what, in the words of a report, and who ended them. */
+/* Facts about single waits: where, why, for what, worded as in reports, and who ended them. */
 struct event_facts;
 
-/* Where that comes from: the session.  As the functions of session/session.h of those names. */
+/* The session functions that provide them; named as in session/session.h. */
 struct event_source {
 	bool (*wait)(const struct offcpu_rec_event *event, struct wait *ret_wait, void *data);
 	uint32_t (*waker)(uint64_t id, void *data);
@@ -21,52 +21,52 @@ struct event_source {
 struct event_facts *event_facts_new(const struct event_source *source);
 void event_facts_free(struct event_facts *n);	/* NULL is fine */
 
-/* All of *ret_event but stacks, which are 0.  Its texts are valid until the next call that takes n or its source. */
+/* Sets all of *ret_event except stacks, which are 0.  Texts are valid until the next call with n or its source. */
 void event_facts_find(struct event_facts *n, const struct offcpu_rec_event *e, struct wait_event *ret_event);
-/* The waker of an id; NULL: not known. */
+/* The waker with that id; NULL: unknown. */
 const struct waker *event_facts_waker(struct event_facts *n, uint64_t id);
 
-/* Inside of `offcpu events`: what its formats share. */
+/* Internal to `offcpu events`: shared by its formats. */
 
 struct event_format;
 
-#define EVENTS_LEFT_OUT "left_out"	/* as a loss in a file */
+#define EVENTS_LEFT_OUT "left_out"	/* name of the loss in a file */
 
 struct events {
 	struct run *run;
 	const struct event_format *format;
 	gboolean who_preempted, stacks, wakers;
-	gboolean by_delay;		/* -m and -M are of it */
-	uint64_t delay_min_ns, delay_max_ns;	/* then: what is told */
-	struct wait_blame *blame;	/* NULL: not asked for */
+	gboolean by_delay;		/* -m and -M apply to the delay */
+	uint64_t delay_min_ns, delay_max_ns;	/* range of delays to print, if by_delay */
+	struct wait_blame *blame;	/* NULL: not requested */
 	struct event_facts *facts;
 	const char *command_line;
 	char *path;		/* NULL or "-": stdout */
 	struct output *out;
-	GString *text;		/* of text and JSON, on its way there */
-	uint64_t printed, left_out;	/* waits; left_out: of printed, those that no file has room for */
-	void *state;		/* the format's */
-	GError *error;		/* the first one: nothing is written any more */
+	GString *text;		/* buffer of text and JSON */
+	uint64_t printed, left_out;	/* waits; left_out: of printed, those beyond a file's limit */
+	void *state;		/* owned by the format */
+	GError *error;		/* the first error: then nothing more is written */
 };
 
 struct event_format {
 	const char *name;
-	bool is_file;	/* for a program: with wakers and objects, and without what only lines have room for */
+	bool is_file;	/* for a program: with wakers and objects, without what only lines show */
 	bool has_switches;
-	void (*begin)(struct events *ev);	/* before there is a session; the rest may be NULL, too */
+	void (*begin)(struct events *ev);	/* called before the session exists; the others may also be NULL */
 	void (*wait)(struct events *ev, const struct offcpu_rec_event *e);
 	void (*on_switch)(struct events *ev, const struct offcpu_rec_switch *sw);
 	void (*tick)(struct events *ev);
-	void (*end)(struct events *ev, struct profile *p);	/* the window is over, and p complete */
-	void (*stopped)(struct events *ev);	/* before that, while the session's ids are known */
+	void (*end)(struct events *ev, struct profile *p);	/* the window has ended, and p is complete */
+	void (*stopped)(struct events *ev);	/* called before `end`, while the session's ids are valid */
 	void (*free)(struct events *ev);
 };
 
 extern const struct event_format event_text, event_json, event_perfetto, event_firefox;
 
-/* To the output; a failure is kept. */
+/* Writes to the output; keeps the error. */
 void events_put(struct events *ev, const void *bytes, gsize len);
-/* A sink of the same. */
+/* A sink that calls it. */
 struct sink events_sink(struct events *ev);
 
 #endif

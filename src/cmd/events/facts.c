@@ -8,9 +8,9 @@
 #include "analyse/reason/reasons.h"
 #include "base/hash.h"
 
-#define FACTS_MAX 16384	/* then they are made anew: an event stream may run for days */
+#define FACTS_MAX 16384	/* beyond, the cache is cleared: an event stream may run for days */
 
-/* What they depend on; ids are hashes of what is in them. */
+/* What facts depend on.  Ids are content hashes. */
 struct key {
 	uint64_t ustack, kstack, object;
 	uint8_t state;
@@ -25,8 +25,8 @@ struct facts {
 struct event_facts {
 	struct event_source source;
 	GHashTable *facts;	/* struct key -> struct facts */
-	GHashTable *wakers;	/* id -> row of the profile + 1 */
-	struct facts *unfinished;	/* of the last wait with a stack that had not arrived */
+	GHashTable *wakers;	/* id -> index in the profile + 1 */
+	struct facts *unfinished;	/* facts of the last wait whose stack had not arrived */
 };
 
 static guint key_hash(gconstpointer key)
@@ -86,7 +86,7 @@ static uint32_t copy_stack(const struct profile *from, uint32_t node, struct pro
 	return copy;
 }
 
-/* By way of a recording of this one wait, so that the rules of reports apply. */
+/* Makes a recording of this single wait, to apply the rules of reports. */
 static struct facts *make_facts(const struct profile *from, const struct offcpu_rec_event *e, const struct wait *wait)
 {
 	const struct object *object = profile_wait_object(from, wait);

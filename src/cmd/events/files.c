@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Waits as files of other programs: a Perfetto trace as they come, a Firefox profile at the end. */
+/* Waits in other programs' formats: a Perfetto trace, written as they end; a Firefox profile, written at the end. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -22,7 +22,7 @@ struct perfetto_state {
 #define ARGUMENTS_MAX 64
 #define ARGUMENTS_MAX_BYTES (128 << 10)
 
-/* A kernel thread has none. */
+/* NULL for kernel threads. */
 static char **process_arguments(uint32_t pid)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%u/cmdline", pid), *text = NULL;
@@ -39,7 +39,7 @@ static char **process_arguments(uint32_t pid)
 	return (char **)g_ptr_array_free(arguments, FALSE);
 }
 
-/* Of its first thread; NULL: it is gone. */
+/* Name of its first thread; NULL: it has ended. */
 static char *process_comm(uint32_t pid)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%u/comm", pid);
@@ -48,7 +48,7 @@ static char *process_comm(uint32_t pid)
 	return g_file_get_contents(path, &comm, NULL, NULL) ? g_strchomp(comm) : NULL;
 }
 
-/* On a machine that was never suspended both clocks are one, to the nanosecond. */
+/* If the machine was never suspended, both clocks are equal to the nanosecond. */
 static struct perfetto_clocks read_clocks(void)
 {
 	struct perfetto_clocks c = { .monotonic_ns = clock_ns(CLOCK_MONOTONIC), .boot_ns = clock_ns(CLOCK_BOOTTIME) };
@@ -141,10 +141,10 @@ const struct event_format event_perfetto = {
 
 /* --- Firefox Profiler --- */
 
-/* More than the page shows well; with what it takes to write them, some 120 MiB. */
+/* More than the page can handle; writing them takes about 120 MiB. */
 #define FIREFOX_WAITS_MAX 250000
 
-/* What the session's ids are, in its profile. */
+/* Ids of the session as indices in its profile. */
 struct event_rows {
 	uint64_t start_unix_ns;
 	uint32_t user, kernel, object, waker;
@@ -153,7 +153,7 @@ struct event_rows {
 
 struct firefox_state {
 	GArray *events;	/* struct offcpu_rec_event */
-	GArray *rows;	/* struct event_rows of each, once the window is over */
+	GArray *rows;	/* struct event_rows for each, once the window has ended */
 };
 
 static void begin_firefox(struct events *ev)
@@ -199,7 +199,7 @@ struct thread_key {
 
 HASH_BYTES(thread, struct thread_key)
 
-/* A row for each thread under each name that it had. */
+/* A thread has a row for each of its names. */
 static uint32_t thread_row(struct profile *p, GHashTable *rows, const struct offcpu_rec_event *rec)
 {
 	struct thread_key key = { .pid = rec->pid, .tid = rec->tid };

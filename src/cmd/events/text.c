@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Waits as lines: for people, and as JSON. */
+/* Waits as lines of text or JSON. */
 #include <string.h>
 
 #include "features/blame/analysis.h"
@@ -10,9 +10,9 @@
 #include "render/json/write.h"
 #include "explain/text.h"
 
-#define HELD_SHOWN 4	/* of one wait */
+#define HELD_SHOWN 4	/* per wait */
 
-/* "mariadbd[12/10]": from another process, so it must not steer the terminal. */
+/* "mariadbd[12/10]"; the name is untrusted and must not control the terminal. */
 static void append_who(GString *line, const char *comm, uint32_t tid, uint32_t pid)
 {
 	char name[OFFCPU_COMM_LEN + 1];
@@ -21,7 +21,7 @@ static void append_who(GString *line, const char *comm, uint32_t tid, uint32_t p
 	g_string_append_printf(line, "[%u/%u]", tid, pid);
 }
 
-/* To the left in a column; what is longer moves the rest. */
+/* Left-aligned in a column; longer text shifts the rest. */
 static void append_cell(GString *line, const GString *cell, unsigned width)
 {
 	g_string_append_printf(line, "%-*s ", (int)width, cell->str);
@@ -41,7 +41,7 @@ static void append_held(GString *line, const struct held *h)
 	g_string_append_printf(line, " %s", TEXT_NS(h->ns));
 }
 
-/* Who had the CPU while the thread waited for it; all of it adds up to DELAY. */
+/* Who had the CPU while the thread waited for it; adds up to DELAY. */
 static void append_all_held(GString *s, const GArray *held, uint64_t unknown_ns)
 {
 	g_autoptr(GString) line = g_string_new("                CPU held by ");
@@ -77,7 +77,7 @@ static void begin_text(struct events *ev)
 	g_string_append_printf(ev->text, "%-16s WHERE\n", "REASON");
 }
 
-/* What is known of the request that it was for. */
+/* The request that it was for, as far as known. */
 static void append_request(GString *s, const struct wait_event *e)
 {
 	struct trace_text of;
@@ -236,7 +236,7 @@ static void wait_json(struct events *ev, const struct offcpu_rec_event *rec)
 	g_string_append_c(ev->text, '\n');
 }
 
-/* Also where there is nothing: a closed pipe ends the run, as in `offcpu events | head`. */
+/* Called also without events: a closed pipe ends the run, as in `offcpu events | head`. */
 static void tick(struct events *ev)
 {
 	events_put(ev, ev->text->str, ev->text->len);
