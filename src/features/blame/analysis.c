@@ -80,7 +80,7 @@ static int compare_rows(gconstpointer va, gconstpointer vb)
 	return c ? c : g_strcmp0(a->sufferer, b->sufferer);
 }
 
-/* Into both tables: for the sufferer, and for all. */
+/* Adds to both tables: by sufferer, and total. */
 static void add_both(GHashTable *culprits, GHashTable *pairs, struct blame_row row)
 {
 	if (!blame_row_ns(&row))

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-#define THREADS_MAX 65536	/* with parts and no event: filtered waits, lost events, threads that ended */
+#define THREADS_MAX 65536	/* with parts but no event: filtered waits, lost events, ended threads */
 
 struct pending {
-	uint64_t since_ns;	/* the wait */
+	uint64_t since_ns;	/* start of the wait */
 	GArray *parts;		/* struct held */
 };
 
@@ -40,7 +40,7 @@ static struct pending *pending_of(struct wait_blame *b, uint32_t tid, uint64_t s
 		p->since_ns = since_ns;
 		g_hash_table_insert(b->threads, GUINT_TO_POINTER(tid), p);
 	} else if (p->since_ns != since_ns) {
-		g_array_set_size(p->parts, 0);	/* of a wait that was not told */
+		g_array_set_size(p->parts, 0);	/* of a wait whose event did not arrive */
 		p->since_ns = since_ns;
 	}
 	return p;

@@ -9,8 +9,8 @@
 #include "features/blame/abi.h"
 
 /*
- * Who held the CPU in one wait.  The parts of a wait come before its event, some from other CPUs' queues, and of
- * several threads at a time.  What a wait lacks to its delay could not be told.
+ * Who held the CPU in a single wait.  A wait's parts arrive before its event, some from other CPUs' queues,
+ * interleaved with other threads'.  Delay without a part is unknown.
  */
 
 struct wait_blame;
@@ -19,7 +19,7 @@ void wait_blame_free(struct wait_blame *b);	/* NULL is fine */
 
 void wait_blame_add(struct wait_blame *b, const struct offcpu_rec_blame *part);
 
-/* The threads of one name in one process, or nobody. */
+/* The threads of one name in a process, or nobody. */
 struct held {
 	uint32_t kind;		/* enum blame_kind */
 	uint32_t pid, tid;	/* tid 0: several threads */
@@ -29,8 +29,8 @@ struct held {
 };
 
 /*
- * The parts of the wait that the event is of, struct held, the longest first; free with g_array_unref().
- * *ret_unknown_ns: what they lack to its runnable and preempted time.
+ * Takes the parts of the event's wait: struct held, longest first; free with g_array_unref(). *ret_unknown_ns: its
+ * runnable and preempted time without a part.
  */
 GArray *wait_blame_take(struct wait_blame *b, const struct offcpu_rec_event *event, uint64_t *ret_unknown_ns);
 

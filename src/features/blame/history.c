@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Who held the CPU while a thread waited, in fewer rows: on a busy machine everybody holds it for a while. */
+/* Merges rows of run-queue blame: on a busy machine everybody holds the CPU for a while. */
 #include <string.h>
 
 #include "profile/profile.h"
@@ -13,7 +13,7 @@ static uint64_t blame_ns(const struct blame *b)
 	return profile_sum(b->runnable_ns, b->preempted_ns);
 }
 
-/* Nobody's are few: the CPU was idle, or the thread was throttled. */
+/* Rows of nobody are few: the CPU was idle, or the thread was throttled. */
 static bool is_named(const struct blame *b)
 {
 	return b->kind == BLAME_THREAD && strcmp(b->comm, BLAME_OTHERS_NAME) != 0;
@@ -24,7 +24,7 @@ static bool is_own_process(const struct profile *p, const struct blame *b)
 	return b->pid && b->pid == profile_thread(p, b->thread)->pid;
 }
 
-/* Those of one name behind one another; which process comes first is no matter. */
+/* Groups equal names; the order of processes does not matter. */
 static int by_name(gconstpointer a, gconstpointer b, gpointer window)
 {
 	const struct blame *x = a, *y = b;
@@ -37,7 +37,7 @@ static int by_name(gconstpointer a, gconstpointer b, gpointer window)
 	return order ? order : is_own_process(window, x) - is_own_process(window, y);
 }
 
-/* Of one thread after the other, who held it longest first. */
+/* By thread, longest first. */
 static int by_thread_and_time(gconstpointer a, gconstpointer b)
 {
 	const struct blame *x = a, *y = b;
@@ -62,7 +62,7 @@ static void add(struct blame *into, const struct blame *b)
 	into->preempted_ns = profile_sum(into->preempted_ns, b->preempted_ns);
 }
 
-/* A program's processes are one, but for the thread's own. */
+/* Merges processes of the same name, except the thread's own. */
 static GArray *sum_by_name(const struct profile *window)
 {
 	g_autoptr(GArray) all = g_array_sized_new(FALSE, FALSE, sizeof(struct blame), window->blames->len);

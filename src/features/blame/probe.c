@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Who held the CPU while threads queued: features/blame/blame.bpf.h is the kernel's half. */
+/* Who held the CPU while threads were queued; features/blame/blame.bpf.h is the kernel side. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <string.h>
@@ -15,14 +15,14 @@
 struct blames {
 	struct offcpu_bpf *skel;
 	GHashTable *sums;	/* struct blame_key -> struct blame_sum */
-	uint64_t unread_cnt;	/* times that not all of a map could be read */
+	uint64_t unread_cnt;	/* how often a map could not be read completely */
 };
 
 struct rest {
 	uint64_t runnable_ns, preempted_ns;
 };
 
-/* Maps and programs that are not wanted cost nothing then. */
+/* Leaves out maps and programs that are not needed. */
 static void select_parts(struct offcpu_bpf *skel, bool wanted)
 {
 	struct bpf_map *const maps[] = { skel->maps.blames_a, skel->maps.blames_b, skel->maps.blame_rings,
@@ -97,7 +97,8 @@ static bool is_filling(const struct session *s, const void *state)
 }
 
 /*
- * The last half is added to as threads are told that are in a queue as the window ends: it is read when that is done.
+ * Does not read the last half yet: blame of threads that are queued at the window's end is still added to it.
+ * finish() reads it.
  */
 static void read_half(struct session *s, void *state, bool second, bool is_last)
 {
@@ -106,7 +107,7 @@ static void read_half(struct session *s, void *state, bool second, bool is_last)
 		read_blames(state, second);
 }
 
-/* What the threads of the window waited for CPUs, less what was blamed on somebody. */
+/* The run-queue time of the window's threads that has no culprit yet. */
 static GArray *rests_of(const struct profile *p)
 {
 	GArray *rests = g_array_sized_new(FALSE, FALSE, sizeof(struct rest), p->threads->len);
@@ -128,8 +129,8 @@ static uint64_t take_off(uint64_t *rest_ns, uint64_t ns)
 }
 
 /*
- * A cut that was late has the end of some delays in the window behind that of who held the CPU: no thread's is more
- * than it waited.
+ * Limits blame to the thread's delay: after a late cut, the end of a delay may be in the next window, while its blame
+ * is in this one.
  */
 static void tell_blame(struct session *s, GArray *rests, const struct blame_key *k, const struct blame_sum *sum,
 		       struct profile *p)
@@ -142,7 +143,7 @@ static void tell_blame(struct session *s, GArray *rests, const struct blame_key 
 			     .count = sum->stretch_cnt };
 
 	memcpy(comm, sum->comm, BLAME_COMM_LEN);
-	/* a thread whose account was lost has no time that could be blamed on anybody */
+	/* a thread whose account was lost has no time to be blamed for */
 	if (!fold_find_thread(s->fold, k->tno, &row.thread))
 		return;
 	struct rest *rest = &g_array_index(rests, struct rest, row.thread);
@@ -160,17 +161,14 @@ static void finish(struct session *s, void *state, struct profile *p)
 	GHashTableIter iter;
 	gpointer key, value;
 
-	/*
-	 * What was told of threads that were in a queue at the end.  Of a window that was cut it is in the other half
-	 * than what is added now.
-	 */
+	/* Blame of threads that were queued at the end.  If the window was cut, this is not the half in use now. */
 	read_blames(b, (s->skel->data->half_edge & 1) ^ s->skel->data->is_cut);
 	p->info.has_blame = true;
 	if (b->unread_cnt)
 		profile_add_loss(p, "unread_blames", "sums of who held CPUs could not be read out of the kernel",
 				 b->unread_cnt, 0);
 	b->unread_cnt = 0;
-	/* what a BPF scheduler has queued is in no CPU's queue: who ran there meanwhile held nobody up */
+	/* a BPF scheduler's queued threads are in no CPU's queue, so whoever ran there did not delay them */
 	g_hash_table_iter_init(&iter, b->sums);
 	while (!p->info.scheduler && g_hash_table_iter_next(&iter, &key, &value))
 		tell_blame(s, rests, key, value, p);

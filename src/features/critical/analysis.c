@@ -17,7 +17,7 @@ const char *critical_kind_name(enum critical_kind kind)
 	return names[kind];
 }
 
-/* Marks the threads meant; how many. */
+/* Marks the threads that `subject` means; returns their number. */
 static uint32_t choose(const struct profile *p, const char *subject, bool *threads)
 {
 	guint64 id = 0;
@@ -26,7 +26,7 @@ static uint32_t choose(const struct profile *p, const char *subject, bool *threa
 
 	for (int pass = 0; pass < 2 && !cnt; pass++) {
 		EACH_ROW(i, const struct thread, t, p->threads) {
-			/* first by thread and exact name, then by process and glob */
+			/* first tid and exact name, then pid and glob */
 			if (is_number)
 				threads[i] = (pass ? t->pid : t->tid) == id;
 			else
@@ -37,7 +37,7 @@ static uint32_t choose(const struct profile *p, const char *subject, bool *threa
 	return cnt;
 }
 
-/* Those of the actor of that name; how many. */
+/* Marks the threads of the actor with that name; returns their number. */
 static uint32_t choose_actor(const struct profile *p, const char *subject, enum actor_by by, bool *threads)
 {
 	struct actors *a = actors_new(p, NULL, by);

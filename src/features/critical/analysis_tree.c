@@ -12,31 +12,31 @@
 #define NONE UINT32_MAX
 
 /*
- * The tree grows as wakes and stories come, in any order; what is equal is one node.  Its depth is bounded by
- * PROFILE_CHAIN_MAX.  Then it is written out, each node before those below it.
+ * Builds the tree from wakes and stories in any order, merging equal nodes.  Its depth is bounded by
+ * PROFILE_CHAIN_MAX. Then it is written in preorder.
  */
 struct node {
-	/* what it is: together the key */
-	uint32_t parent;	/* index; NONE: at the top */
+	/* the key: what the node is */
+	uint32_t parent;	/* index; NONE: top level */
 	uint32_t actor;
 	enum critical_kind kind;
 	enum chain_end end;
-	const char *wait, *waker;	/* of the plumbing: pointers are identity */
-	/* its sums */
+	const char *wait, *waker;	/* from the plumbing, interned */
+	/* sums */
 	uint64_t ns, count;
 };
 
 struct tree {
 	struct critical *c;
 	GArray *nodes;
-	GHashTable *index;	/* struct node * (its key) -> index */
+	GHashTable *index;	/* struct node (its key) -> index */
 	struct wakes_by_wait *by_wait;
 	struct stories_by_wake *by_wake;
 };
 
 HASH_KEY(node, struct node, parent, actor, kind, end, wait, waker)
 
-/* Adds to the node of that key; its index. */
+/* Adds to the node with that key; returns its index. */
 static uint32_t add(struct tree *t, const struct node *key, uint64_t ns, uint64_t count)
 {
 	gpointer at;
@@ -61,7 +61,7 @@ static void add_time(struct tree *t, uint32_t parent, uint32_t actor, enum criti
 		add(t, &key, ns, 0);
 }
 
-/* Of the story's time what its wakers from that step on have. */
+/* The story's time from that step of its chain on. */
 static uint64_t time_from(const struct story *s, unsigned step)
 {
 	uint64_t ns = s->rest_ns;
@@ -99,13 +99,13 @@ static void add_story(struct tree *t, uint32_t place, const struct story *s)
 		const struct node key = { .parent = at, .actor = actor, .kind = CRITICAL_FOR };
 
 		at = add(t, &key, below_ns, s->count);
-		/* what an interrupt does is to come */
+		/* an interrupt has no earlier activity */
 		if (actors_get(g->actors, actor)->kind == ACTOR_INTERRUPT)
 			return;
 	}
 }
 
-/* The sleeps of one wait that one waker, wake NONE: an unknown one, ended. */
+/* Adds the sleeps of a wait that one waker ended; wake NONE: an unknown waker. */
 static void add_sleeps(struct tree *t, uint32_t wait, uint32_t wake, const struct wake *k)
 {
 	const struct waitgraph *g = t->c->graph;
@@ -150,7 +150,7 @@ static void grow(struct tree *t)
 	}
 }
 
-/* Siblings by kind, then the longest first. */
+/* Siblings by kind, then longest first. */
 static int compare_nodes(gconstpointer va, gconstpointer vb, gpointer data)
 {
 	const GArray *nodes = data;
@@ -188,7 +188,7 @@ static uint32_t append_part(struct critical *c, const struct node *n, uint32_t p
 	return c->parts->len - 1;
 }
 
-/* Each node before those below it: with a stack of what is still to be written, the next on top. */
+/* Writes nodes in preorder, using a stack of nodes still to be written. */
 static void write_out(struct tree *t, uint32_t waiting)
 {
 	uint32_t cnt = t->nodes->len, top = 0;
@@ -205,7 +205,7 @@ static void write_out(struct tree *t, uint32_t waiting)
 	g_qsort_with_data(order, (gint)cnt, sizeof(*order), compare_nodes, t->nodes);
 	for (uint32_t i = 0; i < cnt; i++)
 		first[i + 1] += first[i];
-	/* those at the top were sorted behind all others: their parent is NONE */
+	/* nodes at the top level sort last, since their parent is NONE */
 	for (uint32_t i = cnt; i-- > first[cnt];)
 		left[top++] = order[i];
 	while (top) {
@@ -233,7 +233,7 @@ void critical_append_waiting(struct critical *c, uint32_t waiting)
 	wakes_by_wait_free(t.by_wait);
 }
 
-/* Does the part's time belong to its actor, and not to parts below it? */
+/* Whether the part's time is its actor's and not that of child parts. */
 static bool is_own_time(const struct critical *c, uint32_t i)
 {
 	const struct critical_part *part = critical_get(c, i);

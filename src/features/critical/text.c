@@ -5,8 +5,8 @@
 #include "features/wakers/analysis_chains.h"
 #include "features/wakers/text.h"
 
-#define PLACES_SHOWN 3	/* of one actor */
-#define PLACE_COLUMN 24	/* where their text begins */
+#define PLACES_SHOWN 3	/* per actor */
+#define PLACE_COLUMN 24	/* column of their text */
 #define NONE UINT32_MAX
 
 struct printer {
@@ -24,7 +24,7 @@ static unsigned depth_of(const struct critical *c, uint32_t part)
 	return depth;
 }
 
-/* "    12.3 s   45.6%  " and so many steps to the right. */
+/* "    12.3 s   45.6%  " and an indentation. */
 static void amount(struct printer *pr, int64_t ns, unsigned depth)
 {
 	g_autoptr(GString) cell = g_string_new(NULL);
@@ -54,7 +54,7 @@ static void place_line(struct printer *pr, const struct critical_part *part)
 	text_safe_cut(pr->s, part->waker, text_room(pr->o, PLACE_COLUMN + 8));
 }
 
-/* Time that is in the account and under no wait: why. */
+/* Time in the account that is in no wait, and why. */
 static void unlisted_line(struct printer *pr, const struct critical_part *part)
 {
 	const struct critical *c = pr->c;
@@ -83,7 +83,7 @@ static void for_text(struct printer *pr, const struct critical_part *part, bool 
 	g_string_append_printf(s, "%s %s", is_hop ? "it waited for" : "for", text_bold(pr->o));
 	actor_text(s, actors_get(pr->c->graph->actors, part->actor), text_room(pr->o, is_hop ? 50 : 44));
 	g_string_append(s, text_plain(pr->o));
-	/* a hop is in parts of sleeps */
+	/* hops are parts of sleeps */
 	if (!is_hop)
 		append_times(s, part->count);
 }
@@ -125,7 +125,7 @@ static void part_line(struct printer *pr, uint32_t i)
 		unknown_wakers_text(pr->s, pr->c->graph->profile, pr->o, PLACE_COLUMN);
 }
 
-/* What is not shown below a part. */
+/* Children of a part that are not shown. */
 struct hidden {
 	unsigned shown_cnt, cnt;
 	int64_t ns;
@@ -145,7 +145,7 @@ static bool is_shown(const struct printer *pr, const struct critical_part *part,
 		return siblings->shown_cnt < pr->o->top;
 	if (above->kind == CRITICAL_WAITING)
 		return true;
-	/* what others did: a hundredth of the whole, or nothing */
+	/* what others did is shown from a hundredth of the whole on */
 	return (uint64_t)part->ns >= pr->c->observed_ns / 100;
 }
 
@@ -155,13 +155,13 @@ static void hidden_line(struct printer *pr, uint32_t parent, const struct hidden
 	g_string_append_printf(pr->s, "(%u more)\n", h->cnt);
 }
 
-/* Ends the parts that part `next` is not below: what they hide is said. */
+/* Closes parts that do not contain part `next`, and prints what they hide. */
 static uint32_t close_parts(struct printer *pr, const struct hidden *hidden, uint32_t open, uint32_t next)
 {
 	while (open != NONE && open != next) {
 		bool is_all = critical_get(pr->c, open)->kind > CRITICAL_FOR && !hidden[open].shown_cnt;
 
-		/* of what others did, nothing of weight needs no line */
+		/* if nothing others did was large enough, no line is needed */
 		if (hidden[open].cnt && !is_all)
 			hidden_line(pr, open, &hidden[open]);
 		open = critical_get(pr->c, open)->parent;
@@ -254,7 +254,7 @@ static void share_cell(GString *s, uint64_t ns)
 		text_right(s, "-", 10);
 }
 
-/* Who had the time of the waiting, wherever in the chains. */
+/* Who had the waiting time, at any step of the chains. */
 static void shares(struct printer *pr)
 {
 	const struct critical *c = pr->c;

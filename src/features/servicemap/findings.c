@@ -68,7 +68,7 @@ void service_map_add_host(struct service_map *m, const char *host, uint64_t obse
 	service_add_ns(ns, observed_ns);
 }
 
-/* Added to what says for whom an event loop waits, if it waits for anybody. */
+/* Adds idle time of event loops, which may be waits for other services. */
 static void add_idle(struct service_instance *i, const struct service_time *t)
 {
 	if (!t->object || t->object->kind != OBJECT_EPOLL)
@@ -167,7 +167,7 @@ void service_map_add_profile(struct service_map *m, const struct profile *p, con
 		const struct peer_row row = { .host = p->info.host, .process = service ? service : "", .pid = c->pid, .local = c->local, .remote = c->remote,
 					      .from_unix_ns = m->from_unix_ns, .to_unix_ns = m->to_unix_ns };
 
-		/* whose threads are not there serves all the same; who is not chosen does not */
+		/* a server without recorded threads counts, but not threads that were deselected */
 		if (service || (c->side == CONNECTION_SERVER && !selection))
 			service_map_add_connection(m, &row, c->side);
 	}

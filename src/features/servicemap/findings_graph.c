@@ -6,15 +6,15 @@
 #include "features/follow/findings.h"
 #include "features/servicemap/findings_part.h"
 
-#define ROWS_MAX 1024		/* of an address: more tell no more about who serves it */
-#define REACH_HOPS_MAX 16	/* from the service that is looked at */
+#define ROWS_MAX 1024		/* per address: more do not help to find who serves it */
+#define REACH_HOPS_MAX 16	/* from the focused service */
 
 struct joining {
 	const struct service_map *map;
 	struct service_graph *graph;
-	GHashTable *nodes;	/* name -> index + 1; of who is not recorded "\n" and the address */
-	GHashTable *edges;	/* uint64_t: both nodes -> index + 1 */
-	GArray *most;		/* double, of each edge: the largest part of it so far */
+	GHashTable *nodes;	/* name -> index + 1; the key of an unrecorded service is "\n" and its address */
+	GHashTable *edges;	/* both node indices in a uint64_t -> index + 1 */
+	GArray *most;		/* double, for each edge: its largest contribution so far */
 };
 
 static double rate_of(const struct service_map *m, const char *host, uint64_t ns)
@@ -48,7 +48,7 @@ static void append_rows(const struct service_map *m, const char *end, GArray *re
 		g_array_append_val(ret, g_array_index(m->rows, struct peer_row, g_array_index(rows, guint, i)));
 }
 
-/* Several hosts of one service are that service. */
+/* Several hosts may run the same service. */
 static bool are_one_service(const GArray *rows)
 {
 	for (guint i = 1; i < rows->len; i++)
@@ -79,7 +79,7 @@ static struct peer find_by(const struct service_map *m, const struct service_ins
 	return peer;
 }
 
-/* Each connection may lead to another host, as behind a load balancer: all of them to one service, or it is not known. */
+/* Behind a load balancer each connection may lead to another host.  The service is known only if all are the same. */
 static struct peer find_peer(const struct service_map *m, const struct service_instance *i, const char *there,
 			     const GPtrArray *locals)
 {
@@ -140,7 +140,7 @@ static void add_to_edge(struct joining *j, guint from, guint to, double threads,
 	}
 }
 
-/* What threads wait for that say so; of itself it is no other service's time. */
+/* Edges of threads whose waits name the other end.  Waits for the own service are left out. */
 static void join_asked(struct joining *j, struct service_instance *i)
 {
 	const guint from = node_of(j, i->service, true);
@@ -205,7 +205,7 @@ static void sum_nodes(struct joining *j)
 
 struct loop_edge {
 	guint from, to;
-	double loop;	/* threads in it */
+	double loop;	/* average threads in the loop */
 	uint64_t loop_ns;
 	const char *there;
 	enum peer_how how;
@@ -218,7 +218,7 @@ static bool has_edge(struct joining *j, guint from, guint to)
 	return g_hash_table_contains(j->edges, &key);
 }
 
-/* To whom loops that have asked somebody are connected, but where their threads say themselves how long they wait. */
+/* Connections of event loops that have asked somebody, except where threads already have an edge. */
 static GArray *loop_edges_new(struct joining *j)
 {
 	GArray *loops = g_array_new(FALSE, FALSE, sizeof(struct loop_edge));
@@ -245,7 +245,7 @@ static GArray *loop_edges_new(struct joining *j)
 	return loops;
 }
 
-/* How long each is at work, itself or by those whom it asks, over so many hops as are followed. */
+/* How many threads of each service are busy, itself or through the services that it asks, for FOLLOW_HOPS_MAX hops. */
 static double *busy_new(const struct service_graph *g, const GArray *loops)
 {
 	double *busy = g_new(double, g->nodes->len + 1);
@@ -282,7 +282,7 @@ static void join_loops(struct joining *j)
 
 ORDER(compare_edges, struct service_edge, ORDER_HIGH(threads) ORDER_LOW(from) ORDER_LOW(to))
 
-/* Everything that edges lead to from there, or lead from to there. */
+/* All nodes reachable from there, or from which it can be reached. */
 static bool *reach(const struct service_graph *g, guint focus, bool is_down)
 {
 	bool *in = g_new0(bool, g->nodes->len + 1);
@@ -304,7 +304,7 @@ static void draw_node(struct service_graph *g, guint i)
 	service_node(g, i)->is_drawn = true;
 }
 
-/* The heaviest first, as long as there is room; later ones still where both ends are there. */
+/* Draws the heaviest edges while there is room; later ones only if both ends are drawn. */
 static void choose(struct service_graph *g, const bool *up, const bool *down)
 {
 	for (guint i = 0; i < g->edges->len; i++) {

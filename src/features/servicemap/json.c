@@ -4,7 +4,7 @@
 #include "render/json/write.h"
 
 #define PPM 1e6
-#define PPM_MAX 1e18	/* however much a server says */
+#define PPM_MAX 1e18	/* limit for untrusted values */
 
 static uint64_t ppm(double threads)
 {

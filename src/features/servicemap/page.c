@@ -46,7 +46,7 @@ static void put_ways(GString *out, const struct html_services *page, const char 
 	g_string_append(out, "</p>\n");
 }
 
-/* What there is, and what of it is not drawn. */
+/* What there is, and how much of it is left out. */
 static void put_summary(GString *out, const struct service_graph *g, const struct html_services *page)
 {
 	const guint services = page->focus ? 0 : g->linked_nodes - g->drawn_nodes;

@@ -8,15 +8,15 @@
 #include "push/fleet_rows.h"
 
 #define ANSWER_MAX_BYTES (UINT64_C(64) << 20)
-#define ROWS_MAX 200000	/* of an answer */
-/* Whose object says for whom it is. */
+#define ROWS_MAX 200000	/* per answer */
+/* Waits whose object names the other end. */
 #define IS_FOR_SOMEBODY "(startsWith(reason, 'network.') OR reason = 'event_loop')"
 
 struct reading {
 	struct target *target;
 	struct service_map *map;
 	const struct fleet_query *range;
-	GString *texts[5];	/* of a row */
+	GString *texts[5];	/* of the current row */
 };
 
 static const char *take_text(struct reading *r, struct cursor *c, unsigned n)
@@ -41,7 +41,7 @@ static void on_cpu_row(struct reading *r, struct cursor *c)
 		service_map_add_time(r->map, &t);
 }
 
-/* A reason that is not known here is one of a later version. */
+/* An unknown reason comes from a later version. */
 static void wait_row(struct reading *r, struct cursor *c)
 {
 	struct object o = { .operation = "", .place = "" };
@@ -81,7 +81,7 @@ static void connection_row(struct reading *r, struct cursor *c)
 static const struct {
 	const char *sql;
 	void (*row)(struct reading *r, struct cursor *c);
-	bool of_windows;	/* which have no service */
+	bool of_windows;	/* windows have no column `service` */
 } selects[] = {
 	{ "SELECT host, sum(duration_ns) FROM $Twindows FINAL WHERE $W GROUP BY host ORDER BY host" BOUND, host_row, true },
 	{ "SELECT host, service, sum(on_cpu_ns) AS ns FROM $Tthreads FINAL WHERE $W AND bitAnd(flags, 1) = 0 GROUP BY host, service "

@@ -8,22 +8,22 @@
 
 #define NODE_WIDTH 190.0
 #define NODE_HEIGHT 48.0
-#define ROW 74.0	/* a node and the gap below it */
+#define ROW 74.0	/* height of a node plus gap */
 #define COLUMN 290.0
 #define MARGIN 10.0
 #define NAME_CELLS 22
-#define OWN_TOLD 0.05	/* of what it does: below it waits for others */
+#define OWN_TOLD 0.05	/* a node whose share of its own work is below that waits for others */
 #define LINE_CELLS 30
 #define WIDTH_MAX 9.0	/* of an arrow */
-#define MUCH 0.5		/* threads: where no arrow and no bar has as many, none is long or thick */
-#define LABEL_PART 20	/* arrows below this part of the heaviest have their time in their title alone */
+#define MUCH 0.5		/* threads: scale of arrows and bars, if all have fewer */
+#define LABEL_PART 20	/* arrows below 1/LABEL_PART of the heaviest have no label, only a title */
 
 struct picture {
 	GString *out;
 	const struct service_graph *graph;
 	const struct layers *layers;
-	GArray *nodes, *edges;	/* guint: of the graph, as they are numbered in the layers */
-	double most, most_work;	/* threads of an edge, of a node */
+	GArray *nodes, *edges;	/* guint: indices in the graph by number in the layers */
+	double most, most_work;	/* threads of the largest edge, of the largest node */
 	const char *focus, *link;
 };
 
@@ -94,7 +94,7 @@ static void put_label(struct picture *p, const struct service_edge *e, double x,
 	g_string_append(p->out, "</text>");
 }
 
-/* From the right of one to the left of the next; of what leads back, around both. */
+/* From the right side of a node to the left of the next; a backward link goes around both. */
 static void put_curve(GString *out, double x0, double y0, double x1, double y1)
 {
 	const double bend = x1 > x0 ? (x1 - x0) / 2 : COLUMN / 3, away = x1 > x0 ? 0 : ROW / 2;
@@ -124,7 +124,7 @@ static void put_edge(struct picture *p, guint i)
 		if (!k) {
 			put_point(p->out, "M", x + NODE_WIDTH, y);
 		} else {
-			/* the arrow's head is as long */
+			/* leave room for the arrow's head */
 			put_curve(p->out, x0, y0, k + 1 == path->len ? x - 7 : x, y);
 			label_x = k == 1 ? (x0 + x) / 2 : label_x;
 			label_y = k == 1 ? (y0 + y) / 2 + (x > x0 ? 0 : ROW / 2) : label_y;
@@ -141,7 +141,7 @@ static void put_edge(struct picture *p, guint i)
 
 /* --- services --- */
 
-/* "disk sync 92%", of what it does without waiting for others. */
+/* "disk sync 92%": what it does apart from waiting for others. */
 static void own_text(GString *out, const struct service_node *n)
 {
 	const double work = n->own + n->asks;
@@ -227,7 +227,7 @@ static void put_node(struct picture *p, guint i)
 	g_string_append(p->out, n->is_known ? "</g></a>\n" : "</g>\n");
 }
 
-/* Numbers for what is drawn, and the heaviest of it. */
+/* Numbers the drawn nodes and edges, and finds the largest. */
 static void number_parts(struct picture *p, GArray *links)
 {
 	g_autofree guint *number = g_new0(guint, p->graph->nodes->len + 1);

@@ -50,7 +50,7 @@ const char *storm_verdict_id(enum storm_verdict verdict)
 	return ids[verdict];
 }
 
-/* By the kernel stack where there is one, else by the functions of libc. */
+/* Determined by the kernel stack, else by functions of libc. */
 static enum storm_kind kind_of(const struct profile *p, const struct waker *waker, const struct wait *w)
 {
 	static const char *const conditions[] = { "pthread_cond_", "__pthread_cond_", "cnd_wait", "cnd_timedwait",
@@ -100,7 +100,7 @@ static enum storm_verdict verdict_of(const struct storm *s, bool one_by_one)
 	return percent >= IN_VAIN_PERCENT ? STORM_IN_VAIN : STORM_PARTLY;
 }
 
-/* Strings of a profile are interned: equal ones are one pointer. */
+/* Strings of a profile are interned, so pointers can be compared. */
 static int compare_places(gconstpointer va, gconstpointer vb, gpointer data)
 {
 	const struct wait *a = profile_wait(data, ((const struct storm_sleepers *)va)->wait);
@@ -114,7 +114,7 @@ static int compare_places(gconstpointer va, gconstpointer vb, gpointer data)
 	return a_comm == b_comm ? 0 : strcmp(a_comm, b_comm);
 }
 
-/* Threads by what stays the same through an exec, and when an id is used again. */
+/* By what distinguishes threads, also after an exec and when a tid is reused. */
 static int compare_threads(const struct thread *a, const struct thread *b)
 {
 	if (a->pid != b->pid)
@@ -137,8 +137,8 @@ static int compare_places_and_threads(gconstpointer va, gconstpointer vb, gpoint
 }
 
 /*
- * One row for each place and name.  A thread may be in it several times: its wait that was open as the window began is
- * a row of its own, and so are those for another lock.
+ * Merges rows with the same place and name.  A thread may have several rows: a wait that was open at the window's
+ * start has its own, and so have waits for another lock.
  */
 static void group_sleepers(const struct profile *p, GArray *sleepers)
 {
@@ -164,7 +164,7 @@ static void group_sleepers(const struct profile *p, GArray *sleepers)
 
 ORDER(compare_sleepers, struct storm_sleepers, ORDER_HIGH(count) ORDER_LOW(wait))
 
-/* How bad each verdict is, the worst first. */
+/* Severity of each verdict, worst first. */
 static const uint8_t rank_of[] = {
 	[STORM_IN_VAIN] = 0, [STORM_PARTLY] = 1, [STORM_ONE_BY_ONE] = 2, [STORM_UNSEEN] = 3, [STORM_WORK] = 4,
 };
@@ -186,7 +186,7 @@ static int compare_rows(gconstpointer va, gconstpointer vb)
 /* Strings of a profile are interned. */
 HASH_KEY(place, struct waker, comm, irq, user, kernel)
 
-/* One row for each place; ret_row_of: + 1, by waker. */
+/* Merges wakers at the same place; ret_row_of: row + 1, by waker. */
 static GArray *group_wakers(const struct profile *p, uint32_t *ret_row_of)
 {
 	GArray *rows = g_array_new(FALSE, FALSE, sizeof(struct storm_row));
@@ -213,7 +213,7 @@ static GArray *group_wakers(const struct profile *p, uint32_t *ret_row_of)
 	return rows;
 }
 
-/* Whom each storm's waker woke, and where those slept. */
+/* Finds the threads that each storm's waker woke, and where these slept. */
 static void find_sleepers(const struct profile *p, const struct selection *selection, GArray *rows,
 			  const uint32_t *row_of)
 {
@@ -232,7 +232,7 @@ static void judge(const struct profile *p, struct storm_row *r)
 
 	group_sleepers(p, r->sleepers);
 	g_array_sort(r->sleepers, compare_sleepers);
-	/* one call for each event, or hardly more, is the rule */
+	/* usually there is about one call per event */
 	r->one_by_one = !waker->irq && r->storm.call_cnt > r->storm.woken_cnt / 2;
 	r->verdict = verdict_of(&r->storm, r->one_by_one);
 	r->kind = STORM_UNKNOWN;

@@ -21,11 +21,11 @@ static void write_culprit(struct json *j, const struct blame *b)
 	JSON(j, "runnable_ns", b->runnable_ns, "preempted_ns", b->preempted_ns);
 }
 
-/* By thread, then the longest first. */
+/* By thread, then longest first. */
 #define HELD_NS(b) ((b)->runnable_ns + (b)->preempted_ns)
 ORDER_POINTERS(compare, struct blame, ORDER_LOW(thread) ORDER_HIGH_OF(HELD_NS) ORDER_LOW(tid) ORDER_TEXT(comm))
 
-/* held_by: its blames, from `first` up to `end`; and what nobody is blamed for. */
+/* held_by: its rows of blame, [first, end), and the time without a culprit. */
 static void write_sufferer(struct json *j, const struct thread *t, const GPtrArray *blames, guint first, guint end,
 			   const struct blame_rest *rest)
 {

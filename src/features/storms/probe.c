@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Wakings of many threads at once: features/storms/storm.bpf.h is the kernel's half. */
+/* Events that wake many threads at once; features/storms/storm.bpf.h is the kernel side. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
@@ -12,9 +12,9 @@
 
 struct storms {
 	struct offcpu_bpf *skel;
-	GHashTable *told;	/* waker's id -> struct storm_sum, as of the last cut: the kernel's go on */
-	GArray *cut;		/* struct cut_storm, of the window that ends */
-	bool has_read;		/* it is all there */
+	GHashTable *told;	/* waker's id -> struct storm_sum at the last cut, since the kernel's sums only grow */
+	GArray *cut;		/* struct cut_storm of the ending window */
+	bool has_read;		/* the maps have been read */
 };
 
 struct cut_storm {
@@ -49,8 +49,8 @@ static void storms_free(void *state)
 }
 
 /*
- * What came since the last cut.  The largest one is known where it is the largest of all so far; else it was at least
- * as large as they were on the average.
+ * Difference since the last cut.  The largest burst is exact if it is the largest ever; else the average, rounded up,
+ * is a lower bound.
  */
 static struct storm_sum storm_since(const struct storm_sum *now, const struct storm_sum *before)
 {
@@ -77,7 +77,7 @@ static void take_storm(struct storms *all, uint64_t id, const struct storm_sum *
 	const struct cut_storm one = { id, storm_since(now, g_hash_table_lookup(all->told, &id)) };
 
 	if (!one.sum.event_cnt)
-		return;	/* what goes on of a burst is told with the next one */
+		return;	/* an unfinished burst is counted with the next one */
 	g_array_append_val(all->cut, one);
 	g_hash_table_insert(all->told, g_memdup2(&id, sizeof(id)), g_memdup2(now, sizeof(*now)));
 }
@@ -97,7 +97,7 @@ static void read_storms(struct storms *all)
 	}
 }
 
-/* Room for others: wakers that nothing was heard of in this window are forgotten, once there are many. */
+/* Removes wakers without storms in this window, once there are many, to make room. */
 static void forget_quiet(struct storms *all)
 {
 	int fd = bpf_map__fd(all->skel->maps.storms);

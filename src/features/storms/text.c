@@ -11,7 +11,7 @@
 
 #define NAME_COLUMNS 20
 #define TIME_COLUMNS 10
-#define FRAMES_SHOWN 12	/* of each stack */
+#define FRAMES_SHOWN 12	/* per stack */
 #define SLEEPERS_SHOWN 3
 
 static void append_line(GString *s, const struct profile *p, const struct storm_row *r,

@@ -12,10 +12,10 @@
 
 #define UNKNOWN UINT32_MAX
 
-/* One wake row, or what a wait lacks to the sum of its own. */
+/* A wake row, or the part of a wait without known wakers. */
 struct item {
 	uint32_t from, to;
-	uint32_t wait, wake;	/* wake: UNKNOWN for the lacking */
+	uint32_t wait, wake;	/* wake: UNKNOWN for the part without known wakers */
 	const char *wait_leaf, *waker_leaf;
 };
 
@@ -24,7 +24,7 @@ struct builder {
 	const struct selection *selection;
 	struct wakes_by_wait *by_wait;
 	GArray *items;
-	bool *threads;	/* whose sleeps are in though not selected; NULL: nobody's */
+	bool *threads;	/* threads whose unselected sleeps are included; NULL: none */
 };
 
 static bool is_in(const struct builder *b, uint32_t wait)
@@ -35,7 +35,7 @@ static bool is_in(const struct builder *b, uint32_t wait)
 	       (!b->selection || b->selection->waits[wait] || (b->threads && b->threads[w->thread]));
 }
 
-/* The waits of each thread: their indices by thread, those of t from first[t] on. */
+/* Indices of waits by thread; those of t start at first[t]. */
 static uint32_t *waits_by_thread(const struct profile *p, uint32_t *first)
 {
 	uint32_t *waits = g_new(uint32_t, (gsize)p->waits->len + 1);
@@ -63,7 +63,7 @@ static void add_kernel_wakers(struct builder *b, const uint32_t *threads, uint32
 	}
 }
 
-/* The kernel threads that selected ones waited for, and whom those did. */
+/* Adds the kernel threads that selected threads waited for, and those that these waited for, and so on. */
 static void follow_kernel_threads(struct builder *b)
 {
 	const struct profile *p = b->graph->profile;
@@ -134,7 +134,7 @@ static int compare_items(gconstpointer va, gconstpointer vb)
 		return a->wait_leaf < b->wait_leaf ? -1 : 1;
 	if (a->waker_leaf != b->waker_leaf)
 		return a->waker_leaf < b->waker_leaf ? -1 : 1;
-	/* equal items become a place, and the order of wakes tells nothing */
+	/* equal items become one place, where the order of wakes does not matter */
 	return 0;
 }
 
@@ -264,7 +264,7 @@ bool wait_edge_delays(const struct waitgraph *g, const struct wait_edge *e, uint
 	return any;
 }
 
-/* Of an edge what held somebody up: who waits for work that is not there does not. */
+/* Blocked time of an edge without waits for work: these hold nobody up. */
 static uint64_t held_ns(const struct waitgraph *g, const struct wait_edge *e)
 {
 	uint64_t ns = 0;
@@ -272,7 +272,7 @@ static uint64_t held_ns(const struct waitgraph *g, const struct wait_edge *e)
 	for (uint32_t i = 0; i < e->wakes_cnt; i++) {
 		uint32_t wake = g_array_index(g->wakes, uint32_t, e->wakes_first + i);
 
-		/* nobody is known to have been waited for: that is at no circle */
+		/* an unknown waker can be on no cycle */
 		if (wake == UNKNOWN)
 			continue;
 		const struct wake *k = profile_wake(g->profile, wake);

@@ -7,7 +7,7 @@
 
 #define NONE UINT32_MAX
 
-/* The edges by their source: of node n from first[n] up to first[n + 1] - 1. */
+/* Edges by source: those of node n are first[n] to first[n + 1] - 1. */
 struct adjacency {
 	uint32_t *first;
 	uint32_t *to;
@@ -20,7 +20,7 @@ static struct adjacency adjacency_of(uint32_t nodes_cnt, const struct digraph_ed
 		.first = g_new0(uint32_t, (gsize)nodes_cnt + 2), .to = g_new(uint32_t, (gsize)edges_cnt + 1),
 	};
 
-	/* counted two places on, so that filling moves first[n + 1] to where it belongs */
+	/* counted two entries ahead, so that filling moves first[n + 1] into place */
 	for (uint32_t i = 0; i < edges_cnt; i++)
 		if (edges[i].weight >= min_weight)
 			a.first[(gsize)edges[i].from + 2]++;
@@ -38,14 +38,14 @@ static void adjacency_clear(struct adjacency *a)
 	g_free(a->to);
 }
 
-/* Tarjan's algorithm with its stack of calls as an array. */
+/* Tarjan's algorithm with an explicit stack. */
 struct tarjan {
 	const struct adjacency *graph;
-	uint32_t *order;	/* when a node was met, from 1 on; 0: not yet */
-	uint32_t *low;		/* the earliest met that it leads to */
-	uint32_t *next;		/* the edge to look at next */
+	uint32_t *order;	/* order of discovery, from 1 on; 0: undiscovered */
+	uint32_t *low;		/* lowest order reachable */
+	uint32_t *next;		/* next edge to visit */
 	uint32_t *calls, calls_cnt;
-	uint32_t *open, open_cnt;	/* met, in no component yet */
+	uint32_t *open, open_cnt;	/* discovered, but in no component yet */
 	uint32_t *component;
 	uint32_t met_cnt, components_cnt;
 };
@@ -118,14 +118,14 @@ uint32_t digraph_components(uint32_t nodes_cnt, const struct digraph_edge *edges
 	return t.components_cnt;
 }
 
-/* The edges of one knot, with its nodes numbered from 0 on. */
+/* The edges within a knot; its nodes are numbered from 0 on. */
 struct inner {
 	uint32_t nodes_cnt;
-	struct digraph_edge *edges;	/* none from a node to itself */
+	struct digraph_edge *edges;	/* without self-loops */
 	uint32_t edges_cnt;
 };
 
-/* The first edge of just this weight that lies within a component of edges at least as heavy, or NONE. */
+/* The first edge of exactly this weight within a component of edges at least as heavy, or NONE. */
 static uint32_t edge_on_cycle(const struct inner *g, uint64_t weight)
 {
 	g_autofree uint32_t *component = g_new(uint32_t, (gsize)g->nodes_cnt + 1);
@@ -151,11 +151,11 @@ static int compare_weights(const void *va, const void *vb)
 	return (a > b) - (a < b);
 }
 
-/* The heaviest weight at which a cycle of edges at least so heavy is left. */
+/* The largest weight for which edges at least that heavy still form a cycle. */
 static uint64_t tightest(const struct inner *g)
 {
 	g_autofree uint64_t *weights = g_new(uint64_t, (gsize)g->edges_cnt + 1);
-	uint32_t low = 0, high = g->edges_cnt;	/* at low there is one, at high none */
+	uint32_t low = 0, high = g->edges_cnt;	/* invariant: a cycle exists at low, none at high */
 
 	for (uint32_t i = 0; i < g->edges_cnt; i++)
 		weights[i] = g->edges[i].weight;
@@ -171,7 +171,7 @@ static uint64_t tightest(const struct inner *g)
 	return weights[low];
 }
 
-/* The shortest way from one node to another over edges of at least that weight, appended. */
+/* Appends the shortest path between two nodes over edges of at least that weight. */
 static void append_way(GArray *way, const struct inner *g, uint64_t weight, uint32_t from, uint32_t to)
 {
 	struct adjacency graph = adjacency_of(g->nodes_cnt, g->edges, g->edges_cnt, weight);
@@ -199,7 +199,7 @@ static void append_way(GArray *way, const struct inner *g, uint64_t weight, uint
 		if (node == from)
 			break;
 	}
-	/* it was written from its end */
+	/* it was built backwards */
 	for (guint a = start, b = way->len; a + 1 < b; a++) {
 		uint32_t *at = &g_array_index(way, uint32_t, a), *other = &g_array_index(way, uint32_t, --b);
 		uint32_t node = *at;
@@ -236,7 +236,7 @@ static int compare_knots(gconstpointer va, gconstpointer vb)
 	return g_array_index(a->nodes, uint32_t, 0) < g_array_index(b->nodes, uint32_t, 0) ? -1 : 1;
 }
 
-/* One knot for each component that holds an edge, by component; NULL for the others. */
+/* Creates a knot for each component with an edge, by component; NULL for the others. */
 static struct knot **make_knots(uint32_t nodes_cnt, const struct digraph_edge *edges, uint32_t edges_cnt,
 				const uint32_t *component, uint32_t components_cnt)
 {
@@ -263,7 +263,7 @@ static struct knot **make_knots(uint32_t nodes_cnt, const struct digraph_edge *e
 	return knots;
 }
 
-/* The inner edges of all knots, those of component c from first[c] on, their nodes by `place` in their knot. */
+/* Edges within components; those of component c start at first[c].  `place`: number of each node within its knot. */
 static struct digraph_edge *inner_edges(const struct digraph_edge *edges, uint32_t edges_cnt, const uint32_t *component,
 					const uint32_t *place, uint32_t *first, uint32_t components_cnt)
 {

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * Knots of a directed graph with weights: strongly connected components, in which everybody
- * waits, by way of others, for himself.  No recursion, time and memory linear in the graph
- * (times its logarithm for the cycles), whatever it looks like.
+ * Knots of a weighted directed graph: strongly connected components, in which everybody waits for itself by way of
+ * others.  No recursion; time and memory are linear in the graph (times its logarithm for cycles), even for hostile
+ * input.
  */
 
 struct digraph_edge {
@@ -18,27 +18,25 @@ struct digraph_edge {
 };
 
 /*
- * Writes the component of each node to ret_component[nodes_cnt] and returns how many there are.
- * A component's number is above that of each one it has edges to (Tarjan's order).  Edges
- * lighter than min_weight are as if they were not there.
+ * Writes each node's component to ret_component[nodes_cnt] and returns their number.  A component has a higher number
+ * than those its edges lead to (Tarjan's order).  Edges lighter than min_weight are ignored.
  */
 uint32_t digraph_components(uint32_t nodes_cnt, const struct digraph_edge *edges, uint32_t edges_cnt,
 			    uint64_t min_weight, uint32_t *ret_component);
 
 struct knot {
 	GArray *nodes;		/* uint32_t, ascending */
-	uint64_t held;		/* weight of the edges within, edges from a node to itself included */
-	uint64_t outside;	/* of those that leave it: 0 means that it waits for nobody else */
+	uint64_t held;		/* weight of edges within, including self-loops */
+	uint64_t outside;	/* weight of edges that leave it; 0: it waits for nobody else */
 	/*
-	 * The cycle that holds most tightly: of all cycles within of two nodes or more, one whose
-	 * lightest edge is the heaviest.  Each waits for the next, the last for the first.  One
-	 * node: it alone, waiting for itself.
+	 * The tightest cycle: of all cycles of two nodes or more, the one whose lightest edge is heaviest.  Each node
+	 * waits for the next, the last for the first.  A single node waits for itself.
 	 */
 	GArray *cycle;		/* uint32_t */
-	uint64_t cycle_weight;	/* its lightest edge */
+	uint64_t cycle_weight;	/* of its lightest edge */
 };
 
-/* All components that hold an edge, the heaviest first; ties by their first node. */
+/* All components with an edge, heaviest first, then by first node. */
 /* struct knot * */
 GPtrArray *knots_find(uint32_t nodes_cnt, const struct digraph_edge *edges, uint32_t edges_cnt);
 

@@ -10,7 +10,8 @@
 struct far_ends {
 	const struct profile *p;
 	const uint32_t *threads_of_wakers;
-	GHashTable *found;	/* of two processes, as waiter << 32 | peer -> GUINT_TO_POINTER(thread + 1), 0 for NONE */
+	/* for two processes: waiter << 32 | peer -> GUINT_TO_POINTER(thread + 1), 0 for NONE */
+	GHashTable *found;
 };
 
 struct far_ends *far_ends_new(const struct profile *p, const uint32_t *threads_of_wakers)
@@ -25,7 +26,7 @@ struct far_ends *far_ends_new(const struct profile *p, const uint32_t *threads_o
 
 FREES(far_ends_free, struct far_ends, f, g_hash_table_unref(f->found))
 
-/* The process at the other end of a connection that is waited for; 0: not known. */
+/* The process at the other end of the connection that the wait is for; 0: unknown. */
 static uint32_t peer_of(const struct profile *p, const struct wait *w)
 {
 	const struct object *o = profile_wait_object(p, w);
@@ -34,8 +35,8 @@ static uint32_t peer_of(const struct profile *p, const struct wait *w)
 }
 
 /*
- * The thread of most of that time.  Threads of one name do the same, each for connections of its own; of others that share
- * it nobody knows whose it is.
+ * The thread with most of that time, unless threads of several names share it: threads of one name do the same, each
+ * for its own connections; otherwise it is unknown whose it is.
  */
 static uint32_t most_of(const struct profile *p, const uint64_t *ns)
 {
@@ -50,7 +51,7 @@ static uint32_t most_of(const struct profile *p, const uint64_t *ns)
 	return best != NONE && of_others_ns < ns[best] / 2 ? best : NONE;
 }
 
-/* Who waits in the peer for a socket with the waiter at its other end. */
+/* The peer's thread that waits for a socket connected to the waiter. */
 static uint32_t by_socket(const struct profile *p, uint32_t waiter, uint32_t peer)
 {
 	g_autofree uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
@@ -61,7 +62,7 @@ static uint32_t by_socket(const struct profile *p, uint32_t waiter, uint32_t pee
 	return most_of(p, ns);
 }
 
-/* Who of the peer woke the waiter at such sockets, where that was seen. */
+/* The peer's thread that was seen to wake the waiter at such sockets. */
 static uint32_t by_wakings(const struct far_ends *f, uint32_t waiter, uint32_t peer)
 {
 	const struct profile *p = f->p;

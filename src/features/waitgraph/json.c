@@ -6,7 +6,7 @@
 #include "render/json/write.h"
 #include "render/text/text.h"
 
-/* What docs/wait-graph.md describes; fields may be added, never changed. */
+/* See docs/wait-graph.md; fields may be added but never changed. */
 #define GRAPH_SCHEMA 1
 #define CRITICAL_SCHEMA 1
 #define NONE UINT32_MAX
@@ -62,7 +62,7 @@ static void write_knot(struct json *j, const struct knot *k)
 	json_member_uint(j, "cycle_min_ns", k->cycle_weight);
 }
 
-/* Has the actor any part in it? */
+/* Whether the actor occurs in the graph. */
 static bool *actors_met(const struct waitgraph *g)
 {
 	bool *met = g_new0(bool, (gsize)g->actors->rows->len + 1);

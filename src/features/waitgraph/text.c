@@ -12,8 +12,8 @@
 #define PEN_MAX 6.0
 
 /*
- * In a DOT string a backslash begins an escape (\N is the node's name) and an ampersand an entity; a line
- * break is "\n".  Control characters are text_safe()'s business.
+ * In a DOT string a backslash begins an escape (\N is the node's name) and an ampersand an entity; a line break is
+ * "\n". text_safe() handles control characters.
  */
 static void append_escaped(GString *s, const char *safe)
 {
@@ -37,7 +37,7 @@ void dot_quote(GString *s, const char *text)
 	g_string_append_c(s, '"');
 }
 
-/* A name of a bounded length, within quotes that stand already. */
+/* A name of bounded length; the caller writes the quotes. */
 static void append_name(GString *s, const char *name)
 {
 	g_autoptr(GString) safe = g_string_new(NULL);
@@ -50,7 +50,7 @@ struct painter {
 	GString *s;
 	const struct waitgraph *g;
 	GPtrArray *knots;
-	uint32_t *knot_of;	/* per actor: number of its knot from 1 on; 0: in none */
+	uint32_t *knot_of;	/* per actor: number of its knot from 1 on; 0: none */
 	bool *drawn;		/* per actor */
 	unsigned edges_cnt;	/* drawn */
 };
