@@ -12,8 +12,8 @@
 /* Where recordings come from. */
 struct sources {
 	const struct follow_args *args;
-	GPtrArray *profiles;	/* struct profile; of files and histories */
-	struct target *target;	/* NULL: the profiles are all there is */
+	GPtrArray *profiles;	/* struct profile; of given files and histories */
+	struct target *target;	/* NULL: use `profiles` */
 	struct fleet_follow *fleet;
 };
 
@@ -24,7 +24,7 @@ static void sources_clear(struct sources *s)
 	target_close(s->target);
 }
 
-/* Of all hosts that have what is asked for, the one where it waits most. */
+/* Of all hosts with selected threads, the one where they wait most. */
 static const struct profile *first_host(struct sources *s, GError **error)
 {
 	const struct query *asked = &s->args->filters->query;
@@ -38,7 +38,7 @@ static const struct profile *first_host(struct sources *s, GError **error)
 	return fleet_follow_first(s->fleet, &q, error);
 }
 
-/* A folder is a history, of which the range is read; a file is a recording. */
+/* A folder is a history, read for the range; a file is a recording. */
 static struct profile *read_path(struct sources *s, const char *path, GError **error)
 {
 	const struct range_args *range = s->args->range;

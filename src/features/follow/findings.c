@@ -8,38 +8,41 @@
 #include "explain/text.h"
 #include "profile/profile.h"
 
-#define WORTH_PERCENT 5		/* of the time that matters: what is less is not followed */
-/* Of the time waited for it: who does less than that has not got the request yet; or passes it on, if it is connected on. */
+#define WORTH_PERCENT 5		/* of the time that matters: shorter waits are not followed */
+/*
+ * A server busy for less of the waiting time has not received the request yet, or passes it on if it has connections.
+ */
 #define BUSY_PERCENT 10
 #define PASSES_PERCENT 50
-#define SERVED_PERCENT 50	/* of the time in an event loop */
-#define UPSTREAMS_MAX 8		/* addresses that an event loop is connected to, of which it may wait for any */
-#define PART_MAX_PERCENT 102	/* who does more than that waited for does it for others, too */
+#define SERVED_PERCENT 50	/* of the time in the event loop */
+#define UPSTREAMS_MAX 8		/* maximum addresses that an event loop may be waiting for */
+#define PART_MAX_PERCENT 102	/* a server that works for more than the waiting time also works for others */
 
 struct walk {
 	const struct follow_source *source;
 	struct follow_chain *chain;
-	GHashTable *seen;	/* a set of "host address" */
+	GHashTable *seen;	/* set of "host address" */
 };
 
-/* Threads of a recording, and what they did. */
+/* Some threads of a recording and what they did. */
 struct doing {
 	const struct profile *p;
 	struct selection *selection;
 	struct findings *findings;
-	const struct finding *row;	/* what they mostly wait for; NULL: nothing */
+	const struct finding *row;	/* what they wait for most; NULL: nothing */
 	uint64_t on_cpu_ns;
-	uint64_t work_ns;	/* on CPU, and off without being idle or waiting for a client */
-	bool is_borrowed;	/* the first one's findings are of all chains */
-	GPtrArray *asks;	/* char *: addresses, of whom it waits for one; NULL: not looked at yet */
-	double waited;		/* so long for these, or for whoever passes it on to them: nanoseconds a second */
+	uint64_t work_ns;	/* on CPU, or waiting, except idle waits and waits for clients */
+	bool is_borrowed;	/* findings and selection belong to the caller */
+	GPtrArray *asks;	/* char *: addresses of servers that it may be waiting for; NULL: not determined yet */
+	/* how long it, or whoever passes the request on, waits for these: nanoseconds per second */
+	double waited;
 };
 
 CLEARS(hop_clear, struct follow_hop, h, g_free(h->host); g_free(h->process); g_free(h->sentence))
 
 FREES_DATA(chain_free, struct follow_chain, c, g_array_unref(c->hops); g_free(c->end))
 
-/* Nanoseconds a second of the recording's own window. */
+/* Nanoseconds per second of the recording's window. */
 static double rate(uint64_t ns, const struct profile *p)
 {
 	return p->info.duration_ns ? (double)ns / (double)p->info.duration_ns : 0;
@@ -56,7 +59,9 @@ static bool serves(const struct object *o, const char *local, const char *client
 	return !*client || (g_str_has_prefix(from, client) && (!from[strlen(client)] || from[strlen(client)] == ' '));
 }
 
-/* Of these processes the threads that wait for a request of the client's; none: others do it for them, as of event loops. */
+/*
+ * Threads of these processes that wait for the client's requests; empty: other threads serve it, as with event loops.
+ */
 static GArray *serving_threads(const struct profile *p, const struct peer *peer, const char *client)
 {
 	GArray *tids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -105,7 +110,7 @@ static void sum_up(struct doing *d)
 	}
 }
 
-/* What whoever serves it did.  client: the address of who asks, where connections are told apart; else "". */
+/* What the serving threads did.  client: the client's address if connections are told apart, else "". */
 static bool look_at(struct doing *ret, const struct profile *p, const struct peer *peer, const char *client)
 {
 	g_autoptr(GArray) tids = serving_threads(p, peer, client);
@@ -190,7 +195,7 @@ static void add_hop(struct walk *w, const struct doing *d, const struct follow_h
 	g_array_append_val(w->chain->hops, hop);
 }
 
-/* How much of what is waited for there they do that: as a part of each one's own window. */
+/* Share of the waiting time spent on that; each time is relative to its own window. */
 static void set_share(struct follow_hop *hop, const struct doing *d, double waited, uint64_t ns)
 {
 	double percent = waited > 0 ? 100 * rate(ns, d->p) / waited : 0;
@@ -209,7 +214,7 @@ static bool is_worth(const struct findings *f, const struct finding *row)
 	return !row->busy && text_percent(row->time_ns, f->matters_ns) >= WORTH_PERCENT;
 }
 
-/* "10.0.0.5:3306" that these waits are for, for g_free(); NULL: it is no other process's time. */
+/* "10.0.0.5:3306": what these waits are for; free with g_free().  NULL: not another process. */
 static char *address_of(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = row->busy || reason_family(row->reason) != FAMILY_NETWORK ? NULL
@@ -218,7 +223,9 @@ static char *address_of(const struct findings *f, const struct finding *row)
 	return o ? peers_address_of(o) : NULL;
 }
 
-/* To where these processes have connected.  A loop's own waits do not tell whether it waits for an answer. */
+/*
+ * Addresses that these processes have connected to.  An event loop's waits do not tell whether it waits for an answer.
+ */
 static GPtrArray *connected_to(const struct doing *d)
 {
 	GPtrArray *all = g_ptr_array_new_with_free_func(g_free);
@@ -239,7 +246,7 @@ static struct follow_hop hop_of(const struct doing *d, const struct peer *peer)
 				    .how = peer->how, .reason = "", .time_ns = d->work_ns, .window_ns = d->p->info.duration_ns };
 }
 
-/* It does little of that time itself: it asks others, or has not got the request yet. */
+/* A server that is mostly idle during that time: it asks others, or has not received the request yet. */
 static void tell_idle_peer(struct walk *w, struct doing *d, const struct peer *peer)
 {
 	struct follow_hop hop = hop_of(d, peer);
@@ -251,7 +258,7 @@ static void tell_idle_peer(struct walk *w, struct doing *d, const struct peer *p
 			     "network between the two.");
 }
 
-/* What they do there is told, and d->asks whom they ask. */
+/* Reports what the server does and sets d->asks to the servers that it asks. */
 static void tell_peer(struct walk *w, struct doing *d, const struct peer *peer)
 {
 	const uint64_t row_ns = d->row ? d->row->time_ns : 0;
@@ -279,13 +286,13 @@ static void tell_peer(struct walk *w, struct doing *d, const struct peer *peer)
 	}
 }
 
-/* True: it was there before. */
+/* True if it was visited already. */
 static bool is_loop(struct walk *w, const char *host, const char *there)
 {
 	return !g_hash_table_add(w->seen, g_strdup_printf("%s %s", host, there));
 }
 
-/* Who serves that address, and what they do; ret->p stays NULL where nobody is known.  False: an error. */
+/* Finds who serves that address, and what they do; ret->p is NULL if unknown.  False on error. */
 static bool look_there(struct walk *w, const struct doing *d, const char *there, struct peer *ret_peer,
 		       struct doing *ret, GError **error)
 {
@@ -311,7 +318,10 @@ static bool look_there(struct walk *w, const struct doing *d, const char *there,
 	return p != NULL;
 }
 
-/* Of all that it asks, who does most.  ret->p NULL: nobody is known, and ret_peer and ret_there are of the first. */
+/*
+ * Of all servers that it asks, the busiest.  ret->p NULL: none is known; ret_peer and ret_there are of the first
+ * address.
+ */
 static bool look_on(struct walk *w, const struct doing *d, struct peer *ret_peer, const char **ret_there,
 		    struct doing *ret, GError **error)
 {
@@ -340,7 +350,7 @@ static bool look_on(struct walk *w, const struct doing *d, struct peer *ret_peer
 	return true;
 }
 
-/* One step on from d, which is what is looked at then.  False: at its end, or with an error. */
+/* Moves d one hop on.  False at the end of the chain or on error. */
 static bool step(struct walk *w, struct doing *d, GError **error)
 {
 	const char *there;
@@ -382,7 +392,7 @@ static bool follow_chain(GPtrArray *chains, const struct follow_source *source, 
 	return !failed;
 }
 
-/* What threads wait for that say so. */
+/* Follows waits whose object names the other end. */
 static bool follow_rows(GPtrArray *chains, const struct doing *whole, const struct follow_source *source,
 			GError **error)
 {
@@ -416,8 +426,8 @@ static bool follow_rows(GPtrArray *chains, const struct doing *whole, const stru
 }
 
 /*
- * They are at work for half of the time that the loop waits, one after the other; else it most likely has nothing to wait
- * for.
+ * Whether the chain's servers are busy, one after the other, for half of the time in the loop.  If not, the loop is
+ * probably idle.
  */
 static bool is_served(const struct follow_chain *c)
 {
@@ -428,7 +438,9 @@ static bool is_served(const struct follow_chain *c)
 	return percent >= SERVED_PERCENT;
 }
 
-/* Of threads whose loops have asked somebody: how long they were in these, as *ret_ns.  One of them; NULL: there is none. */
+/*
+ * Time in event loops of threads that have asked somebody, and their observed time.  Returns one of them; NULL: none.
+ */
 static const struct thread *loops_of(const struct doing *whole, uint64_t *ret_ns, uint64_t *ret_observed_ns)
 {
 	const struct profile *p = whole->p;
@@ -455,7 +467,7 @@ static const struct thread *loops_of(const struct doing *whole, uint64_t *ret_ns
 	return found;
 }
 
-/* An event loop waits the same way for an answer and for work: what those do whom it is connected to tells. */
+/* An event loop waits in the same way for answers and for work.  What its servers do tells which it is. */
 static bool follow_loops(GPtrArray *chains, const struct doing *whole, const struct follow_source *source,
 			 GError **error)
 {
@@ -493,7 +505,7 @@ static bool add_rows_of_all(void *ctx, const struct peer_ask *ask, GArray *rows,
 	return true;
 }
 
-/* The rows are of these, so one of them has it. */
+/* The rows come from these profiles, so one of them has the host. */
 static const struct profile *recording_of_all(void *ctx, const struct peer *peer, GError **error)
 {
 	(void)error;

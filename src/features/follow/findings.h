@@ -6,41 +6,42 @@
 #include "explain/findings.h"
 
 /*
- * A wait for a connection, followed into the recording of the host at its other end: what whoever serves it waits for
- * meanwhile, and on from there.  Clocks differ, so only durations are compared, each as a part of its own window.
+ * Follows a wait for a connection into the recording of the host at its other end: what the server waits for
+ * meanwhile, and so on.  Clocks differ between hosts, so only durations are compared, each as a share of its own
+ * window.
  */
 
-#define FOLLOW_HOPS_MAX 4	/* behind the first */
+#define FOLLOW_HOPS_MAX 4	/* after the first */
 #define FOLLOW_CHAINS_MAX 3
 
-/* Where recordings of other hosts come from. */
+/* Provides recordings of other hosts. */
 struct follow_source {
-	/* Appends a struct peer_row for whoever may serve that.  False with one sentence. */
+	/* Appends a struct peer_row for each process that may serve the address.  False on error. */
 	bool (*add_rows)(void *ctx, const struct peer_ask *ask, GArray *rows, GError **error);
-	/* The recording of that host, with that process, valid as long as the source.  NULL with one sentence. */
+	/* The recording of that host with that process, owned by the source.  NULL on error. */
 	const struct profile *(*recording)(void *ctx, const struct peer *peer, GError **error);
 	void *ctx;
 };
 
-/* These recordings alone: struct profile, borrowed. */
+/* A source of these recordings: struct profile, borrowed. */
 struct follow_source follow_source_of(GPtrArray *profiles);
 
 struct follow_hop {
 	char *host, *process;
-	const char *reason;	/* its name; "": it computes, or nothing is known */
-	enum peer_how how;	/* by what it was found; of the first PEER_NONE */
+	const char *reason;	/* name of its main reason; "": it computes, or unknown */
+	enum peer_how how;	/* how it was found; PEER_NONE for the first */
 	uint64_t time_ns, window_ns;
-	double percent;		/* of `of`; below 0: there is none */
-	const char *of;		/* "the time that matters", "that time", "what it waits for" */
-	char *sentence;		/* all of it in words */
+	double percent;		/* share of `of`; negative: none */
+	const char *of;		/* the base: "the time that matters", "that time", "what it waits for" */
+	char *sentence;		/* all of it as a sentence */
 };
 
 struct follow_chain {
 	GArray *hops;		/* struct follow_hop */
-	char *end;		/* a sentence: what to do at its end, or why it is not followed on */
+	char *end;		/* a sentence: advice, or why the chain ends here */
 };
 
-/* selection: who is followed; NULL: everything.  Chains, perhaps none.  NULL with one sentence. */
+/* selection: whose waits to follow; NULL: all.  Returns the chains, perhaps none.  NULL on error. */
 GPtrArray *follow_new(const struct profile *p, const struct selection *selection, const struct follow_source *source,
 		      GError **error);
 

@@ -6,7 +6,7 @@
 #include "push/fleet_rows.h"
 
 #define ANSWER_MAX_BYTES (UINT64_C(64) << 20)
-/* A window that began before the range may overlap it; of whom none is found there, the clock may be off. */
+/* Windows that began before the range may overlap it.  If none is found there, the clock may be off. */
 static const uint64_t arounds_ns[] = { UINT64_C(600) * 1000000000, UINT64_C(86400) * 1000000000 };
 
 static char *statement(const char *database, const struct fleet_query *q, const struct peer_ask *ask,
@@ -23,7 +23,7 @@ static char *statement(const char *database, const struct fleet_query *q, const 
 	clickhouse_text(there, ask->there);
 	for (const char *const *local = ask->locals; *local; local++) {
 		if (!net_end_read(*local, &end))
-			continue;	/* without a port */
+			continue;	/* it has no port */
 		g_string_append(ours, ours->len ? ", " : " OR remote IN (");
 		clickhouse_text(ours, *local);
 	}

@@ -19,7 +19,7 @@ static void append_time(GString *s, uint64_t unix_ns)
 	g_string_append(s, text ? text : "?");
 }
 
-/* Windows that were gone as it was put aside are there as their sums. */
+/* Says that windows had expired when it was kept, so that only sums are left. */
 static void append_coarse(GString *s, const struct incident *i)
 {
 	if (i->minutes)
@@ -88,7 +88,7 @@ int incidents_show(const char *dir, bool is_json, const struct answer_args *answ
 	return cmd_write_output(NULL, s->str, s->len, &error) ? EXIT_OK : EXIT_FAILED;
 }
 
-/* What a report of it begins with; for g_free(). */
+/* First headline of its report; free with g_free(). */
 static char *headline_of(const char *dir, const struct incident_request *r)
 {
 	struct profile *p = history_read_of(dir, r->from, r->to, NULL);

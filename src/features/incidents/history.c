@@ -23,7 +23,7 @@
 #define DIR_MODE 0750
 #define FILE_MODE 0640
 #define ABOUT_MAX_BYTES 65536
-#define FILES_MAX 1000		/* of one; more are none of ours */
+#define FILES_MAX 1000		/* per incident; a folder with more is not ours */
 #define TEXT_MAX_BYTES 1000
 
 static char *folder_of(const char *dir)
@@ -75,7 +75,7 @@ char *incident_name_of(const char *text)
 
 FREES_DATA(incident_free, struct incident, i, g_free(i->name); g_free(i->said); g_free(i->headline); g_free(i->damage))
 
-/* ---- folders of files, nothing below them */
+/* ---- folders of files, without subfolders */
 
 typedef void (*file_fn)(const char *path, void *data);
 
@@ -106,14 +106,14 @@ static void remove_file(const char *path, void *data)
 	unlink(path);
 }
 
-/* What else is in it, which is none of ours, keeps the folder. */
+/* Other files in it keep the folder. */
 static void remove_folder(const char *dir)
 {
 	each_file(dir, remove_file, NULL);
 	rmdir(dir);
 }
 
-/* Root keeps one for the agent, which is to be able to remove it. */
+/* If root keeps an incident for the agent, the agent must be able to remove it. */
 static void give(const char *path, void *data)
 {
 	const struct stat *owner = data;
@@ -133,7 +133,7 @@ static void sync_path(const char *path, void *data)
 	close(fd);
 }
 
-/* ---- about */
+/* ---- the file `about` */
 
 static char *read_about(const char *path, GError **error)
 {
@@ -213,7 +213,7 @@ static bool write_about(const struct incident *i, const char *dir, GError **erro
 		store_fail(error, STORE_ERROR_FILE, "cannot write '%s': %s", path, g_strerror(errno)));
 }
 
-/* ---- the list */
+/* ---- listing */
 
 static bool has_recording(const char *dir)
 {
@@ -257,7 +257,7 @@ GPtrArray *incident_list(const char *dir, GError **error)
 	return all;
 }
 
-/* ---- keeping */
+/* ---- making */
 
 struct keeping {
 	const struct store_choice *c;
@@ -266,7 +266,7 @@ struct keeping {
 	struct incident *about;
 };
 
-/* The file of that tier and day, whichever part of it the row is in. */
+/* The copy's file for that tier and day, whichever part the row is in. */
 static struct store_file *file_to(struct keeping *k, enum store_tier tier, int64_t day, GError **error)
 {
 	const struct store_name name = { .tier = tier, .day = day };
@@ -278,7 +278,7 @@ static struct store_file *file_to(struct keeping *k, enum store_tier tier, int64
 	return k->to;
 }
 
-/* As it is: nothing is rounded or folded again. */
+/* Copies it unchanged, without rounding or folding again. */
 static bool copy_row(struct keeping *k, const struct store_row *row, GError **error)
 {
 	struct store_file *from = store_choice_file(k->c, row);
@@ -287,7 +287,7 @@ static bool copy_row(struct keeping *k, const struct store_row *row, GError **er
 	bool ok = names && store_file_load(from, row->seq, m, error);
 	struct profile *p = ok ? merge_end(m) : NULL;
 
-	store_file_leave(from);		/* the next row goes into another profile */
+	store_file_leave(from);		/* the next row goes to another profile */
 	struct small_rows beside = { line_sums_new(), cells_new(), NULL };
 
 	if (!ok)
@@ -331,7 +331,7 @@ static int by_tier(gconstpointer a, gconstpointer b)
 	return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-/* A file after the other, so that one is open at a time. */
+/* File by file, so that only one is open at a time. */
 static bool copy(struct keeping *k, GError **error)
 {
 	g_autoptr(GArray) order = g_array_new(FALSE, FALSE, sizeof(struct store_row));
@@ -350,7 +350,7 @@ static bool copy(struct keeping *k, GError **error)
 	return ok && write_about(k->about, k->dir, error);
 }
 
-/* The oldest go, but for the one that was just made: whoever asked for it is to find it. */
+/* Removes the oldest, but never the new one: whoever asked for it must find it. */
 static void keep_within(const struct incident_options *o, const char *folder, const char *name)
 {
 	g_autoptr(GPtrArray) all = incident_list(o->dir, NULL);
@@ -369,7 +369,7 @@ static void keep_within(const struct incident_options *o, const char *folder, co
 	}
 }
 
-/* Who was killed while making one left it. */
+/* Removes what a killed process left unfinished. */
 static void remove_halves(const char *folder)
 {
 	GDir *d = g_dir_open(folder, 0, NULL);
@@ -402,7 +402,10 @@ static int take_lock(const char *folder, const struct stat *owner, GError **erro
 	return fd;
 }
 
-/* A new one, else that of the incident that is made anew.  The file stays where it was until all is well. */
+/*
+ * Moves the new recording, or keeps that of the incident being replaced.  The file stays in place until everything has
+ * succeeded.
+ */
 static bool take_recording(const struct incident_options *o, const char *half, const char *before, GError **error)
 {
 	g_autofree char *to = g_build_filename(half, RECORDING, NULL), *old = g_build_filename(before, RECORDING, NULL);

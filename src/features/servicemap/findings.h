@@ -7,7 +7,7 @@
 
 /*
  * Services of one or many hosts, and how long they wait for one another.  peers.h finds who serves an address,
- * follow.h what counts as waiting for somebody else.  A service is identified by its name, on any host.
+ * follow/findings.h what counts as waiting for somebody else.  A service is identified by its name, on any host.
  *
  * An event loop waits in the same way for answers and for work.  Its edges tell how long the services that it has
  * asked are working, at most as long as the loop waits.

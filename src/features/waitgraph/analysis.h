@@ -75,7 +75,7 @@ bool wait_edge_delays(const struct waitgraph *g, const struct wait_edge *e, uint
 
 /*
  * The knots (strongly connected components) among actors, without waits for work: otherwise every thread pool would be
- * one.  struct knot of knots.h; free with g_ptr_array_unref().
+ * one.  struct knot of analysis_components.h; free with g_ptr_array_unref().
  */
 GPtrArray *waitgraph_knots(const struct waitgraph *g);
 

@@ -6,25 +6,25 @@
 #include <string.h>
 
 #define NEVER INFINITY
-#define WARM_UP 0.1	/* the part of the cycles that is not counted: the replay begins with all at the first step */
+#define WARM_UP 0.1	/* fraction of cycles not counted, since all threads begin at the first step */
 
 enum doing {
 	COMPUTES,
 	WAITS,
-	SLEEPS,		/* for a station */
-	WAKES,		/* and will try to take it */
-	QUEUES,		/* for a CPU, in turn, to compute */
-	QUEUES_AWAKE,	/* the same, to try to take a station */
+	SLEEPS,		/* until a station is free */
+	WAKES,		/* and will then try to take it */
+	QUEUES,		/* for a CPU in turn, to compute */
+	QUEUES_AWAKE,	/* for a CPU in turn, to try to take a station */
 };
 
 struct one {
 	enum doing doing;
 	uint32_t step;
-	double left_ns;		/* COMPUTES: CPU time */
-	double until_ns;	/* WAITS, WAKES */
-	double since_ns;	/* of this step */
-	double work_ns;		/* COMPUTES: all of it */
-	bool has_cpu;		/* in turn */
+	double left_ns;		/* for COMPUTES: remaining CPU time */
+	double until_ns;	/* for WAITS, WAKES */
+	double since_ns;	/* start of this step */
+	double work_ns;		/* for COMPUTES: total CPU time */
+	bool has_cpu;		/* with is_in_turn */
 };
 
 struct replay {
@@ -32,7 +32,8 @@ struct replay {
 	struct one one[CLOSED_THREADS_MAX];
 	uint32_t taken[CLOSED_STATIONS_MAX];
 	uint32_t queue[CLOSED_STATIONS_MAX][CLOSED_THREADS_MAX], queued[CLOSED_STATIONS_MAX];
-	uint32_t cpus, cpu_queue[CLOSED_THREADS_MAX], cpu_queued;	/* in turn: free ones, and who waits for them */
+	/* with is_in_turn: free CPUs, and the threads that wait for one */
+	uint32_t cpus, cpu_queue[CLOSED_THREADS_MAX], cpu_queued;
 	double speed;
 	uint64_t random;
 	double now_ns;
@@ -40,7 +41,7 @@ struct replay {
 	struct closed_result sum;
 };
 
-/* splitmix64 (Steele, Lea, Flood 2014): (0, 1]. */
+/* splitmix64 (Steele, Lea, Flood 2014) in (0, 1]. */
 static double uniform(struct replay *r)
 {
 	uint64_t z = r->random += 0x9e3779b97f4a7c15ULL;
@@ -61,7 +62,7 @@ static double length_of(struct replay *r, const struct closed_step *s)
 	return -log(product) * s->ns / s->phases;
 }
 
-/* A sleeper stands in the queue until it has the station: woken in vain, it is the first again. */
+/* A sleeper stays in the queue until it has the station.  If it wakes in vain, it is still first. */
 static void give(struct replay *r, uint32_t station)
 {
 	r->taken[station]--;
@@ -105,7 +106,7 @@ static void leave_cpu(struct replay *r, uint32_t thread)
 	got_cpu(r, next);
 }
 
-/* False: it stands in line. */
+/* False: it has to queue for a CPU. */
 static bool want_cpu(struct replay *r, uint32_t thread, enum doing otherwise)
 {
 	struct one *o = &r->one[thread];
@@ -121,7 +122,7 @@ static bool want_cpu(struct replay *r, uint32_t thread, enum doing otherwise)
 	return false;
 }
 
-/* False: it sleeps. */
+/* False: it has to sleep. */
 static bool take(struct replay *r, uint32_t thread, bool is_woken)
 {
 	struct one *o = &r->one[thread];
@@ -142,7 +143,7 @@ static bool take(struct replay *r, uint32_t thread, bool is_woken)
 	return true;
 }
 
-/* Goes on from the step where the thread is until it has to wait or to compute. */
+/* Continues at the thread's step until it must wait or compute. */
 static void go_on(struct replay *r, uint32_t thread)
 {
 	struct one *o = &r->one[thread];
@@ -189,7 +190,7 @@ static void got_cpu(struct replay *r, uint32_t thread)
 		try_again(r, thread);
 }
 
-/* Up to the next event; returns whose it is. */
+/* Advances to the next event; returns its thread. */
 static uint32_t advance(struct replay *r)
 {
 	uint32_t computing = 0, next = 0;
@@ -229,7 +230,7 @@ static void end_step(struct replay *r, uint32_t thread)
 	go_on(r, thread);
 }
 
-/* Without a step that takes time it would never end. */
+/* Without any step that takes time the replay would not end. */
 static bool takes_time(const struct closed_model *m)
 {
 	for (uint32_t i = 0; i < m->steps_cnt; i++)

@@ -6,10 +6,9 @@
 #include <stdint.h>
 
 /*
- * A closed population: so many threads go through the same cycle again and again, and there are always as many.  The
- * cycle is replayed event by event, because holding a lock while one computes or waits (simultaneous resource
- * possession) is outside what mean value analysis solves (Reiser and Lavenberg, JACM 27(2), 1980).  Where that does
- * solve a model, the replay gives the same: the unit test compares them.
+ * A closed population: a fixed number of threads, each in the same endless cycle.  It is simulated event by event,
+ * since holding a lock while computing or waiting (simultaneous resource possession) is beyond mean value analysis
+ * (Reiser and Lavenberg, JACM 27(2), 1980).  A unit test compares both for models that it does solve.
  */
 
 #define CLOSED_STEPS_MAX 160
@@ -18,33 +17,33 @@
 
 enum closed_kind {
 	CLOSED_CPU,	/* computes */
-	CLOSED_DELAY,	/* waits for what serves everybody at once */
-	CLOSED_TAKE,	/* waits for one of a station's servers, as of a lock, which has one */
-	CLOSED_GIVE,	/* gives it back */
+	CLOSED_DELAY,	/* waits for something without a queue */
+	CLOSED_TAKE,	/* waits for one of a station's servers; a lock is a station with one */
+	CLOSED_GIVE,	/* releases it */
 };
 
 struct closed_step {
 	enum closed_kind kind;
-	uint32_t station;	/* of TAKE and GIVE */
-	uint32_t phases;	/* of CPU and DELAY: it is the sum of so many exponential times (Erlang); 0: always the same */
+	uint32_t station;	/* for TAKE and GIVE */
+	uint32_t phases;	/* for CPU and DELAY: sum of that many exponential times (Erlang); 0: constant */
 	double ns;		/* its mean */
 };
 
 struct closed_station {
 	uint32_t servers;
 	/*
-	 * From the giving back to where a sleeper has woken and tries to take it.  Meanwhile whoever comes first takes it,
-	 * as mutexes of glibc, Go and Java let them.
+	 * From the release until a sleeper is awake and tries to take it.  Meanwhile others may take it, as mutexes of
+	 * glibc, Go and Java allow.
 	 */
 	double wake_ns;
 };
 
 struct closed_model {
 	uint32_t threads;
-	double cpus;		/* what is left of them for these threads */
+	double cpus;		/* available to these threads */
 	/*
-	 * Who has a CPU keeps it until it waits, and others stand in line, as far as that is below the scheduler's slice.
-	 * Else all who want a CPU have an equal part of it (processor sharing).
+	 * A thread keeps its CPU until it waits, and others queue: realistic below the scheduler's slice.  If false,
+	 * all threads that want a CPU share them equally (processor sharing).
 	 */
 	bool is_in_turn;
 	uint32_t steps_cnt, stations_cnt;
@@ -52,20 +51,20 @@ struct closed_model {
 	struct closed_station stations[CLOSED_STATIONS_MAX];
 };
 
-/* Means of a cycle. */
+/* Averages per cycle. */
 struct closed_result {
 	double cycle_ns;
-	double queue_ns;			/* wanted a CPU and had none, or a part of one */
-	double wait_ns[CLOSED_STATIONS_MAX];	/* from TAKE until it was there */
-	double sleeps[CLOSED_STATIONS_MAX];	/* how often somebody had to sleep for it */
+	double queue_ns;			/* time in which it wanted a CPU and had none, or only a share */
+	double wait_ns[CLOSED_STATIONS_MAX];	/* from TAKE until it was taken */
+	double sleeps[CLOSED_STATIONS_MAX];	/* number of sleeps */
 };
 
-/* Replays about so many cycles of all threads together, always with the same random numbers. */
+/* Simulates about that many cycles, all threads together, always with the same random numbers. */
 void closed_solve(const struct closed_model *m, uint32_t cycles, struct closed_result *ret);
 
 /*
- * The utilisation of the slower of two stations between which so many jobs go round: a cyclic queue (Gordon and
- * Newell, Operations Research 15(2), 1967).  ratio: the service time of the faster to that of the slower, 1 at most.
+ * Utilisation of the slower of two stations that `jobs` jobs alternate between: a cyclic queue (Gordon and Newell,
+ * Operations Research 15(2), 1967).  ratio: service time of the faster relative to the slower, at most 1.
  */
 double closed_cyclic_utilisation(double ratio, double jobs);
 

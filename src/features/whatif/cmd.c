@@ -20,14 +20,14 @@ static const char description[] =
 	"\n"
 	"Several changes count together.  Where the recording does not hold enough it says why.";
 
-/* Is it a change, and no file? */
+/* Whether the argument is a change and not a file. */
 static bool is_change(const char *text)
 {
 	return g_str_has_prefix(text, "lock=") || g_str_has_prefix(text, "peer=") || g_str_has_prefix(text, "reason=") ||
 	       g_str_has_prefix(text, "cpus+") || g_str_has_prefix(text, "cpus-");
 }
 
-/* As the options come. */
+/* Option values. */
 struct whatif_args {
 	char *of;
 	gboolean pauses, json;
@@ -51,7 +51,7 @@ static int print(const struct profile *p, const struct whatif_change *changes, g
 	return EXIT_OK;
 }
 
-/* The recording, and what of it is asked; its exit status. */
+/* Reads the recording and answers; returns the exit status. */
 static int answer(int argc, char **argv, const struct whatif_args *args)
 {
 	struct whatif_change changes[WHATIF_CHANGES_MAX];

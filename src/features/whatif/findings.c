@@ -12,16 +12,16 @@
 #include "features/whatif/analysis.h"
 
 #define LOST_MAX 0.02		/* of the time */
-#define BESIDE_MAX 0.3		/* of the time: what threads do between requests, of which no wait is listed */
+#define BESIDE_MAX 0.3		/* of the time: with requests, activity between these, of which no waits are listed */
 #define AWAY_MAX 0.1
-#define HANDED_MAX 0.05		/* more: the threads are a stage of a pipeline */
+#define HANDED_MAX 0.05		/* more means that the threads are a stage of a pipeline */
 #define OUTSIDE_MAX 0.03
 #define SLEEP_MAX 0.03
 #define OTHERS_MAX 0.1		/* of the waits for what is changed, or of its holders */
-#define BUSY_MIN 0.85		/* the slowest stage of a pipeline that is full */
-#define WAYS_MIN 2		/* that must agree with the recording */
+#define BUSY_MIN 0.85		/* of the slowest stage: less means that the pipeline is not full */
+#define WAYS_MIN 2		/* minimum number of ways that must agree with the recording */
 #define WIDTH_MAX 1.5
-#define MARGIN 0.04		/* what windows of some seconds differ by themselves */
+#define MARGIN 0.04		/* variation between windows of a few seconds */
 #define MARGIN_GAIN 0.05
 #define JOBS_MAX 64
 #define STAGE_BUSY_MIN 0.001
@@ -88,7 +88,7 @@ bool whatif_parse(const char *text, struct whatif_change *ret, GError **error)
 		  text);
 }
 
-/* Does the recording hold what a replay needs? */
+/* Whether the recording has what a replay needs. */
 static bool is_enough(const struct profile *p, const struct whatif_change *changes, guint cnt, GError **error)
 {
 	if (p->info.imported)
@@ -111,7 +111,7 @@ static const char *change_text(const struct whatif_change *c)
 	return texts[c->kind];
 }
 
-/* The role whose threads wait longest for what is changed, or want CPUs longest; UINT32_MAX: nobody does. */
+/* The role whose threads wait longest for what is changed, or for CPUs; UINT32_MAX: none. */
 static uint32_t role_by_waits(const struct work_source *s)
 {
 	g_autofree double *ns = g_new0(double, (gsize)s->roles->rows->len + 1);
@@ -134,7 +134,7 @@ static uint32_t role_by_waits(const struct work_source *s)
 	return most;
 }
 
-/* For each thread, whether it waits below the function. */
+/* For each thread whether it waits below that function. */
 static bool *threads_in(const struct profile *p, const char *function)
 {
 	const char *const names[] = { function, NULL };
@@ -145,7 +145,7 @@ static bool *threads_in(const struct profile *p, const char *function)
 	return is_in;
 }
 
-/* Of "request:NAME": the threads that served it, as its single requests tell. */
+/* For "request:NAME": the threads that served it, according to its single requests. */
 static bool choose_request(const struct profile *p, const char *name, bool *chosen, GError **error)
 {
 	bool any = false, is_known = false;
@@ -198,7 +198,7 @@ static bool choose(const struct work_source *s, const char *of, bool *chosen, GE
 	return true;
 }
 
-/* Each change must be of something that this work waits for, and that is its own. */
+/* Each change must concern something that these threads wait for, and that no others use. */
 static bool changes_are_of(const struct work_source *s, const struct work *w, GError **error)
 {
 	for (guint i = 0; i < s->changes_cnt; i++) {
@@ -219,7 +219,7 @@ static bool changes_are_of(const struct work_source *s, const struct work *w, GE
 	return true;
 }
 
-/* No cycle, or one whose pace others set: that is no closed population. */
+/* Whether it is a closed population: threads in a cycle at their own pace. */
 static bool is_closed(const struct work_source *s, const struct work *w, GError **error)
 {
 	if (w->lost > (s->p->info.has_requests ? BESIDE_MAX : LOST_MAX))
@@ -236,7 +236,7 @@ static bool is_closed(const struct work_source *s, const struct work *w, GError 
 	return true;
 }
 
-/* A cycle that is fitted and replayed. */
+/* Fits the cycle and replays it. */
 static bool answer_cycle(const struct work_source *s, struct work *w, struct whatif *ret, GError **error)
 {
 	struct fit_result fit;
@@ -260,7 +260,7 @@ static bool answer_cycle(const struct work_source *s, struct work *w, struct wha
 	return true;
 }
 
-/* The busy part of a stage, with the changes; queue: how much longer it waits for CPUs then. */
+/* Busy share of a stage, with or without changes.  queue: factor of its run-queue time. */
 static double busy_of(const struct work_source *s, const struct work *w, bool is_changed, double queue)
 {
 	double busy = w->on_cpu + w->queue * queue + w->delay[WHATIF_CHANGES_MAX];
@@ -275,14 +275,14 @@ static double busy_of(const struct work_source *s, const struct work *w, bool is
 	return busy;
 }
 
-/* How a queue for CPUs grows with their use (Sakasegawa, Annals of the ISM 29, 1977). */
+/* Growth of a run queue with utilisation (Sakasegawa, Annals of the ISM 29, 1977). */
 static double queue_of(double used, double cpus)
 {
 	used = fmin(used, 0.98);
 	return pow(used, sqrt(2 * (cpus + 1)) - 1) / (1 - used);
 }
 
-/* With so many jobs between them the slower of two stages is that busy. */
+/* The number of jobs between two stages for which the slower one is that busy. */
 static double jobs_of(double busy, double ratio)
 {
 	double jobs = 1;
@@ -297,11 +297,11 @@ static double jobs_of(double busy, double ratio)
 struct stages {
 	struct work work[STAGES_MAX];
 	unsigned cnt;
-	double used, cpus;	/* of the CPUs, by all that was recorded */
+	double used, cpus;	/* used: utilisation of the CPUs by everything recorded */
 };
 
 struct pace {
-	double first, second;	/* how busy the busiest stages are, of the time that an item takes now */
+	double first, second;	/* busy shares of the two busiest stages, relative to the time per item now */
 };
 
 static struct pace pace_of(const struct work_source *s, const struct stages *all, bool is_changed, double rate)
@@ -339,8 +339,8 @@ static bool find_stages(const struct work_source *s, uint32_t pid, struct stages
 }
 
 /*
- * Threads that hand work on to each other: the busiest stage sets the pace (Denning and Buzen, Computing Surveys 10(3),
- * 1978), and how much of its time it is kept waiting by the next one depends on what lies between them.
+ * A pipeline: the busiest stage sets the pace (Denning and Buzen, Computing Surveys 10(3), 1978).  How long the next
+ * stage makes it wait depends on the buffer between them.
  */
 static bool answer_pipeline(const struct work_source *s, const struct work *chosen, struct whatif *ret, GError **error)
 {
@@ -364,7 +364,7 @@ static bool answer_pipeline(const struct work_source *s, const struct work *chos
 	ret->is_pipeline = true;
 	ret->rate_high = 1 / then.first;
 	ret->rate = 1;
-	for (int i = 0; i < PACE_STEPS; i++) {	/* the more passes, the longer the queues for CPUs */
+	for (int i = 0; i < PACE_STEPS; i++) {	/* higher throughput means longer run queues */
 		then = pace_of(s, stages, true, ret->rate);
 		double next = closed_cyclic_utilisation(then.second / then.first, jobs) / then.first;
 		ret->rate = (ret->rate + next) / 2;
@@ -375,7 +375,7 @@ static bool answer_pipeline(const struct work_source *s, const struct work *chos
 	return true;
 }
 
-/* Do other threads of its program wait for what it hands on?  Then they may be what holds it up, once it is faster. */
+/* Whether other threads of the program wait for this stage.  They may limit it once it becomes faster. */
 static bool is_stage(const struct work_source *s, const struct work *chosen)
 {
 	uint32_t pid = profile_thread(s->p, chosen->first_thread)->pid;

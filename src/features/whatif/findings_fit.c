@@ -9,17 +9,19 @@
 #define ANSWER_CYCLES 20000
 #define PASSES 5
 #define HALVINGS 9
-#define FIT_OFF_MAX 0.05	/* a cycle that differs more from the recorded one is none of these threads */
-#define CYCLE_NS 1e6	/* where nothing says how long one is: only ratios count then */
+#define FIT_OFF_MAX 0.05	/* maximum deviation from the recorded cycle */
+#define CYCLE_NS 1e6	/* arbitrary length if unknown: only ratios matter */
 
-/* What is assumed, one of the ways. */
+/* A set of assumptions. */
 struct way {
-	uint32_t phases;	/* how little CPU times and holds vary: a recording does not say */
-	bool is_woken_late;	/* sleepers need as long to wake as recorded, and CPUs are shared; else CPUs go in turn */
-	bool has_less_cpu;	/* what it waits for CPUs beyond its own load: others' load; else it is a delay */
-	bool holds_waits;	/* of the time of holds: delays that may lie in them come first; else CPU time */
-	bool has_even_delays;	/* those that may all be of one length are */
-	bool is_queue;		/* who is not in the recording serves one at a time; else all at once */
+	uint32_t phases;	/* regularity of CPU times and holds, which recordings do not have */
+	/* sleepers take as long to wake as recorded, and CPUs are shared; else CPUs go in turn */
+	bool is_woken_late;
+	/* run-queue time beyond that of its own load is due to others' load; else it is a delay */
+	bool has_less_cpu;
+	bool holds_waits;	/* holds consist of possible delays first, then CPU time; else the other way round */
+	bool has_even_delays;	/* delays that may all have the same length do */
+	bool is_queue;		/* a server that was not recorded serves one at a time; else all at once */
 };
 
 static const struct way ways[] = {
@@ -35,15 +37,15 @@ struct fit {
 	guint changes_cnt;
 	const struct way *way;
 	double cycle_ns;
-	double hold[WORK_LOCKS_MAX];		/* of a cycle */
-	double service[WHATIF_CHANGES_MAX];	/* of those delays that queue for servers; the rest is the way there */
-	double apart[WHATIF_CHANGES_MAX];	/* that rest */
+	double hold[WORK_LOCKS_MAX];		/* per cycle */
+	double service[WHATIF_CHANGES_MAX];	/* part of the delays that queues for servers */
+	double apart[WHATIF_CHANGES_MAX];	/* the other part: the way there */
 	double cpus, excess;
 };
 
 struct building {
 	struct closed_model m;
-	double cpu, delay[WHATIF_CHANGES_MAX + 1];	/* what is left of them */
+	double cpu, delay[WHATIF_CHANGES_MAX + 1];	/* what remains to be placed */
 };
 
 static void step(struct closed_model *m, enum closed_kind kind, uint32_t station, uint32_t phases, double ns)
@@ -54,13 +56,13 @@ static void step(struct closed_model *m, enum closed_kind kind, uint32_t station
 	m->steps[m->steps_cnt++] = (struct closed_step){ kind, station, phases, ns };
 }
 
-/* Delays of one length keep threads in step, so nearly none meets another one at a lock. */
+/* Delays of constant length keep threads in step, so that they rarely meet at a lock. */
 static uint32_t delay_phases(const struct fit *f, int change)
 {
 	return f->w->is_even[change] && f->way->has_even_delays ? 0 : f->w->phases[change];
 }
 
-/* How many serve at once what a change is of; 0: everybody is served at once. */
+/* How many requests what is changed serves at once; 0: unlimited. */
 static uint32_t servers_of(const struct fit *f, guint change)
 {
 	const struct work_service *v = &f->w->service[change];
@@ -73,7 +75,7 @@ static uint32_t servers_of(const struct fit *f, guint change)
 	return f->way->is_queue && f->changes[change].factor > 0 ? 1 : 0;
 }
 
-/* Of the delays of a change, what the peer takes where it is known. */
+/* The server's part of the change's delays; all if unknown. */
 static double served(const struct fit *f, guint change)
 {
 	const struct work_service *v = &f->w->service[change];
@@ -86,7 +88,7 @@ static double factor(const struct fit *f, int change, bool is_changed)
 	return is_changed && change >= 0 && change < (int)f->changes_cnt ? f->changes[change].factor : 1;
 }
 
-/* What a lock is held for: a hold is made of what the threads do anyway. */
+/* Adds a hold of a lock, built from the thread's CPU time and delays. */
 static void add_hold(const struct fit *f, uint32_t i, bool is_changed, struct building *b)
 {
 	const struct work_lock *l = &f->w->locks[i];
@@ -172,7 +174,7 @@ static void solve(const struct fit *f, bool is_changed, uint32_t cycles, struct 
 	closed_solve(&b.m, cycles, ret);
 }
 
-/* Halves the range of *value until the part that `is_less` looks at is as recorded. */
+/* Bisects *value until what `is_less` compares is as recorded. */
 static void fit_value(struct fit *f, double *value, double low, double high,
 		      bool (*is_less)(const struct fit *f, uint32_t i, const struct closed_result *r), uint32_t i)
 {
@@ -204,7 +206,7 @@ static bool queues_more(const struct fit *f, uint32_t i, const struct closed_res
 	return r->queue_ns / f->cycle_ns > f->w->queue;
 }
 
-/* How long a cycle is: the one lock that is slept for most says it. */
+/* Determines the cycle's length from the lock with most sleeps. */
 static void fit_cycle(struct fit *f)
 {
 	const struct work_lock *most = NULL;
@@ -242,7 +244,7 @@ static void fit_pass(struct fit *f)
 	if (f->way->has_less_cpu || cpus_added(f, true) != 0) {
 		double before = f->cpus;
 		fit_value(f, &f->cpus, 0.05, w->cpus, queues_more, 0);
-		f->cpus = (f->cpus + before) / 2;	/* it and the holds depend on each other */
+		f->cpus = (f->cpus + before) / 2;	/* depends on the holds, so change it slowly */
 	}
 	solve(f, false, FIT_CYCLES, &r);
 	f->excess = fmax(0, w->queue - r.queue_ns / f->cycle_ns);

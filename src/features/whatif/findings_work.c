@@ -9,9 +9,9 @@
 #include "base/parse.h"
 #include "profile/limits.h"
 
-#define LOCK_PART_MIN 0.003	/* of the time: less is a delay as any other */
+#define LOCK_PART_MIN 0.003	/* of the time: shorter waits for a lock are plain delays */
 
-/* Is it called so?  By the name, the name with its kind, or what stands before or in parentheses. */
+/* Matches the name, the name with its kind, or the part before or within parentheses. */
 static bool is_named(const struct object *o, const char *name)
 {
 	g_autoptr(GString) label = g_string_new(NULL);
@@ -148,7 +148,7 @@ static void add_wait(const struct work_source *s, const bool *chosen, uint32_t w
 		work->sleep += ns;
 }
 
-/* Delays that may lie in the holds of a lock: the function that takes it calls them. */
+/* Delays that may be part of a hold: in functions called by the one that takes the lock. */
 static void add_inside(const struct work_source *s, uint32_t wait, struct work *work)
 {
 	const struct wait *w = profile_wait(s->p, wait);
@@ -164,7 +164,7 @@ static void add_inside(const struct work_source *s, uint32_t wait, struct work *
 	}
 }
 
-/* What the threads of the process at the other end do: all but wait for requests. */
+/* The peer's threads: their time without waits for requests. */
 static void find_service(const struct work_source *s, const bool *chosen, struct work *work)
 {
 	double waits[WHATIF_CHANGES_MAX] = { 0 }, own[WHATIF_CHANGES_MAX] = { 0 };
@@ -214,7 +214,7 @@ static const char *leaf_of(const struct profile *p, uint32_t user)
 	return user ? profile_get_frame(p, profile_get_node(p, user)->frame)->name : NULL;
 }
 
-/* CPU time in the calls that wait for what is changed, as samples tell: it goes where the calls go. */
+/* CPU time in the calls that wait for what is changed, by samples: it scales with the calls. */
 static void add_calls(const struct work_source *s, const bool *chosen, struct work *work)
 {
 	g_autoptr(GHashTable) calls = g_hash_table_new(NULL, NULL);	/* names are interned */
@@ -239,9 +239,9 @@ static void add_calls(const struct work_source *s, const bool *chosen, struct wo
 }
 
 #define PHASES_MAX 64
-#define EVEN_PART 0.95	/* of the lengths lie within two powers of two: they may all be the same */
+#define EVEN_PART 0.95	/* if that share of durations is within two powers of two, all may be equal */
 
-/* Durations are known to a power of two. */
+/* Durations are known only to a power of two. */
 static void find_phases(const struct work_source *s, const bool *chosen, struct work *work)
 {
 	static const struct wait none;
@@ -270,7 +270,7 @@ static void find_phases(const struct work_source *s, const bool *chosen, struct 
 	}
 }
 
-/* Locks that are hardly waited for are delays, and times become shares. */
+/* Turns times into shares, and rarely used locks into delays. */
 static void as_shares(struct work *work)
 {
 	double total = work->total_ns;

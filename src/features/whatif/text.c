@@ -5,7 +5,7 @@
 
 #include "render/json/write.h"
 
-#define NOTHING 0.005	/* of a change */
+#define NOTHING 0.005	/* a smaller change is reported as none */
 
 static void append_change(GString *s, double rate)
 {
