@@ -8,10 +8,10 @@
 #include "base/order.h"
 #include "features/blame/analysis.h"
 
-/* A pid used again by another program, or an exec, is another row. */
+/* One row per process and program: an exec, or reuse of the pid, begins another row. */
 struct process_key {
 	uint32_t pid;
-	const char *process;	/* interned: the pointer is the identity */
+	const char *process;	/* interned, so pointers can be compared */
 };
 
 HASH_KEY(key, struct process_key, pid, process)
@@ -27,7 +27,7 @@ static void add_thread(struct account_row *row, const struct thread *t)
 	row->filtered_ns += t->filtered_ns;
 	row->lost_ns += t->lost_ns;
 	row->switches += t->switches;
-	/* Unsigned sums: a hostile recording may overflow them, which wraps and stays defined. */
+	/* Unsigned, since sums of a hostile recording may overflow: that is well-defined. */
 	row->residual_ns = (int64_t)((uint64_t)row->residual_ns + (uint64_t)residual_ns);
 	row->residual_abs_ns += residual_ns < 0 ? 0 - (uint64_t)residual_ns : (uint64_t)residual_ns;
 }
@@ -79,7 +79,7 @@ enum stack_end coverage_stack_end(const struct profile *p, const struct wait *w)
 	return n->end < STACK_END_COUNT ? (enum stack_end)n->end : STACK_NONE;
 }
 
-/* Left out by the sampling of short waits, which is told as such. */
+/* Dropped by sampling of short waits, which is reported separately. */
 static bool is_sampling(const struct profile_loss *l)
 {
 	return g_strcmp0(l->reason, "waker_sampled") == 0;

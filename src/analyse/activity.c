@@ -10,17 +10,17 @@
 #include "base/hash.h"
 #include "features/wakers/analysis.h"
 
-/* A row while it is summed. */
+/* Sums by reason of a row under construction. */
 struct reason_sums {
 	uint64_t ns[REASON_COUNT];
-	uint64_t longest_ns[REASON_COUNT];	/* of its rows of waits of that reason, */
-	uint32_t longest[REASON_COUNT];		/* which is this one, + 1 */
+	uint64_t longest_ns[REASON_COUNT];	/* longest row of waits for that reason, */
+	uint32_t longest[REASON_COUNT];		/* and its index + 1 */
 };
 
 struct sum {
 	struct activity_row row;
-	struct reason_sums *by_reason;	/* NULL: all of it was idle, as of most of thousands of threads */
-	uint32_t last_thread;		/* index + 1 that was counted last */
+	struct reason_sums *by_reason;	/* NULL: all time was idle, as in most threads of a large pool */
+	uint32_t last_thread;		/* index + 1 of the thread that was counted last */
 };
 
 struct summing {
@@ -28,10 +28,10 @@ struct summing {
 	struct reasons *reasons;
 	enum activity_by by;
 	struct activity_scope scope;
-	struct routes *routes;	/* NULL: nothing asks for them, or there are none */
+	struct routes *routes;	/* NULL: not requested, or none */
 	struct activity *activity;
-	GHashTable *rows;	/* struct activity_key -> struct sum, which holds it */
-	struct sum **of_thread;	/* by process or thread: one a thread, or NULL */
+	GHashTable *rows;	/* struct activity_key -> struct sum, which contains it */
+	struct sum **of_thread;	/* by process or thread: each thread's sum, or NULL */
 	struct sum total;
 };
 
@@ -71,7 +71,7 @@ gboolean activity_key_equal(gconstpointer a, gconstpointer b)
 	return memcmp(a, b, sizeof(struct activity_key)) == 0;
 }
 
-/* The row of that key, with *ret_is_new. */
+/* Finds or adds the row with that key. */
 static struct sum *sum_of(struct summing *s, const struct activity_key *key, bool *ret_is_new)
 {
 	struct sum *sum = g_hash_table_lookup(s->rows, key);
@@ -106,7 +106,7 @@ static void count_thread(struct sum *sum, uint32_t thread)
 	sum->last_thread = thread + 1;
 }
 
-/* What its waits do not tell of a thread. */
+/* Adds the time of a thread's account that is not in waits. */
 static void add_account(struct sum *sum, const struct thread *t)
 {
 	struct activity_row *r = &sum->row;
@@ -153,7 +153,7 @@ static const char *object_name(struct summing *s, const struct wait *w)
 	return keep(s, text->str);
 }
 
-/* The same in each window, as nodes of stacks need not be: several attributes make one route. */
+/* Equal in all windows, unlike nodes of stacks: different contexts may have the same route. */
 static uint64_t route_key(const struct summing *s, const struct wait *w)
 {
 	const char *route = routes_of(s->routes, w->user);
@@ -161,7 +161,7 @@ static uint64_t route_key(const struct summing *s, const struct wait *w)
 	return route ? (uint64_t)hash_bytes(route, strlen(route)) << 32 | g_str_hash(route) : 1;
 }
 
-/* The row that a part of a wait belongs to: of a reason, an object, a stack or a route. */
+/* The row for a part of a wait: by reason, object, stack or route. */
 static struct sum *row_of_wait(struct summing *s, uint32_t i, enum reason reason)
 {
 	const struct wait *w = profile_wait(s->p, i);
@@ -208,7 +208,7 @@ static void note_reason(struct sum *sum, enum reason reason, uint64_t ns, uint32
 	}
 }
 
-/* The wait's numbers, but for its times. */
+/* Adds the wait's counts and durations, but not its time. */
 static void add_durations(struct sum *sum, const struct wait *w, bool is_idle)
 {
 	if (!(w->flags & WAIT_OPEN_AT_START))
@@ -221,7 +221,7 @@ static void add_durations(struct sum *sum, const struct wait *w, bool is_idle)
 	sum->row.max_ns = MAX(sum->row.max_ns, w->max_ns);
 }
 
-/* Its account has its time: what of it was idle, and for what the rest was. */
+/* The thread's account has the time already.  Splits it into idle time and reasons. */
 static void sort_time(struct sum *sum, const struct wait *w, uint32_t i, enum reason reason, bool is_idle)
 {
 	if (is_idle) {
@@ -264,7 +264,7 @@ static bool is_in_scope(const struct summing *s, const struct wait *w, enum reas
 	return !s->scope.reason || s->scope.reason == reason + 1;
 }
 
-/* Blocked time has the wait's reason, and what it queued for a CPU the other one. */
+/* Blocked time counts for the wait's reason, run-queue time for REASON_CPU_QUEUE. */
 static void add_parts(struct summing *s, uint32_t i, const struct wait *w, enum reason reason, bool is_idle)
 {
 	bool has_queued = is_in_scope(s, w, REASON_CPU_QUEUE) && w->runnable_ns + w->preempted_ns;
@@ -272,7 +272,8 @@ static void add_parts(struct summing *s, uint32_t i, const struct wait *w, enum 
 
 	if (has_slept)
 		add_blocked(row_of_wait(s, i, reason), w, i, reason, is_idle);
-	if (has_queued && (!has_slept || s->by == ACTIVITY_BY_REASON))	/* how long it slept is no time in the queue */
+	/* the duration of its sleep is not time in the queue */
+	if (has_queued && (!has_slept || s->by == ACTIVITY_BY_REASON))
 		add_durations(row_of_wait(s, i, REASON_CPU_QUEUE), w, w->state != 'R');
 	if (has_queued)
 		add_queued(row_of_wait(s, i, REASON_CPU_QUEUE), w, i);
@@ -293,7 +294,7 @@ static void add_wait(struct summing *s, uint32_t i)
 		add_parts(s, i, w, reason, is_idle);
 }
 
-/* Durations of the run queue are of preemptions alone here, so they are told where these are nearly all. */
+/* Only preemptions have run-queue durations here, so they are shown only if nearly all waits are preemptions. */
 static void judge_queue(struct activity_row *row)
 {
 	uint64_t known = 0;
@@ -322,7 +323,10 @@ static struct activity_row finished(const struct sum *sum)
 
 FREES_DATA(sum_free, struct sum, sum, g_free(sum->by_reason))
 
-/* Waits in the order of threads: so a row sees all of one thread together, and counts it once.  Free with g_free(). */
+/*
+ * Indices of waits by thread, so that each row sees a thread's waits in sequence and counts it once.  Free with
+ * g_free().
+ */
 static uint32_t *waits_by_thread(const struct profile *p)
 {
 	g_autofree uint32_t *next = g_new0(uint32_t, (gsize)p->threads->len + 1);

@@ -42,7 +42,7 @@ const char *actor_kind_text(enum actor_kind kind)
 	return kind == ACTOR_THREADS ? "threads" : kind == ACTOR_INTERRUPT ? "interrupt" : "unknown";
 }
 
-/* One thread as a waker names it. */
+/* A thread's identity as in a waker. */
 struct who {
 	uint32_t pid, tid, thread;
 	uint64_t start_ns;
@@ -50,7 +50,7 @@ struct who {
 
 ORDER(compare_who, struct who, ORDER_LOW(tid) ORDER_LOW(pid) ORDER_LOW(start_ns) ORDER_LOW(thread))
 
-/* Index of the first that is not before the waker. */
+/* Index of the first thread that does not sort before the waker. */
 static uint32_t first_not_before(const struct who *threads, uint32_t cnt, const struct who *waker)
 {
 	uint32_t low = 0, high = cnt;
@@ -82,13 +82,16 @@ uint32_t *actors_threads_of_wakers(const struct profile *p)
 		uint32_t first = first_not_before(threads, cnt, &who);
 
 		of[i] = NONE;
-		/* an exec makes a few rows of one thread at most; a hostile recording may have more */
+		/* an exec makes a few rows per thread; a hostile recording may have more */
 		for (uint32_t n = first; !w->irq && n < cnt && n - first < 64; n++) {
 			const struct who *t = &threads[n];
 
 			if (t->tid != who.tid || t->pid != who.pid || t->start_ns != who.start_ns)
 				break;
-			/* of rows of one name the last: a shell that runs itself is one as it forks, and another as it ends */
+			/*
+			 * of rows with the same name the last: a shell that executes itself has one row when it forks
+			 * and another at its end
+			 */
 			if (of[i] == NONE || profile_thread(p, t->thread)->comm == w->comm)
 				of[i] = t->thread;
 		}
@@ -124,8 +127,8 @@ static void add_account(struct actor *row, const struct thread *t)
 }
 
 /*
- * "mariadbd:do_command": the name and, if others have it too, where all its stacks go through; NULL if that has no
- * name.
+ * "mariadbd:do_command": the name and, if others have it too, the function common to all its stacks; NULL if that has
+ * no name.
  */
 static char *role_name(const struct profile *p, const struct plumbing *plumbing, const struct role *role,
 		       uint32_t namesakes)
@@ -140,14 +143,16 @@ static char *role_name(const struct profile *p, const struct plumbing *plumbing,
 	return g_strdup_printf("%s:%s", role->comm, function);
 }
 
-/* "pgbench/21399", "pgbench/21400+": by the first thread and whether there are others. */
+/* "pgbench/21399", "pgbench/21400+": the first thread, and whether there are others. */
 static char *name_by_thread(const struct profile *p, const struct role *role)
 {
 	return g_strdup_printf("%s/%u%s", role->comm, profile_thread(p, role->first_thread)->tid,
 			       role->threads_cnt > 1 ? "+" : "");
 }
 
-/* The next function outwards from a stack's node that says what a thread is for; NULL: none.  *node: where it is. */
+/*
+ * The next function outwards from a stack's node that tells what a thread does; NULL: none.  *node is set to its node.
+ */
 static const char *next_function(const struct profile *p, uint32_t *node)
 {
 	for (; *node; *node = profile_get_node(p, *node)->parent) {
@@ -159,10 +164,10 @@ static const char *next_function(const struct profile *p, uint32_t *node)
 	return NULL;
 }
 
-/* A function, and how many roles of that name pass through it.  Strings are the profile's, so equal ones are one. */
+/* A function, and the number of roles with that name whose stacks contain it.  Strings are interned. */
 struct passage {
 	const char *comm, *function;
-	guint roles_cnt, last_role;	/* the latter + 1 */
+	guint roles_cnt, last_role;	/* last_role: + 1 */
 };
 
 HASH_KEY(passage, struct passage, comm, function)
@@ -189,9 +194,7 @@ static GHashTable *passages_of_roles(const struct profile *p, const struct roles
 	return all;
 }
 
-/*
- * "postgres:WalWriterMain": the outermost function that no other role of its name passes through; NULL: there is none.
- */
+/* "postgres:WalWriterMain": the outermost function that no other role of that name has; NULL: none. */
 static char *own_function_name(const struct profile *p, const struct role *role, GHashTable *passages)
 {
 	struct passage one = { .comm = role->comm };
@@ -207,8 +210,8 @@ static char *own_function_name(const struct profile *p, const struct role *role,
 }
 
 /*
- * Names for all roles.  Those that would be of one name go by the outermost function that is their own, or
- * else by their threads.
+ * Names all roles.  Roles that would get the same name are named after a function of their own, or else after their
+ * threads.
  */
 static void name_roles(struct actors *a, const struct profile *p, const struct plumbing *plumbing,
 		       const struct roles *roles)
@@ -266,7 +269,7 @@ static char *thread_name(enum actor_by by, const char *comm, const char *process
 	}
 }
 
-/* The actor of that name among those of its sort, made when new. */
+/* Finds or adds the actor of that name and sort. */
 static uint32_t actor_named(struct actors *a, GHashTable *index, char sort, const char *name, const char *comm,
 			    const char *process)
 {
@@ -291,14 +294,14 @@ static void by_name(struct actors *a, const struct profile *p, GHashTable *index
 	}
 }
 
-/* A waker that no account is kept of: a filter left it out, or it is an interrupt. */
+/* A waker without an account: a thread that was filtered out, or an interrupt. */
 static uint32_t actor_of_stranger(struct actors *a, GHashTable *index, const struct waker *w)
 {
 	if (w->irq)
 		return actor_named(a, index, 'i', w->irq, "", "");
 	g_autofree char *kernel = role_kernel_name(w->comm);
 	g_autofree char *name = thread_name(a->by, a->by == ACTOR_BY_ROLE ? kernel : w->comm, w->comm, w->pid, w->tid);
-	/* roles were told from stacks that a stranger has none of */
+	/* roles come from stacks, which an unrecorded thread does not have */
 	uint32_t known = a->rows->len;
 	uint32_t i = actor_named(a, index, a->by == ACTOR_BY_ROLE ? 's' : 't', name, w->comm, "");
 	struct actor *row = &g_array_index(a->rows, struct actor, i);
@@ -386,14 +389,14 @@ const char **actors_kind_names(const struct profile *p, GStringChunk *strings)
 }
 
 #define NUMBERED_MIN 2
-#define NUMBERED_GLUED_MIN 3	/* of "worker1": "python2" and "python3" are two programs */
+#define NUMBERED_GLUED_MIN 3	/* without a separator, as in "worker1": "python2" and "python3" are two programs */
 
 static bool is_apart(const char *name, size_t from, size_t to)
 {
 	return (!from || !g_ascii_isalnum(name[from - 1])) && !g_ascii_isalnum(name[to]);
 }
 
-/* "worker-*" of "worker-3"; NULL: it has no number, or nothing else. */
+/* "worker-*" for "worker-3"; NULL: without a number, or nothing but a number. */
 static char *program_kind(const char *name)
 {
 	GString *kind = g_string_new(NULL);
@@ -412,7 +415,7 @@ static char *program_kind(const char *name)
 	return g_string_free(kind, !has_number || !has_letter);
 }
 
-/* How many names make it a kind. */
+/* Minimum number of names to form a kind. */
 static guint kind_min(const char *kind)
 {
 	size_t len = strlen(kind);
@@ -423,8 +426,8 @@ static guint kind_min(const char *kind)
 const char **actors_programs(const struct profile *p, GStringChunk *strings)
 {
 	const char **programs = g_new0(const char *, (gsize)p->threads->len + 1);
-	g_autoptr(GHashTable) kinds = g_hash_table_new(NULL, NULL);	/* name -> that of its kind, interned */
-	g_autoptr(GHashTable) names = g_hash_table_new(NULL, NULL);	/* kind -> of how many names */
+	g_autoptr(GHashTable) kinds = g_hash_table_new(NULL, NULL);	/* name -> its kind, interned */
+	g_autoptr(GHashTable) names = g_hash_table_new(NULL, NULL);	/* kind -> number of names */
 
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const char *name = profile_thread(p, i)->process;

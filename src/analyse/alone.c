@@ -8,41 +8,41 @@
 #include "base/order.h"
 #include "features/slices/rows.h"
 
-#define CELLS_MAX (4u << 20)	/* of processes in slices: 32 MiB */
-#define BESIDE_PART 4		/* of a slice: what others do in it while one is alone */
-#define WORKS_PART 2		/* of a slice: who works for less is not waited for */
-#define AT_ONCE_PERMILLE 300	/* of a slice: each of several that work at once */
-#define BESIDE_MIN_NS 20000000	/* of work: a sibling that does less is none */
-#define PIPE_MIN_NS 10000000	/* of a sibling's wait: parts of a pipeline are no workers */
-#define SAME_PART 10		/* of its time: a child that is waited for nearly as long is meant */
-#define GAPS_PART 5		/* of a stretch, where siblings are idle and not gone */
+#define CELLS_MAX (4u << 20)	/* limit for processes times slices: 32 MiB */
+#define BESIDE_PART 4		/* of a slice: maximum work of others while one is alone */
+#define WORKS_PART 2		/* of a slice: minimum work to be waited for */
+#define AT_ONCE_PERMILLE 300	/* of a slice: minimum work of each to count as working at once */
+#define BESIDE_MIN_NS 20000000	/* a sibling with less work does not count */
+#define PIPE_MIN_NS 10000000	/* of a sibling's wait: stages of a pipeline are not workers */
+#define SAME_PART 10		/* of its time: if a child is waited for nearly as long, the child is meant */
+#define GAPS_PART 5		/* of a stretch, in which siblings are idle but alive */
 #define NONE UINT32_MAX
 
 struct process {
-	uint32_t pid, main;	/* thread: the last program of its first one */
-	uint64_t from_ns, to_ns;	/* since the window's start */
-	uint32_t parent;	/* index; NONE: of the command's first one */
-	bool is_strong;		/* the parent waits for the end of children */
-	bool is_stray;		/* whose child it is is not known */
-	bool is_piped;		/* reads what a sibling writes, or writes what one reads */
-	bool is_server;		/* it waits for clients */
-	uint32_t first, cnt;	/* slices */
-	size_t at;		/* of its first slice among cells */
+	uint32_t pid, main;	/* main: thread, the last program of its first one */
+	uint64_t from_ns, to_ns;	/* relative to the window's start */
+	uint32_t parent;	/* index; NONE: the command's first process */
+	bool is_strong;		/* the parent waits for its children's exit */
+	bool is_stray;		/* its parent is unknown */
+	bool is_piped;		/* reads from or writes to a sibling */
+	bool is_server;		/* waits for clients */
+	uint32_t first, cnt;	/* slices of its life */
+	size_t at;		/* index of its first slice in cells */
 	uint64_t alone_ns;
 };
 
 struct tree {
 	const struct profile *p;
 	struct reasons *reasons;
-	GArray *processes;	/* by start; a parent stands before its children */
+	GArray *processes;	/* by start; parents precede children */
 	GHashTable *by_pid;	/* pid -> index + 1 */
-	uint32_t *of_thread;	/* NONE: a thread of the kernel's */
-	uint32_t *of_waker;	/* thread */
-	bool *passive;		/* of each wait */
+	uint32_t *of_thread;	/* index of the process; NONE: a kernel thread */
+	uint32_t *of_waker;	/* index of the thread */
+	bool *passive;		/* by wait */
 	uint64_t slice_ns;
 	uint32_t slices_cnt;
-	int64_t *cells;		/* its work, and that of its children, in each slice that it lives in */
-	int64_t *total;		/* of all, in each slice */
+	int64_t *cells;		/* work of it and its children in each slice of its life */
+	int64_t *total;		/* sum of all processes by slice */
 };
 
 static struct process *process_at(const struct tree *t, uint32_t i)
@@ -73,7 +73,7 @@ static uint64_t since_start_ns(const struct tree *t, uint64_t ns)
 
 ORDER(compare_processes, struct process, ORDER_LOW(from_ns) ORDER_LOW(pid))
 
-/* False: a pid was used twice, so lives are not known by it. */
+/* False: the pid was reused, so processes' lifetimes are unknown. */
 static bool add_thread(struct tree *t, uint32_t i)
 {
 	const struct thread *thread = profile_thread(t->p, i);
@@ -130,7 +130,7 @@ static uint32_t process_that_waits(const struct tree *t, const struct wake *wake
 	return t->of_thread[profile_wait(t->p, wake->wait)->thread];
 }
 
-/* NONE: an interrupt, the kernel, or nobody who is known. */
+/* NONE: an interrupt, the kernel, or unknown. */
 static uint32_t process_that_wakes(const struct tree *t, const struct wake *wake)
 {
 	uint32_t thread = t->of_waker[wake->waker];
@@ -138,7 +138,7 @@ static uint32_t process_that_wakes(const struct tree *t, const struct wake *wake
 	return thread == NONE ? NONE : t->of_thread[thread];
 }
 
-/* Who waits for a child's end is its parent. */
+/* A process that waits for a child's exit is its parent. */
 static void find_strong_parents(struct tree *t)
 {
 	EACH_ROW(i, const struct wait, w, t->p->waits) {
@@ -157,7 +157,10 @@ static void find_strong_parents(struct tree *t)
 	}
 }
 
-/* Who reads what its children write, and looks after them now and then: of those whom one wakes the one whom most wake. */
+/*
+ * Other parents read what children write and check on them.  Of the processes that a child wakes, its parent is the
+ * one that most processes wake.
+ */
 static void find_weak_parents(struct tree *t)
 {
 	g_autofree uint32_t *votes = g_new0(uint32_t, t->processes->len);
@@ -192,7 +195,7 @@ static void find_weak_parents(struct tree *t)
 		}
 }
 
-/* Waits for others of the command, or for work. */
+/* Passive waits: for others of the command, or for work. */
 static void find_passive(struct tree *t)
 {
 	g_autofree uint64_t *inner_ns = g_new0(uint64_t, (gsize)t->p->waits->len + 1);
@@ -213,7 +216,7 @@ static bool is_passed(enum reason reason)
 	return reason == REASON_PIPE || reason_family(reason) == FAMILY_NETWORK;
 }
 
-/* Parts of a pipeline, a server and its client: they work for each other. */
+/* Stages of a pipeline, or server and client: they work for each other. */
 static void find_partners(struct tree *t)
 {
 	EACH_ROW(i, const struct wake, wake, t->p->wakes) {
@@ -316,7 +319,7 @@ static void fill_cells(struct tree *t)
 	}
 }
 
-/* How much of the slice only this one worked. */
+/* Time in the slice in which only this process worked. */
 static uint64_t alone_in(const struct tree *t, const struct process *process, uint32_t slice)
 {
 	int64_t length = slice_length_ns(t, slice), work = work_in(t, process, slice);
@@ -342,7 +345,7 @@ static bool is_worker_of(const struct tree *t, uint32_t i, uint32_t parent)
 	return i && one->parent == parent && !one->is_stray && !one->is_piped && !one->is_server;
 }
 
-/* So many children of it worked at once, at most. */
+/* Maximum number of its children that worked at once. */
 static uint32_t at_once(const struct tree *t, uint32_t parent)
 {
 	g_autofree uint32_t *cnt = g_new0(uint32_t, t->slices_cnt);
@@ -357,14 +360,14 @@ static uint32_t at_once(const struct tree *t, uint32_t parent)
 			work[s] += work_in(t, child, s);
 		}
 	}
-	/* of those that follow each other in one slice the sum is no more than that */
+	/* children that follow one another within a slice add up to at most the slice's length */
 	for (uint32_t s = 0; s < t->slices_cnt; s++)
 		if (work[s] > slice_length_ns(t, s) + slice_length_ns(t, s) / BESIDE_PART)
 			most = MAX(most, cnt[s]);
 	return most;
 }
 
-/* Work of a sibling while it lived. */
+/* A sibling's work during the lifetime of `one`. */
 static uint64_t work_beside(const struct tree *t, const struct process *sibling, const struct process *one)
 {
 	uint64_t sum_ns = 0;
@@ -374,7 +377,7 @@ static uint64_t work_beside(const struct tree *t, const struct process *sibling,
 	return sum_ns;
 }
 
-/* One stretch of its life, in which others had no work: else they wait for it by turns. */
+/* Whether it worked alone in one stretch.  If not, processes wait for one another in turns. */
 static bool is_one_stretch(const struct tree *t, const struct process *one)
 {
 	uint64_t from_ns = UINT64_MAX, to_ns = 0;
@@ -388,7 +391,7 @@ static bool is_one_stretch(const struct tree *t, const struct process *one)
 	return to_ns > from_ns && one->alone_ns >= to_ns - from_ns - (to_ns - from_ns) / GAPS_PART;
 }
 
-/* False: others are there as long as it is, and work again and again. */
+/* False: siblings live as long as it does, and work again and again. */
 static bool count_siblings(const struct tree *t, uint32_t at, struct alone *a)
 {
 	const struct process *one = process_at(t, at);
@@ -407,7 +410,7 @@ static bool count_siblings(const struct tree *t, uint32_t at, struct alone *a)
 	return !a->siblings_cnt || a->have_ended || is_one_stretch(t, one);
 }
 
-/* A child that is waited for nearly as long is whom it waits for. */
+/* If a child is waited for nearly as long, continues with the child. */
 static uint32_t innermost(const struct tree *t, uint32_t at)
 {
 	for (uint32_t i = at + 1; i < t->processes->len; i++)
@@ -435,7 +438,7 @@ static bool find_one(const struct tree *t, struct alone *a)
 	for (uint32_t i = 1; i < t->processes->len; i++) {
 		const struct process *one = process_at(t, i);
 
-		/* few are alone for that long, so that the others' work is summed a few times */
+		/* few processes are alone that long, so the siblings' work is rarely summed up */
 		if (one->alone_ns <= MAX(process_at(t, best)->alone_ns, t->p->info.duration_ns / 10) ||
 		    !is_worker_of(t, i, one->parent))
 			continue;
@@ -460,7 +463,7 @@ static bool find_one(const struct tree *t, struct alone *a)
 	return true;
 }
 
-/* A command from start to end. */
+/* Whether the recording covers a command from start to end. */
 static bool is_of_command(const struct profile *p)
 {
 	return profile_is_of_command(p) && profile_has_slices(p) && profile_slice_cnt(p) && !p->info.range.is_cut &&

@@ -5,25 +5,25 @@
 #include "analyse/reason/reasons.h"
 
 /*
- * A command whose processes work beside each other at one time, and wait for one of them at another: where its wall time
- * went.  A process works while a thread of it runs, wants a CPU, or waits for anything but its children, other threads of
- * the command, or work.  What it starts and waits for works for it, so a chain (make, sh, perl) is one.
+ * A command whose processes first work in parallel, and then wait for a single one: where the wall time went.  A
+ * process works while one of its threads is on CPU, in the run queue, or waiting for anything but its children, other
+ * threads of the command, or work.  Children that it waits for work for it, so a chain (make, sh, perl) counts as one.
  */
 struct alone {
-	uint32_t thread;	/* whom the command waited for: the last program of its first thread */
-	uint32_t parent;	/* the same of the process whose children work beside each other at other times */
-	uint64_t alone_ns;	/* nothing else of the command worked */
-	uint64_t whole_ns;	/* how long the command took */
-	uint32_t siblings_cnt;	/* other children of the parent that worked beside it first; 0: a serial step */
-	bool have_ended;	/* these, before it did; else they had no work */
-	uint32_t at_once;	/* so many children of the parent worked at once, at most */
-	bool *threads;		/* of the profile: its own, and those of what it started */
-	bool *passive;		/* of each wait: for others of the command, or for work */
+	uint32_t thread;	/* what the command waited for: last program of the process's first thread */
+	uint32_t parent;	/* the same for the parent of the parallel processes */
+	uint64_t alone_ns;	/* time in which nothing else of the command worked */
+	uint64_t whole_ns;	/* the command's duration */
+	uint32_t siblings_cnt;	/* siblings that worked in parallel with it before; 0: a serial step */
+	bool have_ended;	/* the siblings had ended; else they had no work */
+	uint32_t at_once;	/* maximum number of the parent's children that worked at once */
+	bool *threads;		/* by thread of the profile: belongs to it or its descendants */
+	bool *passive;		/* by wait: for others of the command, or for work */
 };
 
 /*
- * The process that was waited for alone for longest.  NULL: there is none, it is no recording of a command from start to
- * end, or that is not known by slices.
+ * The process that was waited for alone for longest.  NULL: there is none, the recording does not cover a whole
+ * command, or there are no slices.
  */
 struct alone *alone_new(const struct profile *p, struct reasons *reasons);
 void alone_free(struct alone *a);	/* NULL is fine */

@@ -22,7 +22,7 @@ static bool has_user_threads(const struct profile *p, const struct selection *se
 	return false;
 }
 
-/* What a thread waits for a CPU is never idle. */
+/* Run-queue time is never idle. */
 static uint64_t idle_weight(const struct wait *w, enum weight weight)
 {
 	switch (weight) {
@@ -68,7 +68,7 @@ struct idle_part *idle_part_new(const struct profile *p, const struct selection 
 
 FREES(idle_part_free, struct idle_part, idle, g_free(idle->waits))
 
-/* The row of what an idle wait's thread waited for a CPU: index + 1, 0: there is none. */
+/* The row for the run-queue time of an idle wait: index + 1, 0: none. */
 static uint32_t split_row(struct profile *p, uint32_t i)
 {
 	struct wait *idle = &g_array_index(p->waits, struct wait, i), rest = *idle;
@@ -83,7 +83,7 @@ static uint32_t split_row(struct profile *p, uint32_t i)
 	return p->waits->len;
 }
 
-/* The delays of those that were woken go with the rows that have them now. */
+/* Moves run-queue delays of wakes to the rows that have them now. */
 static void split_wakes(struct profile *p, const uint32_t *rest)
 {
 	guint cnt = p->wakes->len;
@@ -101,9 +101,7 @@ static void split_wakes(struct profile *p, const uint32_t *rest)
 	}
 }
 
-/*
- * Afterwards the selected rows of idle waits hold nothing but idle time.  The flags are of the rows that were there.
- */
+/* Afterwards the selected rows of idle waits have only idle time.  The flags refer to the original rows. */
 static struct idle_part *split(struct profile *p, struct selection *selection)
 {
 	struct idle_part *idle = idle_part_new(p, selection, WEIGHT_OFF_CPU);

@@ -25,7 +25,9 @@ char *function_plain_name(const char *name)
 	return g_strdup(name);
 }
 
-/* "Chatd.broadcast" of OCaml's "camlChatd__broadcast_301"; NULL: it is none.  Those without a name are all called fun. */
+/*
+ * "Chatd.broadcast" for OCaml's "camlChatd__broadcast_301"; NULL: not OCaml.  Anonymous functions are all called fun.
+ */
 static char *ocaml_name(const char *name)
 {
 	const char *at = name + strlen("caml"), *end = strrchr(name, '_');
@@ -38,7 +40,7 @@ static char *ocaml_name(const char *name)
 	return g_strjoinv(".", parts);
 }
 
-/* Of C++: a lambda that its runner has swallowed stands among the runner's template arguments. */
+/* C++: a lambda that was inlined into its runner is among the runner's template arguments. */
 char *function_shown_name(const char *name)
 {
 	char *ocaml = ocaml_name(name);
@@ -58,7 +60,7 @@ char *function_shown_name(const char *name)
 			break;
 		depth += (before == ')' || before == '>') - (before == '(' || before == '<');
 	}
-	if (start == lambda)	/* in nothing */
+	if (start == lambda)	/* not nested in a function */
 		return g_steal_pointer(&plain);
 	g_autofree char *whole = g_strndup(start, (gsize)(lambda - start)), *outer = function_plain_name(whole);
 	return g_strdup_printf("lambda in %s", outer);

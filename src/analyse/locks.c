@@ -10,12 +10,12 @@
 #include "base/order.h"
 #include "features/wakers/analysis.h"
 
-/* While it is added up. */
+/* A row under construction. */
 struct building {
 	struct lock_row row;
-	GHashTable *threads;	/* of waiters */
-	GHashTable *places;	/* struct lock_place, by its function */
-	GHashTable *holders, *releasers;	/* struct adding, by its lock_holder */
+	GHashTable *threads;	/* set of waiters */
+	GHashTable *places;	/* struct lock_place, by function */
+	GHashTable *holders, *releasers;	/* struct adding, by lock_holder */
 };
 
 struct builder {
@@ -27,10 +27,10 @@ struct builder {
 };
 
 /*
- * A futex word is one lock, whatever its waits say of it: a mutex whose inner frames have no names in one of the
- * stacks is a plain futex there.  Three things need their names, too: what is the kernel's and has no address, the word
- * that joins wait for, which another thread takes over with its stack, and a wait for several words at once, of which only
- * the first one is in the address.
+ * A futex word is one lock, even if its waits disagree on the kind: a mutex whose inner frames have no names in a
+ * stack is a plain futex there.  Three kinds need the name too: kernel locks, which have no address; the word that
+ * pthread_join() waits for, which another thread takes over with its stack; and a wait for several words, of which
+ * only the first is in the address.
  */
 static bool is_known_by_address(const struct object *o)
 {
@@ -55,7 +55,7 @@ static gboolean lock_equal(gconstpointer va, gconstpointer vb)
 	return is_known_by_address(a) || (a->name == b->name && a->place == b->place);
 }
 
-/* How much it says of the lock: its kind first, then where it lies. */
+/* How informative the object is about the lock: its kind first, then its place. */
 static unsigned telling(const struct object *o)
 {
 	unsigned by_kind = o->kind == LOCK_FUTEX ? 0 : o->kind == LOCK_LIBC ? 1 : 2;
@@ -63,7 +63,7 @@ static unsigned telling(const struct object *o)
 	return 2 * by_kind + (*o->place != '\0');
 }
 
-/* Those who let it go are told apart by where, those who held it by who. */
+/* Releasers are distinguished by place, holders by thread. */
 static bool has_place(const struct lock_holder *h)
 {
 	return h->user || h->kernel;
@@ -96,9 +96,9 @@ static gboolean place_equal(gconstpointer va, gconstpointer vb)
 	return ((const struct lock_place *)va)->function == ((const struct lock_place *)vb)->function;
 }
 
-/* While it is added up. */
+/* A holder under construction. */
 struct adding {
-	struct lock_holder holder;	/* first: it is the key, too */
+	struct lock_holder holder;	/* must be first: it is also the key */
 	GHashTable *tids;
 };
 
@@ -163,7 +163,7 @@ static void add_released(struct builder *all, struct building *b, const struct w
 	const struct waker *w = profile_get_waker(all->p, k->waker);
 	const struct lock_holder one = {
 		.comm = waker_name(w), .pid = w->pid, .tid = w->tid,
-		/* how the kernel woke it is the same for all */
+		/* the kernel's wakeup functions are the same for all */
 		.user = w->user, .kernel = w->user ? 0 : w->kernel,
 		.blocked_ns = k->blocked_ns, .count = k->count,
 	};
@@ -291,7 +291,7 @@ struct lock_table *lock_table_new(const struct profile *p, const struct selectio
 
 FREES(lock_table_free, struct lock_table, t, g_array_unref(t->rows))
 
-/* The object that tells most of o's lock, as index + 1. */
+/* Index + 1 of the most informative object for o's lock. */
 static uint32_t best_of(const struct profile *p, GHashTable *best, const struct object *o)
 {
 	uint32_t id = GPOINTER_TO_UINT(g_hash_table_lookup(best, o));
@@ -299,7 +299,7 @@ static uint32_t best_of(const struct profile *p, GHashTable *best, const struct 
 
 	if (o->kind != LOCK_FUTEX && o->kind != LOCK_LIBC)
 		return id;
-	/* the second of the two words that glibc's condition variables and rwlocks wait on */
+	/* glibc's condition variables and rwlocks wait on two words: this is the second */
 	lower.addr &= ~UINT64_C(7);
 	uint32_t of_lower = GPOINTER_TO_UINT(g_hash_table_lookup(best, &lower));
 	uint8_t kind = of_lower ? profile_get_object(p, of_lower - 1)->kind : LOCK_FUTEX;
@@ -335,7 +335,7 @@ bool lock_is_held(const struct object *o)
 	}
 }
 
-#define UNNAMED_SEMAPHORE "/dev/shm/sem.* (deleted)"	/* glibc made that up: its own name is gone */
+#define UNNAMED_SEMAPHORE "/dev/shm/sem.* (deleted)"	/* glibc's placeholder: the real name is gone */
 
 bool lock_is_nameless(const struct object *o)
 {
@@ -353,6 +353,7 @@ void lock_append_name(GString *s, const struct object *o)
 	g_string_append_printf(s, "%s%s %s", object_kind_text(o->kind), is_set || o->kind == OBJECT_JOURNAL ? " of" : "", o->name);
 	if (o->kind == OBJECT_KERNEL_LOCK && o->pid)	/* "mmap_lock of httpd/4711" */
 		g_string_append_printf(s, "/%" PRIu32, o->pid);
-	if (object_is_lock(o) && g_str_has_suffix(s->str, " *"))	/* of many short-lived processes: no address is theirs */
+	/* of many short-lived processes, which have no common address */
+	if (object_is_lock(o) && g_str_has_suffix(s->str, " *"))
 		g_string_truncate(s, s->len - strlen(" *"));
 }

@@ -8,7 +8,7 @@
 #include "base/refuse.h"
 
 #define NS_A_SECOND UINT64_C(1000000000)
-#define DAY_DIGITS 10	/* 2026-11-25 */
+#define DAY_DIGITS 10	/* length of 2026-11-25 */
 
 static bool bad(const char *text, GError **error)
 {
@@ -52,7 +52,7 @@ static bool parse_seconds(const char *text, uint64_t *ret_ns)
 	return true;
 }
 
-/* How many days before today's a name of a day means; -1: it is none.  *text is behind it then. */
+/* Parses the name of a day: days before today; -1: none.  Advances *text. */
 static int days_back(const char **text, GDateTime *today)
 {
 	static const char *const days[] = {
@@ -76,7 +76,7 @@ static int days_back(const char **text, GDateTime *today)
 	return back;
 }
 
-/* The clock time of that day, which is the local one of an instant. */
+/* A clock time on that day, in its local time zone. */
 static bool on_day(const char *time, GDateTime *day, uint64_t *ret_ns)
 {
 	g_autofree char *date = g_date_time_format(day, "%Y-%m-%d");
@@ -97,7 +97,7 @@ static bool parse_words(const char *text, GDateTime *now, uint64_t now_ns, uint6
 		return false;
 	if (back >= 0 || *ret_ns <= now_ns)
 		return true;
-	/* it was not that late yet today */
+	/* it is not that late yet today */
 	g_autoptr(GDateTime) before = g_date_time_add_days(now, -1);
 
 	return before && on_day(rest, before, ret_ns);

@@ -18,7 +18,7 @@ void object_append_wait_label(GString *s, const struct profile *p, const struct 
 		g_string_append(s, w->state == 'R' ? "run queue" : "not known");
 }
 
-/* Paths, addresses and pipes say themselves what they are. */
+/* Paths, addresses and pipes imply their kind. */
 static bool speaks_for_itself(const struct object *o)
 {
 	switch (o->kind) {
@@ -58,7 +58,7 @@ static uint32_t frame_of(struct profile *p, const struct object *o)
 	return profile_frame(p, &f);
 }
 
-/* The stack with the object, if it has one, on top. */
+/* Adds the object to the stack, if there is one. */
 static uint32_t above(struct profile *p, uint32_t *frames, uint32_t kernel, uint32_t object)
 {
 	uint8_t end = profile_get_node(p, kernel)->end;
@@ -76,7 +76,8 @@ static uint32_t above(struct profile *p, uint32_t *frames, uint32_t kernel, uint
 
 void objects_as_frames(struct profile *p)
 {
-	g_autofree uint32_t *frames = g_new0(uint32_t, (gsize)p->objects->len + 1);	/* + 1; 0: not made yet */
+	/* by object: frame + 1; 0: not made yet */
+	g_autofree uint32_t *frames = g_new0(uint32_t, (gsize)p->objects->len + 1);
 
 	if (!p->info.has_objects)
 		return;

@@ -40,7 +40,7 @@ const char **peers_locals(const struct profile *p, const struct selection *selec
 	return (const char **)g_ptr_array_free(locals, FALSE);
 }
 
-/* It is the other end of one of these, with ports. */
+/* Whether it is the other end of one of our connections, with ports. */
 static bool is_of_ours(const struct peer_ask *ask, const char *remote)
 {
 	struct net_end end;
@@ -91,7 +91,7 @@ static bool overlaps(const struct peer_ask *ask, const struct peer_row *r)
 	return r->from_unix_ns < ask->to_unix_ns && ask->from_unix_ns < r->to_unix_ns;
 }
 
-/* Loopback's addresses are each host's own. */
+/* Loopback addresses are local to each host. */
 static enum peer_how how_of(const struct peer_ask *ask, const struct peer_row *r)
 {
 	bool is_there = !strcmp(r->local, ask->there), is_ours = is_of_ours(ask, r->remote);

@@ -6,14 +6,14 @@
 #include "profile/profile.h"
 
 /*
- * Who is at the other end of a TCP connection, in recordings of other hosts.  The two ends name each other, so both together
- * are one connection.  Where those that connect are not told apart, or the server's are not, the served address alone tells:
- * then the waiter is one of its clients.  Clocks of hosts differ.  So of times only whether windows overlap is asked.
+ * Finds the other end of a TCP connection in recordings of other hosts.  Both ends together identify a connection.  If
+ * the ends of clients or servers were merged, only the served address identifies it: the waiter is one of its clients.
+ * Clocks of hosts differ, so times are used only to check whether windows overlap.
  */
 
-#define PEERS_MAX 64	/* processes of one host that serve an address: forked workers */
+#define PEERS_MAX 64	/* processes of one host that serve an address, such as forked workers */
 
-/* A process that serves an address in a window.  Rows come from anybody. */
+/* A process that serves an address in a window.  Untrusted. */
 struct peer_row {
 	const char *host, *process;
 	uint32_t pid;
@@ -22,17 +22,18 @@ struct peer_row {
 };
 
 struct peer_ask {
-	const char *host;	/* of who asks: an address of loopback is this host's own */
+	const char *host;	/* the asking host: loopback addresses are its own */
 	const char *there;	/* "10.0.0.5:3306" */
-	const char *const *locals;	/* the own ends of its connections to there; NULL ends them */
+	const char *const *locals;	/* local ends of its connections to that address, ended by NULL */
 	uint64_t from_unix_ns, to_unix_ns;
 };
 
 enum peer_how {
-	PEER_NONE,	/* nobody is known there */
-	PEER_CONNECTION,	/* by both ends */
-	PEER_REWRITTEN,	/* by the own end, while the served address is rewritten on the way (NAT, an address of a service) */
-	PEER_ADDRESS,	/* by the served address: one of its clients asks */
+	PEER_NONE,	/* not found */
+	PEER_CONNECTION,	/* by both ends of the connection */
+	/* by the client's end; the served address is rewritten on the way (NAT, a service's address) */
+	PEER_REWRITTEN,
+	PEER_ADDRESS,	/* by the served address: the asker is one of its clients */
 	PEER_APART,	/* a host serves it, but in no window that overlaps: another time, or its clock is off */
 	PEER_SEVERAL,	/* several hosts have that address */
 	PEER_HOW_COUNT
@@ -40,28 +41,34 @@ enum peer_how {
 
 struct peer {
 	enum peer_how how;
-	const char *host;	/* the rows'; of PEER_SEVERAL one of them; NULL: nobody */
-	const char *process, *local;	/* of the first row */
+	const char *host;	/* from the rows; for PEER_SEVERAL one of them; NULL: none */
+	const char *process, *local;	/* from the first row */
 	uint32_t pids[PEERS_MAX];
 	guint pid_cnt;
-	uint64_t gap_ns;	/* of PEER_APART: between its windows and the asker's, at least */
+	uint64_t gap_ns;	/* for PEER_APART: minimum distance between its windows and the asker's */
 };
 
 /* rows: struct peer_row. */
 struct peer peers_find(const struct peer_ask *ask, const GArray *rows);
 const char *peer_how_name(enum peer_how how);	/* "connection" */
 
-/* "10.0.0.5:3306" of what a wait was for, to where its process connected, for g_free(); NULL: it is for no such thing. */
+/*
+ * "10.0.0.5:3306": the address that a wait was for, which its process connected to.  Free with g_free().  NULL: the
+ * wait was for something else.
+ */
 char *peers_address_of(const struct object *o);
-/* ":3306 from 10.0.0.9": for the next request of a client, or until it has read. */
+/* ":3306 from 10.0.0.9": whether a server waits for a client, to send a request or to read. */
 bool peers_is_for_client(const struct object *o);
-/* The own ends of connections to there, borrowed; the last one is NULL.  selection NULL: of all.  Free with g_free(). */
+/*
+ * Local ends of connections to that address, borrowed and ended by NULL.  selection NULL: of all processes.  Free with
+ * g_free().
+ */
 const char **peers_locals(const struct profile *p, const struct selection *selection, const char *there);
-/* Is it a recording of that host, and one that has the process, as others of the host need not? */
+/* Whether it is a recording of that host that contains the process. */
 bool peers_has(const struct profile *p, const struct peer *peer);
-/* The first of these of which that holds; NULL: none. */
+/* The first of these recordings for which that holds; NULL: none. */
 const struct profile *peers_recording(const GPtrArray *profiles, const struct peer *peer);
-/* Appends a struct peer_row for each process of the recording that serves that address, or one of those connections. */
+/* Appends a struct peer_row for each process of the recording that serves that address or one of those connections. */
 void peers_add_rows(GArray *rows, const struct profile *p, const struct peer_ask *ask);
 
 #endif

@@ -8,14 +8,14 @@
 #include "analyse/strset.h"
 #include "base/module.h"
 
-/* What the tables say of a frame, asked once per frame instead of once per wait. */
+/* What the tables say about a frame, looked up once per frame. */
 struct frame_class {
-	const char *leaf;	/* kernel: what to show; NULL: plumbing */
-	const char *syscall;	/* kernel: name of the system call, if this is its function */
-	const char *entry;	/* kernel: how it was entered, if this tells */
-	bool waking;		/* kernel: tells nothing of who wakes */
+	const char *leaf;	/* kernel: the name to show; NULL: plumbing */
+	const char *syscall;	/* kernel: name of the system call whose function it is */
+	const char *entry;	/* kernel: how the kernel was entered, if this tells */
+	bool waking;		/* kernel: says nothing about who wakes */
 	uint8_t level;		/* user: enum runtime_level */
-	bool preempts;		/* kernel: takes the CPU from a thread that could run */
+	bool preempts;		/* kernel: takes the CPU from a runnable thread */
 	bool named;
 };
 
@@ -25,11 +25,11 @@ struct plumbing {
 	struct strset *strings;
 	struct matcher *matcher;
 	struct frame_class *classes;
-	const char **frame_text;	/* per frame, NULL: not asked yet */
-	const char **kernel_leaf;	/* per node, NULL: not asked yet */
-	const char **waking_leaf;	/* per node, NULL: not asked yet, "": none */
-	const char **user_part;		/* per node, NULL: not asked yet, "": none */
-	const char **entry;		/* per node: system call or entrance; NULL: not asked yet */
+	const char **frame_text;	/* by frame, NULL: not computed yet */
+	const char **kernel_leaf;	/* by node, NULL: not computed yet */
+	const char **waking_leaf;	/* by node, NULL: not computed yet, "": none */
+	const char **user_part;		/* by node, NULL: not computed yet, "": none */
+	const char **entry;		/* by node: system call or other entry; NULL: not computed yet */
 };
 
 static const char *intern(struct plumbing *pl, const char *s)
@@ -50,7 +50,7 @@ static void classify_kernel(struct plumbing *pl, const char *name, struct frame_
 	if (plumbing_kernel_rule(name, &shown)) {
 		c->leaf = shown ? intern(pl, shown) : NULL;
 	} else if (call) {
-		/* asked only when nothing inside told more */
+		/* used only if no inner frame gave a name */
 		c->leaf = c->syscall;
 	} else {
 		g_autofree char *plain = plumbing_plain_name(name);
@@ -63,7 +63,7 @@ bool plumbing_is_runtime(const char *module)
 	return plumbing_runtime_file(module_base_name(module));
 }
 
-/* For each pattern of the rules the level of the runtime that it belongs to.  Free with g_free(). */
+/* By pattern of the rules: the runtime level of its block.  Free with g_free(). */
 static uint8_t *level_of_patterns(const struct rule_set *rules)
 {
 	uint8_t *levels = g_new0(uint8_t, (gsize)rules->patterns->len + 1);
@@ -82,13 +82,13 @@ static uint8_t *level_of_patterns(const struct rule_set *rules)
 	return levels;
 }
 
-/* Where interpreters keep what is not the program: the suffix of its files, and what their paths have. */
+/* Where interpreters keep library code: suffix of its files, and a part of their paths. */
 static const struct { const char *suffix, *place;
 } library_places[] = {
 	{ ".py", "/lib/python3" }, { ">", "<frozen " },           { ".rb", "/lib/ruby/" },
 	{ ".rb", "/gems/" },       { ".php", "/usr/share/php/" }, { ".php", "/vendor/" },
 	{ ".pm", "/perl5/" },      { ".pm", "/perl/5." },         { ".pm", "/perl-base/" },
-	{ "(eval)", "" },	/* made at run time: Perl's and Ruby's accessors and delegators */
+	{ "(eval)", "" },	/* generated at run time: accessors and delegators of Perl and Ruby */
 	{ "js", "/node_modules/" }, { "", "node:" },	/* .js, .cjs, .mjs */
 };
 
@@ -100,7 +100,7 @@ bool plumbing_is_scripts_library(const struct frame *f)
 	return false;
 }
 
-/* A module that Perl loads, "/usr/lib/x86_64-linux-gnu/perl-base/auto/IO/IO.so": the script called it. */
+/* A module loaded by Perl, "/usr/lib/x86_64-linux-gnu/perl-base/auto/IO/IO.so": called by the script. */
 static bool is_perl_module(const struct frame *f)
 {
 	return f->module && strstr(f->module, "/perl") && strstr(f->module, "/auto/");
@@ -117,7 +117,7 @@ static uint8_t level_of_frame(struct plumbing *pl, uint32_t frame, const uint8_t
 		level = MAX(level, levels[ids[i]]);
 	if (level == RUNTIME_NONE && (plumbing_is_scripts_library(f) || is_perl_module(f)))
 		level = RUNTIME_LIBRARY;
-	/* what a program inlines of the standard library stands in the program's own file */
+	/* inlined functions of the standard library are in the program's own file */
 	if (level == RUNTIME_NONE && f->is_inline && f->name && plumbing_runtime_name(f->name))
 		level = RUNTIME_LIBC;
 	return level;
@@ -217,17 +217,17 @@ static const char *runtime_text(struct plumbing *pl, uint32_t frame)
 	return intern(pl, cut);
 }
 
-/* Frames of the stack that the user part shows; -1: none. */
+/* Frames of a stack from which the user part is chosen; -1: none. */
 struct user_pick {
-	int64_t caller;	/* innermost of the program, named if any is */
-	int64_t api;	/* the runtime function it called, or the outermost runtime one */
-	int64_t library, entry;	/* innermost named of these levels */
-	int64_t library_api;	/* what `library` called */
-	int64_t other;	/* innermost of those that are in no file */
-	bool is_outer;	/* functions without a name lie between the caller and what it seems to call */
+	int64_t caller;	/* innermost frame of the program, preferably named */
+	int64_t api;	/* the runtime function that it called, or the outermost runtime function */
+	int64_t library, entry;	/* innermost named frames of these levels */
+	int64_t library_api;	/* the function that `library` called */
+	int64_t other;	/* innermost frame without a file */
+	bool is_outer;	/* unnamed functions lie between the caller and what it seems to call */
 };
 
-/* Nothing is the program's own: what tells most of what there is. */
+/* Without a frame of the program, chooses the most informative runtime frame. */
 static void pick_runtime(struct user_pick *pick)
 {
 	if (pick->caller >= 0 || (pick->library < 0 && pick->entry < 0))
@@ -243,14 +243,14 @@ static bool is_of_one_file(const struct plumbing *pl, uint32_t x, uint32_t y)
 	return module && g_strcmp0(module, profile_get_frame(pl->profile, y)->module) == 0;
 }
 
-/* Functions without a name that the runtime calls, and that call the runtime, all in one file, are the runtime's. */
+/* Unnamed functions between runtime functions of the same file belong to the runtime. */
 static bool is_within_runtime(const struct plumbing *pl, const struct user_pick *pick, uint32_t frame)
 {
 	return pick->caller >= 0 && pick->api >= 0 && is_of_one_file(pl, (uint32_t)pick->caller, frame) &&
 	       is_of_one_file(pl, (uint32_t)pick->api, frame);
 }
 
-/* Where musl's clone() begins a thread: its name alone may be anybody's. */
+/* Start of a thread in musl's clone().  Its name alone is ambiguous. */
 static bool is_thread_start(const struct plumbing *pl, uint32_t node)
 {
 	const struct stack_node *n = profile_get_node(pl->profile, node);
@@ -270,15 +270,15 @@ static bool has_suffix(const char *name, const char *const *suffixes)
 	return false;
 }
 
-/* What an interpreter runs stands in no other file than its source. */
+/* A script's frame has its source as file and module. */
 static bool is_of_script(const struct frame *f)
 {
 	return f->file && f->module && strcmp(f->file, f->module) == 0;
 }
 
 /*
- * A function that an extension written in C, or a library below it, has for a script is that script's library: the
- * innermost function of the script that called it; -1: the frame is no such, or no script has called it.
+ * For an extension in C, or a library below it: the innermost script function that called it, since the extension is
+ * the script's library.  -1: not an extension, or no script called it.
  */
 static int64_t script_of_extension(const struct plumbing *pl, uint32_t node)
 {
@@ -301,13 +301,13 @@ static int64_t script_of_extension(const struct plumbing *pl, uint32_t node)
 static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 {
 	struct user_pick pick = { .caller = -1, .api = -1, .library = -1, .entry = -1, .library_api = -1, .other = -1 };
-	bool inside = true;	/* still in the runtime frames above the first caller */
+	bool inside = true;	/* still among the runtime frames above the first caller */
 
 	for (uint32_t n = node; n; n = profile_get_node(pl->profile, n)->parent) {
 		uint32_t frame = profile_get_node(pl->profile, n)->frame;
 		const struct frame_class *c = &pl->classes[frame];
 
-		/* outside of all functions: what request they worked for */
+		/* outermost: the context of the request */
 		if (profile_get_frame(pl->profile, frame)->kind == FRAME_CONTEXT)
 			break;
 		if (c->level != RUNTIME_NONE && is_within_runtime(pl, &pick, frame)) {
@@ -328,7 +328,7 @@ static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 			continue;
 		}
 		if (!c->named && !profile_get_frame(pl->profile, frame)->module) {
-			/* lost, or what a walk without unwind information took for an address */
+			/* lost, or a wrong address from unwinding without tables */
 			pick.other = pick.other < 0 ? frame : pick.other;
 			continue;
 		}
@@ -385,7 +385,7 @@ static const char *user_part(struct plumbing *pl, uint32_t node)
 	return pl->user_part[node] = part;
 }
 
-/* The outermost frame that tells how the kernel was entered; the system call wins over all. */
+/* The outermost frame that tells how the kernel was entered; a system call takes precedence. */
 static const char *entry_of(struct plumbing *pl, uint32_t node)
 {
 	if (!pl->entry[node]) {
@@ -420,7 +420,7 @@ static const char *kernel_leaf(struct plumbing *pl, uint32_t node)
 	return pl->kernel_leaf[node] = leaf;
 }
 
-/* Did the thread lose the CPU where it could have gone on?  The innermost frames tell, before anything that sleeps. */
+/* Whether the thread lost the CPU while runnable: decided by the innermost frames, before any function that sleeps. */
 static bool stands_preempted(const struct plumbing *pl, uint32_t node)
 {
 	for (uint32_t n = node; n; n = profile_get_node(pl->profile, n)->parent) {
@@ -435,8 +435,8 @@ static bool stands_preempted(const struct plumbing *pl, uint32_t node)
 }
 
 /*
- * What was never switched out in the window is new, or stood on a run queue as the window began: how it came there was
- * not seen, but its stack tells where it stands.
+ * A thread that was not switched out in the window is new, or was on a run queue at its start.  Why was not seen, but
+ * the stack tells.
  */
 static const char *runnable_leaf(struct plumbing *pl, const struct wait *w)
 {
@@ -454,8 +454,8 @@ static const char *runnable_leaf(struct plumbing *pl, const struct wait *w)
 }
 
 /*
- * "native_queued_spin_lock_slowpath <- futex_q_lock": the lock that a CPU spins for has no name, who takes it has one.
- * What a tracer does there is left out.
+ * "native_queued_spin_lock_slowpath <- futex_q_lock": the spin lock has no name, but the function that takes it has.
+ * Skips frames of a tracer.
  */
 static const char *innermost(struct plumbing *pl, uint32_t node)
 {
@@ -475,7 +475,7 @@ static const char *innermost(struct plumbing *pl, uint32_t node)
 	return intern(pl, both);
 }
 
-/* What runs, or was met there: the innermost function, and of the kernel's or a library's work who called for it. */
+/* For on-CPU time or samples: the innermost function, and the program's function that called the kernel or library. */
 static const char *running_leaf(struct plumbing *pl, const struct wait *w)
 {
 	uint32_t node = w->kernel ? w->kernel : w->user;
@@ -494,7 +494,7 @@ const char *plumbing_leaf(struct plumbing *pl, const struct wait *w)
 	const char *rows_are = pl->profile->info.rows_are;
 	const struct rows_kind *kind = profile_rows_kind(rows_are);
 
-	/* threads of a snapshot wait, mostly */
+	/* threads in a snapshot are mostly waiting */
 	if (w->state == ON_CPU_STATE || (kind && kind->what && !profile_rows_are_counted(rows_are)))
 		return running_leaf(pl, w);
 	const char *user = w->user ? user_part(pl, w->user) : "";
@@ -515,7 +515,7 @@ const char *plumbing_leaf(struct plumbing *pl, const struct wait *w)
 	return kernel ? kernel : intern(pl, "[no stack]");
 }
 
-/* The innermost frame on the way from what a waker does to the sleeper that is no plumbing; "" when all is. */
+/* The innermost frame of a waker that is not plumbing; "" if all are. */
 static const char *waking_leaf(struct plumbing *pl, uint32_t node)
 {
 	if (pl->waking_leaf[node])

@@ -4,21 +4,20 @@
 #include <string.h>
 
 /*
- * The rules as data.  A name ending in '*' is a prefix.  To add one: put the kernel function
- * that tells nothing into `kernel_rules` with NULL, or one spelled differently by kernel
- * versions with the spelling to show.
+ * The rules as data.  A name ending in '*' is a prefix.  Add a kernel function that says nothing to `kernel_rules`
+ * with NULL, or one whose name varies between kernel versions with the name to show.
  */
 struct plumbing_rule {
 	const char *name;
 	const char *shown;	/* NULL: plumbing */
 };
 
-/* A tracer's own: stacks that are taken at a tracepoint begin with them. */
+/* A tracer's own functions: stacks taken at a tracepoint begin with them. */
 static const char *const tracing_functions[] = { "__traceiter_*", "bpf_prog_*", "__bpf_trace_*", "bpf_trace_run*", "bpf_trampoline_*",
 						 "trace_call_bpf", "bpf_get_stackid*", "perf_trace_*" };
 
 static const struct plumbing_rule kernel_rules[] = {
-	/* the scheduler's entrances */
+	/* scheduler entries */
 	{ "__schedule", NULL },
 	{ "schedule", NULL },
 	{ "__schedule_loop*", NULL },
@@ -35,7 +34,7 @@ static const struct plumbing_rule kernel_rules[] = {
 	{ "finish_task_switch", NULL },
 	{ "__switch_to*", NULL },
 	{ "schedule_tail", NULL },
-	/* FreeBSD's, of other tools' profiles */
+	/* FreeBSD's, in other tools' profiles */
 	{ "mi_switch", NULL },
 	{ "sleepq_*", NULL },
 	{ "_sleep", NULL },
@@ -82,7 +81,7 @@ static const struct plumbing_rule kernel_rules[] = {
 	{ "rt_mutex_slowlock*", "rt_mutex_lock" },
 	{ "__rt_mutex_slowlock*", "rt_mutex_lock" },
 	{ "rtlock_slowlock*", "rt_spin_lock" },
-	/* one wait, several spellings */
+	/* unified names */
 	{ "do_nanosleep", "nanosleep" },
 	{ "hrtimer_nanosleep", "nanosleep" },
 	{ "common_nsleep", "nanosleep" },
@@ -100,7 +99,7 @@ static const struct plumbing_rule kernel_rules[] = {
 	{ "do_epoll_wait", "epoll_wait" },
 	{ "anon_pipe_read", "pipe_read" },
 	{ "anon_pipe_write", "pipe_write" },
-	/* the way in */
+	/* system call entry */
 	{ "entry_SYSCALL*", NULL },
 	{ "entry_INT80*", NULL },
 	{ "entry_SYSENTER*", NULL },
@@ -126,9 +125,9 @@ static const struct plumbing_rule kernel_rules[] = {
 	{ "asm_*", NULL },
 };
 
-/* How a waker gets from what it does to the sleeper. */
+/* Functions between a waker and the sleeper. */
 static const char *const waking_functions[] = {
-	/* the scheduler and its wait queues */
+	/* scheduler and wait queues */
 	"try_to_wake_up",
 	"ttwu_*",
 	"wake_up_process",
@@ -243,7 +242,7 @@ static const struct plumbing_rule entry_rules[] = {
 	{ "__switch_to_asm", "new thread" },
 };
 
-/* What a system call jumps to instead of calling it, so that its own frame is gone. */
+/* Tail-called by system calls, so that the system call's own frame is missing. */
 static const struct plumbing_rule tail_rules[] = {
 	{ "kernel_wait4", "wait4" }, { "kernel_waitid", "waitid" }, { "kernel_clone", "clone" },
 	{ "do_epoll_wait", "epoll_wait" }, { "do_sys_poll", "poll" }, { "core_sys_select", "select" },
@@ -258,20 +257,20 @@ static const struct plumbing_rule tail_rules[] = {
 	{ "posix_cpu_nsleep_restart", "clock_nanosleep" }, { "alarm_timer_nsleep_restart", "clock_nanosleep" },
 };
 
-/* __x64_sys_NAME and its relatives: the longest prefix first where one begins with another. */
+/* __x64_sys_NAME and variants; a longer prefix precedes one that it begins with. */
 static const char *const syscall_prefixes[] = {
 	"__x64_sys_", "__ia32_compat_sys_", "__ia32_sys_", "__x32_compat_sys_", "__arm64_compat_sys_",
 	"__arm64_sys_", "__riscv_sys_", "__s390x_sys_", "__s390_sys_", "__se_compat_sys_", "__se_sys_",
 	"__do_compat_sys_", "__do_sys_", "__compat_sys_", "compat_sys_", "__sys_", "ksys_", "SyS_", "sys_",
 };
 
-/* Parts of the C and C++ runtime and of what it is built on, by the start of the file's name. */
+/* The C and C++ runtime and what it uses, by prefix of the file's name. */
 static const char *const runtime_files[] = {
 	"libc.so", "libc-2.", "libc.musl", "ld-musl", "ld-linux", "ld-2.", "ld.so", "libpthread", "librt.so",
 	"librt-2.", "libstdc++.so", "libc++.so", "libc++abi.so", "libgcc_s", "[vdso]",
 };
 
-/* The kernel's compiler leaves marks on clones: name.isra.0, name.constprop.0, name.part.0, name.cold. */
+/* The compiler's suffixes for clones: name.isra.0, name.constprop.0, name.part.0, name.cold. */
 static size_t plain_len(const char *name)
 {
 	const char *dot = strchr(name, '.');
@@ -341,7 +340,7 @@ const char *plumbing_entry_rule(const char *name)
 	return NULL;
 }
 
-/* Of calls of 32-bit programs whose times have 32 bits: the same call as without (arch/x86/entry/syscalls/). */
+/* System calls with 32-bit times of 32-bit programs are the same calls as those without (arch/x86/entry/syscalls/). */
 #define TIME32 "_time32"
 
 static size_t without_time32(const char *name, size_t len)
@@ -380,7 +379,7 @@ bool plumbing_runtime_file(const char *base)
 	return false;
 }
 
-/* Behind the type a C++ template returns: "void std::f<int>(int)"; blanks in brackets are not before the name. */
+/* Skips the return type of a C++ template, "void std::f<int>(int)"; blanks in brackets do not count. */
 static const char *behind_type(const char *name)
 {
 	const char *start = name;

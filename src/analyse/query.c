@@ -8,13 +8,12 @@
 #include "analyse/label.h"
 #include "base/refuse.h"
 
-/* And of samples on CPU: see profile/profile.h. */
+/* Also for on-CPU samples: see profile/profile.h. */
 #define LETTERS OFFCPU_STATE_LETTERS "C"
 
 /*
- * Backtracking steps one name may cost.  A sane expression needs a few per byte; what needs
- * more than this is an accident like (a+)+$ and would take minutes.  PCRE takes the lowest of
- * several limits, so an expression cannot raise it.
+ * Limit of backtracking steps per name.  A sane expression needs a few per byte; one that needs more, like (a+)+$,
+ * would take minutes.  PCRE takes the lowest of several limits, so an expression cannot raise it.
  */
 #define MATCH_LIMIT "(*LIMIT_MATCH=50000)"
 
@@ -41,7 +40,7 @@ GRegex *query_regex(const char *pattern, GError **error)
 	GRegex *regex = g_regex_new(limited, G_REGEX_RAW, 0, &why);
 
 	if (!regex) {
-		/* GLib's sentence quotes the pattern with our limit in it; its reason is the last part. */
+		/* GLib's message quotes the pattern with our limit; the reason is its last part. */
 		const char *reason = strrchr(why->message, ':');
 
 		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "expression \"%s\": %s", pattern,
@@ -50,7 +49,7 @@ GRegex *query_regex(const char *pattern, GError **error)
 	return regex;
 }
 
-/* All but the expression. */
+/* Everything but the expression. */
 static bool check_words(const struct query *q, GError **error)
 {
 	if (!check_states(q->states, error))
@@ -105,7 +104,7 @@ static void select_threads(const struct profile *p, const struct query *q, struc
 	}
 }
 
-/* The expression is tried once per frame, then a node matches if its parent or its frame does. */
+/* Matches the expression once per frame; a node matches if its parent or its frame does. */
 static bool *matching_nodes(const struct profile *p, const char *pattern, GError **error)
 {
 	g_autoptr(GRegex) regex = query_regex(pattern, error);
@@ -145,7 +144,7 @@ static bool has_attribute(const struct profile *p, uint32_t node, const char *at
 	return value && !fnmatch(glob, value, 0);
 }
 
-/* The row's longest wait was for that trace: of the others it is not known. */
+/* Whether the row's longest wait was for that trace; for its other waits that is unknown. */
 static bool is_of_trace(const struct profile *p, uint32_t wait, const char *trace)
 {
 	const struct wait_trace *of = profile_trace_of(p, wait);
@@ -159,7 +158,9 @@ static bool is_of_request(const struct profile *p, const struct query *q, uint32
 	       (!q->trace || is_of_trace(p, wait, q->trace));
 }
 
-/* Where stacks were asked for, whoever has no such wait has no part in it: its accounts would tell of something else. */
+/*
+ * With a selection of stacks, threads without such waits are deselected: their accounts would be about something else.
+ */
 static void keep_threads_with_waits(const struct profile *p, struct selection *s)
 {
 	g_autofree bool *has_waits = g_new0(bool, p->threads->len + 1);

@@ -7,44 +7,46 @@
 /* Which threads and which of their waits a report is about. */
 
 struct query {
-	const char *states;	/* letters of SEMANTICS, "SD"; commas are skipped; NULL: all */
+	const char *states;	/* letters of docs/semantics.md, "SD"; commas are skipped; NULL: all */
 	const char *comm;	/* glob on the thread's comm; NULL: all */
-	const char *grep;	/* regular expression on any frame's label; NULL: all */
-	const char *attribute;	/* "http.route=/order/..": of the trace context, with a glob; NULL: all */
-	const char *trace;	/* hexadecimal digits that a trace's id begins with; NULL: all */
+	const char *grep;	/* regular expression for any frame's label; NULL: all */
+	const char *attribute;	/* "http.route=/order/..", an attribute of the trace context with a glob; NULL: all */
+	const char *trace;	/* prefix of a trace id in hexadecimal; NULL: all */
 	const uint32_t *pids;	/* any of these; pids_cnt 0: all */
 	unsigned pids_cnt;
-	const char *const *processes;	/* or a glob on the name of the process or its service; NULL ends it; NULL: all */
+	/* or a glob for the name of the process or its service; ended by NULL; NULL: all */
+	const char *const *processes;
 	const uint32_t *tids;
 	unsigned tids_cnt;
-	bool user_only, kernel_only;	/* threads; both: none is left */
+	bool user_only, kernel_only;	/* threads; both: none is selected */
 };
 
 struct selection {
-	bool *threads;	/* one per thread of the profile: comm, pid and tid agree, and by stacks it has such a wait */
-	bool *waits;	/* one per wait: its thread is selected, state and stacks agree */
-	bool whole;	/* the query asked for everything */
-	bool by_stack;	/* stacks took part: what is known per thread and state does not tell */
-	bool without_idle;	/* idle_part_drop(): shares are of what is left */
-	char *states;	/* the letters asked for; NULL: all */
+	/* by thread of the profile: comm, pid and tid match, and with criteria for stacks it has such a wait */
+	bool *threads;
+	bool *waits;	/* by wait: its thread is selected, and state and stacks match */
+	bool whole;	/* everything is selected */
+	bool by_stack;	/* stacks matter, so totals by thread and state cannot be used */
+	bool without_idle;	/* after idle_part_drop(): shares are of what is left */
+	char *states;	/* letters of the query; NULL: all */
 };
 
 /*
- * Evaluates q.  NULL with one sentence when a state letter or the expression is no good, or
- * when matching the expression takes more steps than a frame's name deserves.
+ * Evaluates q.  NULL on error: an invalid state letter or expression, or one that takes too many steps on a frame's
+ * name.
  */
 struct selection *selection_new(const struct profile *p, const struct query *q, GError **error);
 void selection_free(struct selection *s);
-/* Is a thread of the process among them?  NULL: all are. */
+/* Whether a thread of the process is selected; s NULL: always. */
 bool selection_has_process(const struct selection *s, const struct profile *p, uint32_t pid);
 
-/* Human text of what was asked, "" for everything; free with g_free(). */
+/* The query as text, "" for everything; free with g_free(). */
 char *query_text(const struct query *q);
 
-/* A regular expression as `grep` takes it: of bytes, with a limit of steps.  NULL with one sentence. */
+/* A regular expression as for `grep`: on bytes, with a limit of steps.  NULL on error. */
 GRegex *query_regex(const char *pattern, GError **error);
 
-/* One sentence when the letters or the expression are no good, without a profile. */
+/* Checks letters and expression without a profile; false on error. */
 bool query_check(const struct query *q, GError **error);
 
 #endif

@@ -11,14 +11,14 @@
 
 #define bad(error, ...) refuse(error, PARSE_ERROR, 0, __VA_ARGS__)
 
-/* A clock time; year 0: no day was given. */
+/* A clock time; year 0: without a day. */
 struct clock_time {
 	int year, month, day, hour, minute;
 	double second;
 	GTimeZone *zone;	/* NULL: local */
 };
 
-/* So many digits at *s as one number; *s is behind them then. */
+/* Parses exactly cnt digits and advances *s. */
 static bool take_digits(const char **s, unsigned cnt, int *ret)
 {
 	*ret = 0;
@@ -86,7 +86,7 @@ static bool parse_clock(const char *text, struct clock_time *t)
 	return !*s || (t->year && take_zone(s, t));
 }
 
-/* Nanoseconds of CLOCK_REALTIME; false: no such day. */
+/* Nanoseconds of CLOCK_REALTIME; false: there is no such day. */
 static bool unix_ns_of(const struct clock_time *t, int year, int month, int day, int64_t *ret_ns)
 {
 	g_autoptr(GTimeZone) local = g_time_zone_new_local();
@@ -105,8 +105,8 @@ static bool unix_ns_of_day(const struct clock_time *t, GDateTime *day, int64_t *
 }
 
 /*
- * Without a day: on that of the window's start, or where the window ends on a later one, on the first on which it
- * lies in the window.
+ * A clock time without a day: on the day of the window's start; if it is not in the window then, on the first later
+ * day that it is.
  */
 static bool without_day(const struct clock_time *t, const struct profile_info *info, int64_t *ret_ns)
 {

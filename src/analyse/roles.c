@@ -9,17 +9,17 @@
 #include "base/hash.h"
 #include "base/order.h"
 
-#define BEGINNINGS_MAX (1 << 20)	/* of more distinct ones than this, names alone tell the roles */
+#define BEGINNINGS_MAX (1 << 20)	/* with more distinct beginnings, roles are determined by names only */
 #define NONE UINT32_MAX
 
-/* Time one thread slept in stacks of one beginning. */
+/* Time that a thread slept in stacks with the same beginning. */
 struct beginning {
 	uint32_t thread;
 	uint32_t node;		/* at most ROLE_DEPTH_MAX deep */
 	uint64_t ns;
 };
 
-/* Threads of one name that have gone the same way so far. */
+/* Threads of one name with the same path so far. */
 struct party {
 	uint32_t node;
 	GArray *threads;	/* uint32_t */
@@ -29,11 +29,11 @@ struct finder {
 	const struct profile *p;
 	struct roles *roles;
 	struct plumbing *plumbing;
-	uint32_t *longest;	/* of each thread: the user stack it slept in longest, 0: none */
+	uint32_t *longest;	/* by thread: user stack in which it slept longest, 0: none */
 	GArray *blind;		/* threads without a complete stack */
 	GArray *beginnings;	/* struct beginning, by thread */
-	uint32_t *first;	/* of each thread's beginnings; one more than there are threads */
-	GQueue parties;		/* struct party *, still on the way */
+	uint32_t *first;	/* by thread: index of its first beginning; one more at the end */
+	GQueue parties;		/* struct party *, not finished yet */
 };
 
 char *role_kernel_name(const char *comm)
@@ -49,7 +49,7 @@ char *role_kernel_name(const char *comm)
 	return g_strdup_printf("%.*s*", (int)(digits - comm), comm);
 }
 
-/* For each node the one on its path that is at most ROLE_DEPTH_MAX deep. */
+/* By node: its ancestor at most ROLE_DEPTH_MAX deep. */
 static uint32_t *cut_nodes(const struct profile *p)
 {
 	uint32_t *cut = g_new0(uint32_t, (gsize)p->nodes->len + 1);
@@ -132,7 +132,7 @@ static void find_beginnings(struct finder *f)
 		f->first[t + 1] += f->first[t];
 }
 
-/* The node of that depth on the path of `node`, or 0 when it is not that deep. */
+/* The ancestor of `node` at that depth, or 0 if it is not that deep. */
 static uint32_t ancestor(const struct profile *p, uint32_t node, unsigned depth)
 {
 	if (profile_get_node(p, node)->depth < depth)
@@ -161,16 +161,16 @@ static void settle(struct finder *f, const GArray *threads, uint32_t node)
 	g_array_append_val(f->roles->rows, role);
 }
 
-/* Where a thread goes on to from a node, and how much of its time it spends there. */
+/* A child to which a thread's stacks continue from a node, and its time there. */
 struct way {
 	uint32_t thread;	/* index in the party */
-	uint32_t node;		/* the child; the node itself: the stack ends there */
+	uint32_t node;		/* the child; or the node itself: the stack ends there */
 	uint64_t ns;
 };
 
 ORDER(compare_ways, struct way, ORDER_LOW(node) ORDER_LOW(thread))
 
-/* The ways of one thread of the party; those below a tenth of its time are dropped, but for the longest. */
+/* The ways of one of the party's threads.  Drops those with less than a tenth of its time, except the longest. */
 static void ways_of(const struct finder *f, const struct party *party, uint32_t index, GArray *ways)
 {
 	uint32_t thread = g_array_index(party->threads, uint32_t, index);
@@ -178,7 +178,7 @@ static void ways_of(const struct finder *f, const struct party *party, uint32_t 
 	guint start = ways->len, kept = start, longest = start;
 	uint64_t all_ns = 0;
 
-	/* equal children are neighbours: beginnings are in the order of nodes only, so look for each */
+	/* beginnings are sorted by node, so equal children need not be adjacent: sort the ways */
 	for (uint32_t i = f->first[thread]; i < f->first[thread + 1]; i++) {
 		const struct beginning *b = &g_array_index(f->beginnings, struct beginning, i);
 		struct way way = { .thread = index, .node = ancestor(f->p, b->node, depth + 1), .ns = b->ns };
@@ -218,7 +218,7 @@ static uint32_t leader(uint32_t *lead, uint32_t i)
 	return i;
 }
 
-/* Who goes any way together: lead[] of the party's threads; returns how many groups. */
+/* Groups threads that share any way: sets lead[] and returns the number of groups. */
 static uint32_t join(const GArray *ways, uint32_t *lead, uint32_t cnt)
 {
 	uint32_t groups = cnt;
@@ -254,7 +254,7 @@ static void party_free(struct party *party)
 	g_free(party);
 }
 
-/* All threads go on to one node: the party goes there as it is, or settles. */
+/* If all threads continue to one node, the party moves there or is finished. */
 static bool goes_on_as_one(struct finder *f, struct party *party, const GArray *ways)
 {
 	const struct way *first = &g_array_index(ways, struct way, 0);
@@ -276,7 +276,7 @@ static bool goes_on_as_one(struct finder *f, struct party *party, const GArray *
 	return true;
 }
 
-/* One step of a party: its groups go on, each to the one node its threads all go to, or settle here. */
+/* One step of a party: each group moves to the node that all its threads go to, or is finished. */
 static void step(struct finder *f, struct party *party)
 {
 	uint32_t cnt = party->threads->len;
@@ -292,7 +292,7 @@ static void step(struct finder *f, struct party *party)
 	node = g_new(uint32_t, (gsize)cnt + 1);
 	groups = g_new0(struct party *, (gsize)cnt + 1);
 	g_array_sort(ways, compare_ways);
-	/* so many that no two do the same are not roles but accidents */
+	/* if nearly every thread is different, these are not roles */
 	if (join(ways, lead, cnt) > MAX(8, cnt / 2)) {
 		settle(f, party->threads, party->node);
 		return;
@@ -323,7 +323,7 @@ static void step(struct finder *f, struct party *party)
 	}
 }
 
-/* The strings are interned: their pointers are their identity, which no recording can make collide. */
+/* Strings are interned; pointers are their identity, so a recording cannot make them collide. */
 struct name_key {
 	const char *comm, *process;
 	bool is_kernel;
@@ -331,7 +331,7 @@ struct name_key {
 
 HASH_KEY(name, struct name_key, is_kernel, comm, process)
 
-/* Into the party of the thread's name. */
+/* Adds the thread to the party of its name. */
 static void sort_in(struct finder *f, GHashTable *names, uint32_t thread)
 {
 	const struct thread *t = profile_thread(f->p, thread);
@@ -350,7 +350,7 @@ static void sort_in(struct finder *f, GHashTable *names, uint32_t thread)
 	g_array_append_val(party->threads, thread);
 }
 
-/* Kernel threads stay together, those without a stack to go by wait; the others set out. */
+/* Kernel threads stay together, threads without usable stacks wait, the others start. */
 static void set_out(struct finder *f, struct party *party)
 {
 	struct party *going = party_new(0), *staying = party_new(0);
@@ -374,7 +374,7 @@ static void set_out(struct finder *f, struct party *party)
 		party_free(going);
 }
 
-/* Threads of one name that sleep longest in one function. */
+/* Threads of one name that sleep longest in the same function. */
 struct sleep_key {
 	const char *comm, *process;
 	int64_t frame;		/* plumbing_user_parent(); -1: none */
@@ -390,7 +390,7 @@ static struct sleep_key sleep_of(const struct finder *f, uint32_t thread)
 	return (struct sleep_key){ t->comm, t->process, node ? plumbing_user_parent(f->plumbing, node) : -1 };
 }
 
-/* Which role sleeps where: an index + 1 in roles->rows, or NONE for several. */
+/* The role that sleeps in each function: index + 1 in roles->rows, or NONE if several do. */
 static GHashTable *roles_by_sleep(const struct finder *f)
 {
 	GHashTable *by = g_hash_table_new_full(sleep_hash, sleep_equal, g_free, NULL);
@@ -407,7 +407,7 @@ static GHashTable *roles_by_sleep(const struct finder *f)
 	return by;
 }
 
-/* The blind join the one role that sleeps where they do, or settle with their like. */
+/* Assigns threads without a beginning to the only role that sleeps in the same function, or makes roles of these. */
 static void settle_blind(struct finder *f)
 {
 	g_autoptr(GHashTable) by = roles_by_sleep(f);
@@ -442,7 +442,7 @@ static void settle_blind(struct finder *f)
 
 ORDER(compare_roles, struct role, ORDER_LOW(first_thread))
 
-/* In the order of their threads, whatever way they were found. */
+/* Sorts roles by their first thread. */
 static void put_in_order(struct roles *r, uint32_t threads_cnt)
 {
 	g_autofree uint32_t *first = g_new(uint32_t, (gsize)r->rows->len + 1);

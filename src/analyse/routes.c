@@ -3,8 +3,8 @@
 
 struct routes {
 	const struct profile *p;
-	const char *attribute;	/* NULL: the route */
-	GHashTable *by_context;	/* node of the context's innermost frame -> name, "" for none */
+	const char *attribute;	/* NULL: routes */
+	GHashTable *by_context;	/* innermost node of the context -> name, "" for none */
 	GStringChunk *names;
 };
 

@@ -4,16 +4,16 @@
 
 #include "profile/profile.h"
 
-/* For which requests threads waited, as their trace contexts say: see profile/profile.h. */
+/* Which requests threads waited for, according to their trace contexts: see profile/profile.h. */
 struct routes;
 
-/* Borrows from p.  NULL: it has no trace contexts; the others take that. */
+/* Borrows from p.  NULL: it has no trace contexts; the other functions accept NULL. */
 struct routes *routes_new(const struct profile *p);
-/* The same, but values of that attribute in the place of routes. */
+/* The same with values of that attribute instead of routes. */
 struct routes *routes_new_of(const struct profile *p, const char *attribute);
 void routes_free(struct routes *r);
 
-/* "POST /order/create", or the attribute's value: of a user stack, one pointer for equal ones.  NULL: of none that is known. */
+/* "POST /order/create", or the attribute's value, for a user stack; equal strings share a pointer.  NULL: unknown. */
 const char *routes_of(struct routes *r, uint32_t node);
 
 #endif

@@ -4,10 +4,7 @@
 
 #include <glib.h>
 
-/*
- * Rows of a table, which were found by what they are and are shown in order: the keys of the hash table, of that size
- * each.
- */
+/* Collects the keys of a hash table, each of row_bytes, as sorted rows. */
 static inline GArray *rows_in_order(GHashTable *keys, guint row_bytes, GCompareFunc compare)
 {
 	GArray *rows = g_array_sized_new(FALSE, FALSE, row_bytes, g_hash_table_size(keys));

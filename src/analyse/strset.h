@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * Strings kept once each, with dense ids in order of first appearance.  The hash is keyed by a
- * secret: the strings may come from a recording made to collide.
+ * Strings stored once each, with dense ids in order of first use.  The hash is keyed by a secret, since a hostile
+ * recording may provoke collisions.
  */
 struct strset;
 
@@ -15,7 +15,7 @@ struct strset *strset_new(void);
 void strset_free(struct strset *set);	/* NULL is fine */
 
 uint32_t strset_id(struct strset *set, const char *s);
-/* The set's own copy, the same pointer for equal strings. */
+/* Returns the set's copy: the same pointer for equal strings. */
 const char *strset_add(struct strset *set, const char *s);
 const char *strset_get(const struct strset *set, uint32_t id);
 

@@ -48,7 +48,7 @@ const char *top_by_attribute(const char *name)
 	return g_str_has_prefix(name, prefix) && name[strlen(prefix)] ? name + strlen(prefix) : NULL;
 }
 
-/* What rows are told apart by; unused parts are 0, strings are interned pointers. */
+/* What distinguishes rows; unused members are 0, strings are interned. */
 struct row_key {
 	const char *name;
 	uint32_t a, b, c, d, e;
@@ -56,7 +56,7 @@ struct row_key {
 
 HASH_BYTES(key, struct row_key)
 
-/* One stack may read thousands of files, or wait for as many children: those are no rows of their own. */
+/* One stack may read thousands of files, or wait for as many children: those get no rows of their own. */
 static uint32_t told_apart(const struct top *t, const struct profile *p, const struct wait *w)
 {
 	const struct object *o = profile_wait_object(p, w);
@@ -66,7 +66,7 @@ static uint32_t told_apart(const struct top *t, const struct profile *p, const s
 	return is_many ? 0 : t->locks[w->object];
 }
 
-/* One name may be that of several: of locks at other addresses, and of other processes' ones. */
+/* Locks with the same name may have different addresses or be in other processes. */
 static void set_object(struct row_key *key, const struct profile *p, const struct wait *w)
 {
 	const struct object *o = profile_wait_object(p, w);
@@ -82,7 +82,7 @@ static void set_object(struct row_key *key, const struct profile *p, const struc
 	key->e = object_is_lock(o) ? o->pid : 0;
 }
 
-/* Of a part of a wait that split() made; `thread` and stacks are the whole wait's, its index is in `object`. */
+/* For a part of a wait from split(): `object` is the whole wait's index. */
 static enum reason reason_of(const struct top *t, const struct wait *part)
 {
 	if (part->state == 'R' && !(part->flags & WAIT_THROTTLED))
@@ -90,7 +90,7 @@ static enum reason reason_of(const struct top *t, const struct wait *part)
 	return reasons_of(t->reasons, part->object);
 }
 
-/* "pod:NAMESPACE/WORKLOAD", without the container's name that may stand behind it. */
+/* "pod:NAMESPACE/WORKLOAD" without a trailing container name. */
 static const char *pod_name(const struct top *t, const char *service)
 {
 	const char *workload = strchr(service, '/'), *container = workload ? strchr(workload + 1, '/') : NULL;
@@ -99,14 +99,14 @@ static const char *pod_name(const struct top *t, const char *service)
 	return g_string_chunk_insert_const(t->strings, pod);
 }
 
-/* By what the agent calls them (docs/agent.md). */
+/* By the agent's names of units (docs/agent.md). */
 static bool is_unit(const char *service)
 {
 	return g_str_has_suffix(service, ".service") || g_str_has_suffix(service, ".scope") ||
 	       g_str_has_suffix(service, ".slice");
 }
 
-/* One pointer for equal ones. */
+/* Equal names share a pointer. */
 static const char *service_name(const struct top *t, const struct thread *th)
 {
 	static const char none[] = "(no service)", kernel[] = "(kernel)", no_pod[] = "(no pod)",
@@ -129,7 +129,7 @@ static bool is_by_service(enum top_by by)
 	return by == TOP_BY_SERVICE || by == TOP_BY_POD || by == TOP_BY_CONTAINER || by == TOP_BY_UNIT;
 }
 
-/* The same. */
+/* Equal names share a pointer. */
 static const char *route_name(const struct top *t, const struct wait *w)
 {
 	static const char none[] = "(no request)", none_of[] = "(not told)";
@@ -138,13 +138,13 @@ static const char *route_name(const struct top *t, const struct wait *w)
 	return route ? route : t->attribute ? none_of : none;
 }
 
-/* plumbing.h returns one pointer for equal strings, and the profile interns comms. */
+/* Strings from plumbing.h and comms are interned. */
 static struct row_key key_of(const struct top *t, const struct profile *p, const struct wait *w)
 {
 	const struct thread *th = profile_thread(p, w->thread);
 	struct row_key key;
 
-	memset(&key, 0, sizeof(key));	/* padding too: compared as bytes */
+	memset(&key, 0, sizeof(key));	/* including padding: keys are compared bytewise */
 	switch (t->by) {
 	case TOP_BY_LEAF: key.name = plumbing_leaf(t->plumbing, w); break;
 	case TOP_BY_SYSCALL: key.name = plumbing_syscall(t->plumbing, w); break;
@@ -161,7 +161,7 @@ static struct row_key key_of(const struct top *t, const struct profile *p, const
 		key.a = th->pid;
 		break;
 	case TOP_BY_STACK:
-		/* not the process: equal ones are one row, and the stack's files tell programs apart */
+		/* not the process: equal stacks are one row, and their files distinguish programs */
 		key.name = th->comm;
 		key.b = w->user;
 		key.c = w->kernel;
@@ -183,7 +183,7 @@ static char *object_name(const struct profile *p, const struct wait *w)
 	return g_string_free(s, FALSE);
 }
 
-/* "comm (12/34)", with what is known of the ids. */
+/* "comm (12/34)", with the known ids. */
 static char *thread_name(const struct profile *p, const char *comm, uint32_t pid, uint32_t tid)
 {
 	comm = comm ? comm : "";
@@ -237,7 +237,10 @@ static void start_row(const struct top *t, const struct profile *p, const struct
 		row->reason = (uint8_t)reason_of(t, w);
 }
 
-/* What a wait may tell of a row whose times and counts are known better.  durations_ns: of those in its histogram. */
+/*
+ * Adds what waits tell about a row whose time and count are known otherwise.  durations_ns: sum of those in its
+ * histogram.
+ */
 static void add_shape(struct top_row *row, const struct wait *w, uint32_t index, uint64_t durations_ns)
 {
 	if (w->max_ns > row->max_ns) {
@@ -267,7 +270,7 @@ static void add_wait(struct top *t, struct top_row *row, const struct wait *w)
 	row->count_se = hypot(row->count_se, (double)w->count_se);
 }
 
-/* Rows refer to what they share by ids that do not depend on the order of hashing. */
+/* Ties are broken by ids that do not depend on hashing. */
 ORDER(row_compare, struct top_row,
       ORDER_HIGH(weight) ORDER_TEXT(name) ORDER_LOW(thread) ORDER_LOW(state) ORDER_LOW(user) ORDER_LOW(kernel)
       ORDER_LOW(object))
@@ -293,7 +296,7 @@ static uint64_t whole_of(const struct top *t, const struct profile *p, const str
 	return whole;
 }
 
-/* Is it the first time that this row has that id? */
+/* Whether this row sees that id for the first time. */
 static bool is_new_pair(GHashTable *seen, uint32_t row, uint32_t id)
 {
 	gint64 pair = (gint64)(((uint64_t)row << 32) | id);
@@ -305,7 +308,7 @@ static bool is_new_pair(GHashTable *seen, uint32_t row, uint32_t id)
 	return g_hash_table_add(seen, own);
 }
 
-/* The row that w belongs to, made when new. */
+/* Finds or adds the row for w. */
 static uint32_t row_of(struct top *t, const struct profile *p, GHashTable *index, const struct wait *w)
 {
 	struct row_key key = key_of(t, p, w);
@@ -323,13 +326,13 @@ static uint32_t row_of(struct top *t, const struct profile *p, GHashTable *index
 	return t->rows->len - 1;
 }
 
-/* Another tool's distributions: their sums are estimates. */
+/* Distributions from another tool: their sums are estimates. */
 static bool is_estimate(const struct profile *p)
 {
 	return p->info.imported && p->waits->len && profile_wait(p, 0)->off_cpu_se_ns;
 }
 
-/* Are rows of this kind known exactly, without waits?  Then those give only their shape. */
+/* Whether rows of this kind have exact totals apart from waits, which then only add distributions. */
 static bool has_totals(const struct profile *p, const struct selection *selection, enum top_by by, enum weight weight)
 {
 	bool by_state = by == TOP_BY_THREAD || by == TOP_BY_PROCESS || is_by_service(by) || by == TOP_BY_COMM ||
@@ -357,8 +360,8 @@ static void add_totals(struct top *t, const struct profile *p, const struct sele
 }
 
 /*
- * By reason a wait is two: what it was blocked for, and the wait for a CPU behind it, whose length is known where its
- * waker is.  What is in no state R and was never runnable is one.
+ * By reason, a wait is two parts: blocked time, and the run-queue time after it, whose length is known if its waker
+ * is.  A wait that was never in the run queue is one part; so is one in state R.
  */
 static unsigned split(const struct profile *p, const struct wakes_by_wait *wakes, uint32_t index,
 		      struct wait ret_parts[2], uint64_t ret_durations_ns[2])
@@ -381,7 +384,7 @@ static unsigned split(const struct profile *p, const struct wakes_by_wait *wakes
 	return 2;
 }
 
-/* A run queue's durations are told where nearly all of them are known. */
+/* Run-queue durations are shown only if nearly all are known. */
 #define KNOWN_OF_TEN 9
 
 static void judge_queue(struct top_row *row)
@@ -390,7 +393,7 @@ static void judge_queue(struct top_row *row)
 
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		known += row->hist[i];
-	if (!row->runnable_ns && known == row->count)	/* preemptions alone, each with its own row */
+	if (!row->runnable_ns && known == row->count)	/* only preemptions, which have their own rows */
 		return;
 	row->max_ns = row->longest = 0;
 	if (known * 10 < row->count * KNOWN_OF_TEN)

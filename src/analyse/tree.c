@@ -9,13 +9,12 @@
 #include "features/wakers/analysis_chains.h"
 
 /*
- * Building costs one table look-up per frame of each wait: (parent, label) -> child, in an
- * open-addressing table of our own, since this loop is all the time there is.  Weights go
- * to the last node of a path only and are summed towards the root at the end, which works
- * without recursion because a parent's id is smaller than its children's.
+ * Building costs one table look-up per frame of each wait: (parent, label) -> child.  It dominates the run time, so
+ * the table is a simple open-addressing one.  Weights are added to the last node of a path only and summed towards the
+ * root at the end.  That needs no recursion, because a parent's id is smaller than its children's.
  */
 struct tree_table {
-	uint64_t *keys;		/* parent << 32 | label, +1 so that 0 is a free slot */
+	uint64_t *keys;		/* parent << 32 | label, + 1 so that 0 is a free slot */
 	uint32_t *nodes;
 	size_t mask, used;
 };
@@ -137,7 +136,7 @@ uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t label)
 	return id;
 }
 
-/* A line of the function that the node is. */
+/* Extends the node's range of source lines. */
 static void note_line(struct tree_node *n, const struct frame *f)
 {
 	n->has_inlined = n->has_inlined || f->is_inline;
@@ -193,8 +192,10 @@ static int compare_labels(gconstpointer va, gconstpointer vb, gpointer data)
 	return c ? c : (ia < ib ? -1 : ia > ib);
 }
 
-/* Links every parent's children in the order of their labels: a counting sort of the nodes
- * by the rank of the label, then each pushed to the front of its parent's list, last first. */
+/*
+ * Links every parent's children in order of their labels: a counting sort of the nodes by rank of the label, then each
+ * is pushed to the front of its parent's list, last first.
+ */
 static void link_children(struct tree *t)
 {
 	uint32_t labels = t->labels->len, nodes = t->nodes->len;
@@ -246,7 +247,7 @@ uint32_t tree_label_of_frame(struct tree *t, const struct frame *f, bool waker, 
 
 	g_string_truncate(text, 0);
 	if (!f->name && g_strcmp0(f->module, "[anon]") == 0)
-		/* code made at run time: addresses of one thread would keep all others apart */
+		/* generated code: addresses of one thread would separate all others */
 		g_string_append(text, f->module);
 	else
 		label_append(text, f);
@@ -261,7 +262,7 @@ static uint32_t label_of_who(struct tree *t, const char *comm, uint32_t pid, uin
 	return tree_label(t, &(struct tree_label){ .text = made ? made : comm, .kind = TREE_COMM, .waker = waker });
 }
 
-/* Apart, or those of a pool ("worker-*") together. */
+/* Each thread has a label, or those of a pool ("worker-*") share one. */
 static void label_threads(struct tree *t, const struct profile *p, bool by_thread, uint32_t *labels)
 {
 	g_autoptr(GStringChunk) strings = g_string_chunk_new(256);
@@ -274,7 +275,7 @@ static void label_threads(struct tree *t, const struct profile *p, bool by_threa
 					 false);
 }
 
-/* Appends the labels of a stack and its frames, leaf first. */
+/* Appends labels of a stack and its frames, leaf first. */
 static size_t append_stack(const struct profile *p, uint32_t stack, const uint32_t *frame_labels, uint32_t *path,
 			   const struct frame **frames)
 {
@@ -307,7 +308,7 @@ static void event_of_wait(const struct wait *w, enum weight weight, struct tree_
 
 	*e = (struct tree_event){ .count = w->count, .max_ns = w->max_ns };
 	if (w->state == ON_CPU_STATE) {
-		e->count = 0;	/* samples are no waits */
+		e->count = 0;	/* samples are not waits */
 		e->states[TREE_STATE_ON_CPU] = weight == WEIGHT_ON_CPU || weight == WEIGHT_TIME ? w->on_cpu_ns : 0;
 		return;
 	}
@@ -348,7 +349,7 @@ static void reverse_in_place(uint32_t *path, const struct frame **frames, size_t
 	}
 }
 
-/* What the paths of one profile are made from; path and frames are filled for one after another. */
+/* Context for the paths of one profile; path and frames are reused for each wait. */
 struct path_maker {
 	struct tree *t;
 	const struct profile *p;
@@ -358,7 +359,7 @@ struct path_maker {
 	const struct stories_by_wake *stories;
 	uint32_t *path;
 	const struct frame **frames;
-	bool is_idle;	/* of the wait at hand only what it waited for a CPU */
+	bool is_idle;	/* of the current wait only the run-queue time */
 };
 
 static size_t put_label(const struct path_maker *m, size_t cnt, uint32_t label)
@@ -378,7 +379,7 @@ static size_t put_stacks(const struct path_maker *m, size_t cnt, uint32_t user, 
 	return cnt + append_stack(m->p, user, labels, m->path + cnt, m->frames + cnt);
 }
 
-/* The sleeper's labels, comm first. */
+/* Labels of the sleeper, comm first. */
 static size_t sleeper_path(const struct path_maker *m, const struct wait *w)
 {
 	size_t cnt = put_label(m, put_stacks(m, 0, w->user, w->kernel, m->frame_labels), m->thread_labels[w->thread]);
@@ -387,7 +388,7 @@ static size_t sleeper_path(const struct path_maker *m, const struct wait *w)
 	return cnt;
 }
 
-/* *part is what the path weighs. */
+/* *part: what the path weighs. */
 static void add_part(const struct path_maker *m, size_t cnt, const struct wait *part)
 {
 	struct tree_event event;
@@ -404,7 +405,7 @@ static void add_part(const struct path_maker *m, size_t cnt, const struct wait *
 	tree_add(m->t, m->path, m->frames, cnt, &event);
 }
 
-/* What falls to one waker, or to none, of the waits in *w. */
+/* The part of *w that one waker, or none, accounts for. */
 static struct wait share_of(const struct wait *w, uint64_t count, uint64_t blocked_ns, uint64_t runnable_ns)
 {
 	return (struct wait){ .state = w->state, .count = count, .blocked_ns = blocked_ns, .runnable_ns = runnable_ns,
@@ -425,7 +426,7 @@ static size_t put_waker(const struct path_maker *m, size_t cnt, const struct wak
 	return put_waker_name(m, cnt, waker, true);
 }
 
-/* The chain above the sleeper, as high as a tree grows. */
+/* The chain above the sleeper, up to the tree's maximum depth. */
 static void add_story(const struct path_maker *m, const struct wait *w, const struct story *s)
 {
 	const struct wait part = share_of(w, s->count, s->blocked_ns, s->runnable_ns);
@@ -445,7 +446,7 @@ static void add_story(const struct path_maker *m, const struct wait *w, const st
 	add_part(m, cnt, &part);
 }
 
-/* Why no waker is shown, in its place. */
+/* A label that says why there is no waker. */
 static size_t put_missing(const struct path_maker *m, size_t cnt, const struct wait *w)
 {
 	const struct tree_label why = { .text = waker_missing(w), .kind = TREE_DELIMITER, .waker = true };
@@ -453,7 +454,7 @@ static size_t put_missing(const struct path_maker *m, size_t cnt, const struct w
 	return put_label(m, cnt, tree_label(m->t, &why));
 }
 
-/* What no waker is known of; what was preempted has none. */
+/* Time without a known waker; preempted threads have none. */
 static void add_rest(const struct path_maker *m, const struct wakes_by_wait *by, uint32_t wait)
 {
 	const struct wait *w = profile_wait(m->p, wait);
@@ -476,7 +477,7 @@ static void add_rest(const struct path_maker *m, const struct wakes_by_wait *by,
 	add_part(m, cnt, &part);
 }
 
-/* The waker's comm and stacks, root first, and whom it woke. */
+/* The waker's comm and stacks, root first, and the thread that it woke. */
 static void add_waker_first(const struct path_maker *m, const struct wait *w, const struct wake *k)
 {
 	const struct wait part = share_of(w, k->count, k->blocked_ns, k->runnable_ns);
@@ -488,7 +489,7 @@ static void add_waker_first(const struct path_maker *m, const struct wait *w, co
 	add_part(m, put_label(m, cnt, m->thread_labels[w->thread]), &part);
 }
 
-/* The waker above the sleeper; or its whole chain, as far as that was recorded. */
+/* The waker above the sleeper, with its recorded chain. */
 static void add_waker_above(const struct path_maker *m, const struct wait *w, uint32_t wake)
 {
 	const struct wake rest = stories_rest(m->p, m->stories, wake);
@@ -507,7 +508,7 @@ static void add_waker_above(const struct path_maker *m, const struct wait *w, ui
 	add_part(m, cnt, &part);
 }
 
-/* One path for each waker of a sleep, or each chain, and one for what no waker is known of. */
+/* A path for each waker of a sleep, or each chain, and one for the part without a known waker. */
 static void add_woken(const struct path_maker *m, const struct wakes_by_wait *by, uint32_t wait)
 {
 	const struct wait *w = profile_wait(m->p, wait);

@@ -9,7 +9,7 @@
 #include "base/order.h"
 #include "profile/profile.h"
 
-/* Both strings are one pointer each for equal texts. */
+/* Strings are interned. */
 struct key {
 	const char *comm, *name;
 	uint32_t reason, is_idle;
@@ -23,7 +23,7 @@ static int row_compare(gconstpointer va, gconstpointer vb)
 
 	if (a->off_cpu_ns != b->off_cpu_ns)
 		return a->off_cpu_ns > b->off_cpu_ns ? -1 : 1;
-	if (!a->off_cpu_ns && a->count != b->count)	/* of looks there are no times */
+	if (!a->off_cpu_ns && a->count != b->count)	/* looks have no times */
 		return a->count > b->count ? -1 : 1;
 	int by_name = strcmp(a->name, b->name);
 
@@ -63,7 +63,7 @@ static void add(struct wait_group *row, const struct profile *p, uint32_t wait)
 		row->hist[i] += w->hist[i];
 }
 
-/* Of a wait: which row it is in, and what is counted once a row. */
+/* A wait's row, and what is counted once per row. */
 struct member {
 	uint32_t row, thread, user, kernel;
 };
@@ -72,7 +72,7 @@ ORDER(member_compare_threads, struct member, ORDER_LOW(row) ORDER_LOW(thread))
 
 ORDER(member_compare_stacks, struct member, ORDER_LOW(row) ORDER_LOW(user) ORDER_LOW(kernel))
 
-/* By sorting: sets of their own for each row would take more. */
+/* Sorts instead of keeping a set per row, which would need more memory. */
 static void count_members(struct wait_groups *h, GArray *members)
 {
 	const struct member *m = (const struct member *)(void *)members->data;

@@ -4,7 +4,7 @@
 
 #include "profile/profile.h"
 
-/* What a stack weighs (SEMANTICS: "Weight"). */
+/* What a stack weighs (docs/semantics.md, "Weight"). */
 enum weight {
 	WEIGHT_OFF_CPU = 0,
 	WEIGHT_BLOCKED,
@@ -12,7 +12,7 @@ enum weight {
 	WEIGHT_PREEMPTED,
 	WEIGHT_COUNT,	/* events, not time */
 	WEIGHT_ON_CPU,	/* by samples: profile/profile.h */
-	WEIGHT_TIME,	/* that and off_cpu */
+	WEIGHT_TIME,	/* on_cpu and off_cpu */
 	WEIGHT_KINDS
 };
 
@@ -20,13 +20,13 @@ enum weight {
 const char *weight_name(enum weight weight);
 /* "off_cpu, blocked, ..." for messages. */
 const char *weight_names(void);
-/* False, *ret_weight untouched, when no weight has that name. */
+/* False if no weight has that name; *ret_weight is then unchanged. */
 bool weight_parse(const char *name, enum weight *ret_weight);
 
 /* Nanoseconds, or events for WEIGHT_COUNT. */
 uint64_t weight_of_wait(const struct wait *w, enum weight weight);
 
-/* Of a row of waits their time, of a row of samples on CPU (profile/profile.h) what these stand for. */
+/* Time of a row of waits, or the time that a row of on-CPU samples stands for (profile/profile.h). */
 static inline uint64_t wait_or_on_cpu_ns(const struct wait *w)
 {
 	return wait_off_cpu_ns(w) + w->on_cpu_ns;

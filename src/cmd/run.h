@@ -19,7 +19,7 @@ struct run {
 	void *data;
 	unsigned drain_ms;		/* 0: SESSION_DRAIN_MS; less if each wait is a record */
 
-	/* valid after run_start() */
+	/* while the session runs */
 	struct session *session;
 	pid_t child;
 	bool is_held;			/* the child is stopped before its exec, and these two are open */

@@ -76,7 +76,7 @@ bool fleet_services(struct target *t, const struct fleet_hosts_query *query, str
 bool fleet_peers(struct target *t, const struct fleet_query *q, const struct peer_ask *ask, GArray *rows,
 		 GStringChunk *texts, GError **error);
 
-/* A source for follow.h: recordings of hosts, each read once. */
+/* A source for follow/findings.h: recordings of hosts, each read once. */
 struct fleet_follow;
 
 /* Reads windows of that range.  Borrows the target. */

@@ -55,9 +55,9 @@ struct merge_step {
 
 /* merge_waits.c: adds waits and wakings of the window, and joins them with open ones. */
 void merge_waits(struct merge_step *s);
-/* merge_blame.c: struct blame of the window by name of the culprit.  Small ones are merged into BLAME_OTHERS_NAME. */
+/* features/blame/history.c: struct blame of the window by name of the culprit.  Small ones are merged into BLAME_OTHERS_NAME. */
 GArray *merge_coarse_blames(const struct profile *window);
-/* merge_tasks.c */
+/* features/tasks/history.c: adds up task populations. */
 void merge_tasks(struct merge_step *s);
 void merge_end_tasks(struct profile *p);
 /* Adds the waits that are still open at the end. */

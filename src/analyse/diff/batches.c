@@ -4,7 +4,7 @@
 #include "features/slices/rows.h"
 #include "profile/profile.h"
 
-/* A key is tested from ten times this share on: what is less does not decide. */
+/* Keys are tested from ten times this share on. */
 #define ROW_SHARE (DIFF_TESTED_SHARE / 10)
 
 struct row_batches {
@@ -32,7 +32,7 @@ struct row_batches *row_batches_new(const struct profile *p)
 {
 	uint64_t all = 0;
 
-	/* The last slice may be shorter: of twice as many as batches that is little. */
+	/* The last slice may be shorter, which matters little with at least two slices per batch. */
 	if (!profile_has_slices(p) || profile_slice_cnt(p) < 2 * BATCHES_CNT)
 		return NULL;
 	struct row_batches *rows = g_new0(struct row_batches, 1);

@@ -7,11 +7,12 @@
 #include "analyse/diff/stats.h"
 #include "base/order.h"
 
-#define SHORT_SHARE 0.05	/* of the time: the shortest waits that hold it do not tell how long a wait is */
+/* of the time: the shortest waits with that share do not count for the length of a wait */
+#define SHORT_SHARE 0.05
 
-/* One thread's part of a row, as it is compared with another's of the other side. */
+/* A thread's part of a row, to be paired with a thread of the other side. */
 struct share {
-	const char *comm;	/* as compared: one pointer for equal ones of a side */
+	const char *comm;	/* spelled for comparison; equal ones of a side share a pointer */
 	uint32_t pid, tid;
 	uint64_t start_ns;
 	double scaled_ns;
@@ -35,15 +36,15 @@ static const struct batches *batches_of(const struct tally *t, uint32_t key)
 	return at ? &g_array_index(t->batches, struct batches, at - 1) : NULL;
 }
 
-/* A wait that stands for many is one that was looked at. */
+/* With sampling, the effective number of waits that were observed. */
 static double count_of(const struct diff_amount *a, double count, double sampled)
 {
 	return sampled > 0 ? fmin(count, (double)a->off_cpu_ns * (double)a->off_cpu_ns / sampled) : count;
 }
 
 /*
- * What one side knows of the errors by its own waits, or by how much pieces of its window differ where that is more: no
- * independence of threads is assumed.
+ * Errors of one side: from its own waits, or from the variation between batches of its window if that is larger.  Does
+ * not assume that threads are independent.
  */
 static void estimate(const struct diff *d, enum diff_side side, const struct tally *t, uint32_t key, bool are_all,
 		     struct diff_amount *a)
@@ -53,7 +54,7 @@ static void estimate(const struct diff *d, enum diff_side side, const struct tal
 	const struct tally_cell *cells = cells_of(t, key, &cnt);
 	const struct batches *batches = batches_of(t, key);
 	const struct stats_durations durations = { a->hist, a->whole_ns, a->max_ns };
-	/* a run does the same things each time, in the same order: no draw of a longer time, and no part is like another */
+	/* a run always does the same work in the same order: durations and parts are no random samples */
 	bool are_runs = d->options.norm == DIFF_WHOLE_RUNS;
 	double error = 0, mean_error = 0, apart_threads = 0, sampled = 0, count = 0, count_error = 0, lives = 0;
 
@@ -119,7 +120,7 @@ static GArray *shares_of(const struct diff *d, enum diff_side side, const struct
 	return shares;
 }
 
-/* Between threads: variances of the logarithms of how many times as large the sum is, and the mean. */
+/* Variation between threads: variances of the logarithm of the ratio of sums, and of means. */
 struct between {
 	double time, each;
 	unsigned pairs_cnt;
@@ -140,15 +141,15 @@ static void add_pair(struct between *b, const struct diff_row *r, const struct s
 }
 
 /*
- * How differently threads of one name changed.  The one that had most before is compared with the one that has most
- * after, and so on: that some threads of a row do more than others is no noise.
+ * How differently threads of the same name changed.  Threads are paired by rank: that some have more time than others
+ * is not noise.
  */
 static struct between between_threads(const struct diff *d, const struct tally *const tallies[DIFF_SIDES], uint32_t key,
 				      const struct diff_row *r)
 {
 	struct between b = { 0 };
 
-	/* the threads of a run are parts of it, which need not grow alike */
+	/* threads of a run are parts of it, which need not change alike */
 	if (d->options.norm == DIFF_WHOLE_RUNS || r->side[DIFF_BEFORE].threads_cnt < 3 ||
 	    r->side[DIFF_AFTER].threads_cnt < 3 || !(r->side[DIFF_BEFORE].scaled_ns > 0) ||
 	    !(r->side[DIFF_AFTER].scaled_ns > 0))
@@ -174,7 +175,7 @@ static struct between between_threads(const struct diff *d, const struct tally *
 	return b;
 }
 
-/* The logarithmic mean: a difference is that many times the difference of the logarithms. */
+/* The logarithmic mean: difference divided by difference of logarithms. */
 static double log_mean(double x, double y)
 {
 	double by = log(y / x);
@@ -184,7 +185,7 @@ static double log_mean(double x, double y)
 	return fabs(by) < 1e-6 ? x : (y - x) / by;
 }
 
-/* sure: how much of `by` is tested. */
+/* sure: the part of `by` to test. */
 static struct diff_change change_of(double by, double sure, const struct stats_term *terms, size_t cnt)
 {
 	struct diff_change c = { .by = by, .p = 1, .dof = stats_dof(terms, cnt) };
@@ -198,8 +199,8 @@ static struct diff_change change_of(double by, double sure, const struct stats_t
 }
 
 /*
- * Where a pool of idle threads has shrunk, the others' share of all threads' time has grown, and nothing else has
- * (docs/diff.md).
+ * If a pool of idle threads has shrunk, the others' share of all threads' time has grown, although nothing else
+ * changed (docs/diff.md).  So a change must show relative to the window as well.
  */
 static double sure_of(const struct diff *d, const struct compared *x, const struct compared *y)
 {
@@ -211,7 +212,8 @@ static double sure_of(const struct diff *d, const struct compared *x, const stru
 }
 
 /*
- * The waits' own errors, or what the threads' differences show where that is more; and what two runs differ by anyway.
+ * Combines the waits' own errors, or the variation between threads if that is larger, with the usual noise between
+ * runs.
  */
 struct diff_change compare_values(const struct diff *d, const struct compared side[DIFF_SIDES], double log_between,
 				  unsigned pairs_cnt)
@@ -236,10 +238,7 @@ static struct compared time_of(const struct diff_amount *a)
 	return (struct compared){ a->scaled_ns, a->scaled_se_ns, a->dof, a->lives, true };
 }
 
-/*
- * of_others: other threads than those of the other side, so how much they differ from each other is no property of the
- * row.
- */
+/* of_others: the sides have different threads, so variation between threads is not a property of the row. */
 static struct compared mean_of(const struct diff_amount *a, bool of_others)
 {
 	if (of_others && a->each_apart_ns > a->each_se_ns)
@@ -283,7 +282,7 @@ bool compare_key(const struct diff *d, const char *name, const struct tally *con
 	return true;
 }
 
-/* Has it enough of the time, and enough waits, that a change of it would be seen and matter? */
+/* Whether it has enough time and waits for a change to be detectable and to matter. */
 static bool is_worth_a_test(const struct diff *d, const struct diff_row *r)
 {
 	bool has_share = false;

@@ -21,7 +21,7 @@ const char *condition_metric_name(enum condition_metric metric)
 	return (unsigned)metric < CONDITION_METRICS ? metric_names[metric] : "unknown";
 }
 
-/* Where the text is read. */
+/* Position while parsing. */
 struct reader {
 	const char *text, *at;
 };
@@ -56,7 +56,7 @@ static char *read_word(struct reader *r)
 	return word;
 }
 
-/* A name, in quotes if it holds blanks or < or >. */
+/* A name, quoted if it contains blanks, < or >. */
 static bool read_name(struct reader *r, char **ret_name, GError **error)
 {
 	const char *begin = r->at;
@@ -112,7 +112,7 @@ static bool read_subject(struct reader *r, struct condition *c, GError **error)
 		return bad(r, name, error, "there is no reason \"%s\"; known are %s, and what stands before their dots",
 			   c->name, reason_names());
 	if (c->by == DIFF_BY_STACK)
-		c->by = DIFF_BY_FUNCTION;	/* a stack that has such a frame */
+		c->by = DIFF_BY_FUNCTION;	/* stacks that contain such a frame */
 	if (is_regex && !(c->regex = query_regex(c->name, &why)))
 		return bad(r, name, error, "%s", why->message);
 	return true;
@@ -173,7 +173,7 @@ static bool read_threshold(struct reader *r, struct condition *c, GError **error
 	if (!strchr("+-0123456789.", *r->at) || !*r->at)
 		return bad(r, begin, error, "a number is wanted here, as +10%%");
 	c->threshold = g_ascii_strtod(r->at, &end);
-	/* not 0x10, 1e999 or a sign alone */
+	/* rejects 0x10, 1e999 and a lone sign */
 	if (end == r->at || !isfinite(c->threshold) || fabs(c->threshold) > 1e15 ||
 	    memchr(r->at, 'x', (size_t)(end - r->at)))
 		return bad(r, begin, error, "this is no number that can be compared with");
@@ -219,12 +219,12 @@ void condition_free(struct condition *c)
 	g_free(c);
 }
 
-/* Which keys a condition is about; each name is looked at once. */
+/* The keys that a condition selects; each name is matched once. */
 struct wanted {
 	const struct diff *d;
 	const struct condition *c;
-	GString *name;		/* as names are compared */
-	GHashTable *known;	/* key + 1 -> 1: wanted, 2: not */
+	GString *name;		/* spelled for comparison */
+	GHashTable *known;	/* key + 1 -> 1: selected, 2: not */
 	GError *error;
 };
 
@@ -234,7 +234,7 @@ static bool is_named(struct wanted *w, const char *text)
 
 	if (w->c->regex)
 		return !w->error && g_regex_match_full(w->c->regex, text, -1, 0, 0, NULL, &w->error);
-	/* "lock" is "lock.mutex", too */
+	/* "lock" includes "lock.mutex" */
 	if (w->c->by == DIFF_BY_REASON && g_str_has_prefix(text, w->c->name) && text[strlen(w->c->name)] == '.')
 		return true;
 	diff_name_append(s, text);
@@ -282,7 +282,7 @@ static double share_of(enum condition_metric metric)
 	return metric == CONDITION_P50 ? 0.5 : metric == CONDITION_P90 ? 0.9 : 0.99;
 }
 
-/* The change of the metric, in result->change and ->value. */
+/* Sets result->change and ->value for the metric. */
 static void measure(const struct diff *d, const struct condition *c, const struct diff_row *r,
 		    struct condition_result *result)
 {
@@ -337,7 +337,7 @@ bool condition_check(struct diff *d, const struct condition *c, unsigned cnt, st
 	ret->percent = by == 0 ? 0 : before > 0 ? 100 * by / before : INFINITY;
 	double value = c->unit == CONDITION_PERCENT ? ret->percent : by;
 	ret->is_beyond = c->is_below ? value < c->threshold : value > c->threshold;
-	/* Without counts nothing tells what is noise: the threshold alone decides. */
+	/* Without counts noise is unknown, so only the threshold decides. */
 	ret->change.is_real = by != 0 && (!diff_has_counts(d) || ret->change.p <= CONDITION_FALSE_SHARE / cnt);
 	ret->is_true = ret->is_beyond && ret->change.is_real;
 	return true;

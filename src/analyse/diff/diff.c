@@ -48,10 +48,7 @@ double diff_each_percent(const struct diff_row *r)
 	return percent(r->side[DIFF_BEFORE].each_ns, r->each.by);
 }
 
-/*
- * How much there is to the row: time that it grew or shrank by; where its waits got longer or shorter, what that
- * makes.
- */
+/* Magnitude of the row's change: its time, or the time due to longer or shorter waits. */
 static double weight_of(const struct diff *d, const struct diff_row *r)
 {
 	const struct diff_amount *a = &r->side[DIFF_AFTER];
@@ -62,7 +59,7 @@ static double weight_of(const struct diff *d, const struct diff_row *r)
 	return fmax(r->time.is_real ? time : 0, r->each.is_real ? each : 0);
 }
 
-/* Rows are large: their numbers are sorted, and each row moves once. */
+/* Rows are large, so their indices are sorted and each row moves once. */
 struct row_order {
 	const struct diff *d;
 	const struct diff_row *rows;
@@ -109,7 +106,7 @@ static void put_in_order(const struct diff *d, GArray *rows)
 	}
 }
 
-/* The side that the row's words are of. */
+/* The side that describes the row. */
 static enum diff_side told_side(const struct diff_row *r)
 {
 	return r->side[DIFF_AFTER].threads_cnt ? DIFF_AFTER : DIFF_BEFORE;
@@ -128,7 +125,7 @@ static const char *says_of(const struct diff *d, const struct tally *const talli
 	return reasons_says(s->reasons, wait);
 }
 
-/* A stack is called by its headline; its key is its node from here on. */
+/* Names a stack by its headline and replaces its key by its node. */
 static void name_stack(const struct diff *d, const struct tally *const tallies[DIFF_SIDES], const uint32_t *was,
 		       struct diff_row *r)
 {
@@ -149,7 +146,7 @@ static bool is_lost_label(const struct tree_label *l)
 	return l->why == FRAME_PENDING && l->kind != TREE_COMM;
 }
 
-/* Is the row about stacks of which a part was lost? */
+/* Whether part of the row's stack was lost. */
 static bool is_lost(const struct diff *d, enum diff_by by, const struct diff_row *r)
 {
 	if (by == DIFF_BY_LEAF)
@@ -162,7 +159,7 @@ static bool is_lost(const struct diff *d, enum diff_by by, const struct diff_row
 	return false;
 }
 
-/* Threads without work wait at one place or at another.  The time of all waits of a thread, idle or not, is tested. */
+/* Idle threads wait at one place or another, so idle rows are not tested.  A thread's total, idle or not, is. */
 static bool is_idle(enum diff_by by, const struct diff_row *r)
 {
 	if (by == DIFF_BY_TOTAL)
@@ -173,7 +170,7 @@ static bool is_idle(enum diff_by by, const struct diff_row *r)
 	       (r->side[DIFF_BEFORE].off_cpu_ns + r->side[DIFF_AFTER].off_cpu_ns) / 2;
 }
 
-/* Functions of the program on the path of a stack, the innermost first; struct tree_label *. */
+/* The program's functions on the path of a stack, innermost first; struct tree_label *. */
 static GPtrArray *users_of(const struct diff *d, uint32_t node)
 {
 	GPtrArray *users = g_ptr_array_new();
@@ -187,7 +184,7 @@ static GPtrArray *users_of(const struct diff *d, uint32_t node)
 	return users;
 }
 
-/* The first place from the inside at which they differ; of two of which one begins the other, the shorter one's end. */
+/* Index of the first difference from the inside; if one is a prefix of the other, the end of the shorter. */
 static guint first_difference(const GPtrArray *a, const GPtrArray *b)
 {
 	guint at = 0;
@@ -197,7 +194,7 @@ static guint first_difference(const GPtrArray *a, const GPtrArray *b)
 	return at;
 }
 
-/* "nanosleep (clock_nanosleep <- nap)" in two stages: "... <- stage_one)" and "... <- stage_two)". */
+/* Extends "nanosleep (clock_nanosleep <- nap)" by a caller: "... <- stage_one)" and "... <- stage_two)". */
 static const char *name_with(const struct diff *d, const char *name, const GPtrArray *users, guint at)
 {
 	bool has_bracket = g_str_has_suffix(name, ")");
@@ -212,9 +209,9 @@ static const char *name_with(const struct diff *d, const char *name, const GPtrA
 	return g_string_chunk_insert_const(d->keys->strings, whole);
 }
 
-#define TOLD_APART_MAX 64	/* of rows of one name: nobody reads more */
+#define TOLD_APART_MAX 64	/* maximum rows with the same name: nobody reads more */
 
-/* Rows of one label are told apart by the first function that only one of two has. */
+/* Distinguishes rows with the same label by the first function that only one of two has. */
 static void tell_apart(const struct diff *d, GArray *rows, const GArray *same)
 {
 	guint cnt = MIN(same->len, TOLD_APART_MAX);
@@ -355,7 +352,7 @@ bool diff_is_whole_run(const struct profile *p)
 	return has_ended;
 }
 
-/* Only where both sides are the same threads: groups that are chosen for each side may be of any size. */
+/* 1 unless both sides have the same selection: groups selected separately may be of any size. */
 static double by_window(const struct diff *d)
 {
 	const struct diff_input *x = &d->in[DIFF_BEFORE], *y = &d->in[DIFF_AFTER];
@@ -369,7 +366,7 @@ static double by_window(const struct diff *d)
 	return (double)before->duration_ns / (double)after->duration_ns * d->scale[DIFF_BEFORE] / d->scale[DIFF_AFTER];
 }
 
-/* By node of the tree: time of the waits of a side that end there. */
+/* By node of the tree: time of the side's waits that end there. */
 static GArray *weights_of(const struct diff *d, enum diff_side side)
 {
 	const struct diff_input *in = &d->in[side];
@@ -394,9 +391,7 @@ static void sum_lost(struct diff *d, enum diff_side side)
 	}
 }
 
-/*
- * Puts stacks that only took another path to where they are after, and those with frames left out to the whole ones.
- */
+/* Moves stacks of BEFORE that took another path to where they are in AFTER, and incomplete stacks to complete ones. */
 static void move_stacks(struct diff *d)
 {
 	const uint64_t *const weights[DIFF_SIDES] = { (const uint64_t *)(void *)d->weights[DIFF_BEFORE]->data,

@@ -7,8 +7,8 @@
 #include "analyse/weight.h"
 
 /*
- * A grouping is a row of a table: its name, and a function that says which keys a wait's time belongs to.  Where a
- * wait has several parts that are no overlap, they add up to its time.
+ * A grouping is a row of the table: a name, and a function that gives the keys of a wait's time.  Unless parts of a
+ * wait overlap, they add up to its time.
  */
 
 typedef void (*parts_fn)(struct diff_keys *k, enum diff_side side, uint32_t wait, GArray *parts);
@@ -25,7 +25,7 @@ static void add_all(const struct diff_side_keys *s, uint32_t wait, GArray *parts
 	add_part(parts, key, wait_or_on_cpu_ns(profile_wait(s->p, wait)), true);
 }
 
-/* Idle time hides what changes of the rest, and a thread without work does not matter: it is a row of its own. */
+/* Idle time is a separate row: it would hide other changes, and threads without work do not matter. */
 static void by_total(struct diff_keys *k, enum diff_side side, uint32_t wait, GArray *parts)
 {
 	const struct diff_side_keys *s = &k->side[side];
@@ -44,7 +44,7 @@ static void by_total(struct diff_keys *k, enum diff_side side, uint32_t wait, GA
 static void by_stack(struct diff_keys *k, enum diff_side side, uint32_t wait, GArray *parts)
 {
 	uint32_t node = k->side[side].paths[wait];
-	/* That a thread was preempted where it also sleeps is another wait. */
+	/* Preemption in a function that also sleeps is a different wait. */
 	bool is_preempted = profile_wait(k->side[side].p, wait)->state == 'R';
 	gpointer id = GSIZE_TO_POINTER((gsize)node << 1 | is_preempted), known = g_hash_table_lookup(k->stack_keys, id);
 
@@ -56,7 +56,7 @@ static void by_stack(struct diff_keys *k, enum diff_side side, uint32_t wait, GA
 	add_all(&k->side[side], wait, parts, GPOINTER_TO_UINT(known) - 1);
 }
 
-/* Each function of the stack once, however often it calls itself. */
+/* Each function of the stack once, even if it is recursive. */
 static void by_function(struct diff_keys *k, enum diff_side side, uint32_t wait, GArray *parts)
 {
 	const struct diff_side_keys *s = &k->side[side];
@@ -76,7 +76,7 @@ static void by_function(struct diff_keys *k, enum diff_side side, uint32_t wait,
 	}
 }
 
-/* The key of a string of which there is one pointer, as plumbing.h gives them. */
+/* The key of an interned string, as plumbing.h returns them. */
 static uint32_t key_of_string(struct diff_keys *k, struct diff_side_keys *s, const char *text)
 {
 	gpointer known = g_hash_table_lookup(s->by_pointer, text);
@@ -147,7 +147,7 @@ static void by_state(struct diff_keys *k, enum diff_side side, uint32_t wait, GA
 	}
 }
 
-/* A reason is of the blocked time; the rest is a wait for a CPU, whatever came before. */
+/* The reason applies to blocked time; the rest is run-queue time, whatever came before. */
 static void by_reason(struct diff_keys *k, enum diff_side side, uint32_t wait, GArray *parts)
 {
 	const struct diff_side_keys *s = &k->side[side];
@@ -166,7 +166,7 @@ static void by_reason(struct diff_keys *k, enum diff_side side, uint32_t wait, G
 		add_part(parts, diff_keys_name(k, cpu, cpu), cpu_ns, is_cpu);
 }
 
-/* The address of a lock without a name is another one in each run: it is known by where it is awaited. */
+/* Without a name, a lock's address differs in each run: it is identified by where it is waited for. */
 static void append_lock(GString *text, const struct diff_side_keys *s, const struct object *o, const struct wait *w)
 {
 	int64_t frame = lock_is_nameless(o) ? plumbing_user_parent(s->plumbing, w->user) : -1;
@@ -210,7 +210,7 @@ static const struct grouping {
 
 void diff_keys_of(struct diff_keys *k, enum diff_side side, enum diff_by by, uint32_t wait, GArray *parts)
 {
-	/* what runs and what waits of a thread are one sum, always: neither is told apart from it in these */
+	/* in these groupings a thread's on-CPU and off-CPU time are one sum */
 	bool is_of_waits = by == DIFF_BY_TOTAL || by == DIFF_BY_COMM || by == DIFF_BY_PROCESS ||
 			   by == DIFF_BY_SYSCALL || by == DIFF_BY_LOCK;
 

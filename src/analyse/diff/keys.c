@@ -21,7 +21,7 @@ uint32_t diff_keys_name(struct diff_keys *k, const char *name, const char *shown
 	return k->shown->len - 1;
 }
 
-/* The names that have numbers in the same places, on each side: "w1", "w2" and the kind "w*" of "w#". */
+/* Names of each side with numbers in the same places: "w1", "w2"; their pattern is "w#", their kind "w*". */
 struct name_family {
 	GHashTable *names[DIFF_SIDES];
 };
@@ -29,7 +29,7 @@ struct name_family {
 FREES_DATA(family_free, struct name_family, f, g_hash_table_unref(f->names[DIFF_BEFORE]);
 	   g_hash_table_unref(f->names[DIFF_AFTER]))
 
-/* A kind is all threads of a process whose names differ by their number alone: actors.h. */
+/* A kind stands for a process's threads whose names differ only by number: actors.h. */
 static void append_numberless(GString *s, const char *name)
 {
 	diff_name_append_numberless(s, name);
@@ -72,8 +72,8 @@ static const char **process_names(const struct profile *p)
 }
 
 /*
- * By thread of each side, names as they are compared, in place of those given.  Numbers in them count ("node1" is not
- * "node2") where both recordings have the same ones; else they are what pools and kernel workers count by.
+ * Names of each side's threads, spelled for comparison.  Numbers in them are kept ("node1" differs from "node2") if
+ * both recordings have the same ones.  Else they are just counters, as in pools and kernel workers.
  */
 static void compare_names(struct diff_keys *k, const char **names[DIFF_SIDES])
 {
@@ -102,7 +102,7 @@ static void compare_names(struct diff_keys *k, const char **names[DIFF_SIDES])
 	}
 }
 
-/* One label of the tree for all frames that are compared as one; the first to come gives its name. */
+/* The tree's label for all frames that compare equal; the first frame gives it its name. */
 static uint32_t label_of_frame(struct diff_keys *k, const struct frame *f, GString *name, GString *text)
 {
 	g_string_assign(name, f->kind == FRAME_KERNEL ? "k" : "u");
@@ -114,7 +114,7 @@ static uint32_t label_of_frame(struct diff_keys *k, const struct frame *f, GStri
 	if (f->name)
 		label_append(text, f);
 	else
-		g_string_append(text, name->str + 1);	/* addresses of one build say nothing of another */
+		g_string_append(text, name->str + 1);	/* addresses differ between builds */
 	struct tree_label label = {
 		.text = text->str, .module = f->module, .why = f->name ? FRAME_NAMED : f->why,
 		.kind = f->kind == FRAME_KERNEL ? TREE_KERNEL : TREE_USER,
@@ -138,16 +138,16 @@ static void label_side(struct diff_keys *k, struct diff_side_keys *s)
 }
 
 /*
- * Stacks of a recording share their outer frames, and the next wait's mostly with the last one's: where those lie in
- * the tree.
+ * Where stacks of the profile were placed in the tree: stacks share outer frames, and consecutive waits most of their
+ * frames.
  */
 struct placed {
-	uint32_t *comm, *at;	/* by node of the profile: below which name it was placed last, and where */
-	uint32_t *path;		/* of nodes, leaf first */
+	uint32_t *comm, *at;	/* by node of the profile: the name below which it was placed last, and where */
+	uint32_t *path;		/* nodes, leaf first */
 };
 
 /*
- * Goes on from `at` by the frames of path, outermost first.  Neighbours without names in one file are one.  False when
+ * Descends from `at` along the path's frames, outermost first.  Merges adjacent unnamed frames of one file.  False:
  * the tree is full.
  */
 static bool descend(struct diff_keys *k, const struct diff_side_keys *s, struct placed *placed, size_t cnt,
@@ -173,7 +173,7 @@ static bool descend(struct diff_keys *k, const struct diff_side_keys *s, struct 
 	return true;
 }
 
-/* The path's frames are those down to the first that was placed below comm (0: none are looked for). */
+/* Collects the frames up to the first that was placed below comm (0: all frames). */
 static size_t climb(const struct diff_side_keys *s, struct placed *placed, uint32_t node, uint32_t comm, uint32_t *at)
 {
 	size_t cnt = 0;
@@ -216,8 +216,8 @@ static void place_waits(struct diff_keys *k, struct diff_side_keys *s)
 }
 
 /*
- * When a thread begins and ends is one draw: it may as well have been there for the rest of the window, or not at all.
- * Where others of its name were there meanwhile, it stands for itself alone (docs/diff.md).
+ * Each thread's begin and end is a random event: it might have lived for the rest of the window, or not at all.  If
+ * others of its name were alive, only its own time is uncertain (docs/diff.md).
  */
 static double *lives_of(const struct diff_side_keys *s)
 {
@@ -261,7 +261,7 @@ struct diff_keys *diff_keys_new(const struct profile *before, const struct profi
 	}
 	compare_names(k, comms);
 	compare_names(k, processes);
-	for (unsigned i = DIFF_SIDES; i-- > 0;) {	/* AFTER first: it gives the names */
+	for (unsigned i = DIFF_SIDES; i-- > 0;) {	/* AFTER first, since it gives the names */
 		struct diff_side_keys *s = &k->side[i];
 
 		s->reasons = reasons_new(s->p, NULL);
@@ -301,7 +301,7 @@ bool diff_keys_is_idle(const struct diff_keys *k, enum diff_side side, uint32_t 
 	const struct thread *t = profile_thread(p, profile_wait(p, wait)->thread);
 	uint32_t node = k->side[side].paths[wait];
 
-	/* who came to its end had something to do, and a pause of it is a part of the run */
+	/* a main thread that ended had work to do, and its pauses are part of the run */
 	if (k->are_whole_runs && t->pid == t->tid)
 		return false;
 	return k->idle_ns[node] * 2 > k->blocked_ns[node];

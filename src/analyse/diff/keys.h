@@ -8,46 +8,46 @@
 #include "profile/profile.h"
 
 /*
- * What waits of two recordings have in common, as numbers that are the same on both sides: private to the diff.
- * Names are compared as diff_name_append() spells them and shown as AFTER has them.
+ * Properties of waits of two recordings as numbers that are equal on both sides.  Private to the diff.  Names are
+ * compared as spelled by diff_name_append(), and shown as in AFTER.
  */
 
-/* A part of a wait's time and what it counts for. */
+/* A part of a wait's time and its key. */
 struct diff_part {
 	uint32_t key;
 	uint64_t ns;
-	bool is_main;		/* the wait counts here, with its duration */
+	bool is_main;		/* the wait is counted here, with its duration */
 };
 
-/* What is known of one side. */
+/* Data of one side. */
 struct diff_side_keys {
 	const struct profile *p;
 	struct row_batches *batches;	/* see merge.h; NULL: none */
-	struct plumbing *plumbing;	/* of the reasons */
+	struct plumbing *plumbing;	/* owned by the reasons */
 	struct reasons *reasons;
-	const char **comms, **processes;	/* by thread: as they are compared */
-	/* by thread: standard error of any time of it by when it began and ended, a share of that time */
+	const char **comms, **processes;	/* by thread: spelled for comparison */
+	/* by thread: relative standard error of its time due to its begin and end */
 	double *lives;
 	uint32_t *comm_labels;	/* by thread: label in the tree */
 	uint32_t *labels;	/* by frame: label in the tree */
 	uint32_t *paths;	/* by wait: node in the tree */
 	uint32_t *locks;	/* lock_ids_new() */
-	GHashTable *by_pointer;	/* of strings that are one pointer each: key + 1 */
+	GHashTable *by_pointer;	/* interned string -> key + 1 */
 };
 
 struct diff_keys {
 	struct tree *tree;
 	struct diff_side_keys side[DIFF_SIDES];
-	GHashTable *names;	/* as compared -> number of the name + 1 */
+	GHashTable *names;	/* name spelled for comparison -> its number + 1 */
 	GPtrArray *shown;	/* by number: as shown */
 	GStringChunk *strings;
-	GHashTable *frame_labels;	/* kind and name as compared -> label + 1 */
+	GHashTable *frame_labels;	/* kind and name spelled for comparison -> label + 1 */
 	GArray *stack_nodes;	/* by key of a stack: its node */
-	GHashTable *stack_keys;	/* node, and whether it is preempted -> key + 1 */
+	GHashTable *stack_keys;	/* node, and whether preempted -> key + 1 */
 	struct diff_moves *moves;
 	bool are_whole_runs;
-	uint64_t *blocked_ns, *idle_ns;	/* by node: of both sides' selected waits that end there */
-	uint32_t *stamps;	/* by label: the last wait that has it, see functions of a wait */
+	uint64_t *blocked_ns, *idle_ns;	/* by node: time of both sides' selected waits that end there */
+	uint32_t *stamps;	/* by label: the last wait that contains it, see by_function() */
 	uint32_t stamp;
 };
 
@@ -57,46 +57,46 @@ void diff_keys_free(struct diff_keys *k);
 /* Appends the parts (struct diff_part) of a wait. */
 void diff_keys_of(struct diff_keys *k, enum diff_side side, enum diff_by by, uint32_t wait, GArray *parts);
 /*
- * Adds what a side's stacks tell of idle time, once these are where they belong.  What is idle on one side alone would
- * look as if it came or went: most of both sides' time decides, for all that the diff is asked.
+ * Adds a side's idle time by stack, once stacks are at their final place.  For the diff, a stack is idle if most of
+ * its time on both sides is: one that is idle on one side only would seem to appear or vanish.
  */
 void diff_keys_note_idle(struct diff_keys *k, enum diff_side side, const struct selection *selection);
 bool diff_keys_is_idle(const struct diff_keys *k, enum diff_side side, uint32_t wait);
-/* What a row of that key is called; borrowed. */
+/* Name of the row with that key; borrowed. */
 const char *diff_keys_text(const struct diff_keys *k, enum diff_by by, uint32_t key);
-/* A number for a name that is compared as `name` and shown as `shown`. */
+/* The number of a name that is compared as `name` and shown as `shown`. */
 uint32_t diff_keys_name(struct diff_keys *k, const char *name, const char *shown);
 
-/* What move.c finds: by node of the tree, where the waits that end there belong; 0: they stay. */
+/* Results of move.c: by node of the tree, where the waits that end there belong; 0: unchanged. */
 struct diff_moves {
 	uint32_t *to[DIFF_SIDES];
-	uint32_t *was;		/* by node: that of the stack of BEFORE that only moved there; 0: none */
-	bool all;		/* every stack that matters was looked at */
+	uint32_t *was;		/* by node: node in BEFORE of the stack that moved there; 0: none */
+	bool all;		/* every relevant stack was considered */
 };
 
-/* weights: by node, time of the waits that end there, of each side. */
+/* weights: by side and node, time of the waits that end there. */
 struct diff_moves *diff_moves_new(const struct tree *t, const uint64_t *const weights[DIFF_SIDES], bool same_kernel);
 void diff_moves_free(struct diff_moves *moves);
 
 /*
- * Names by which two recordings are compared.  Another build, another version of a library or another compiler spells
- * the name of a function differently; what is spelled here is only compared and never shown.
+ * Names by which two recordings are compared.  Builds, library versions and compilers spell function names
+ * differently. These spellings are only compared and never shown.
  */
 
 /*
- * Appends the name without what a build adds to it: ".constprop.0", ".part.1", ".isra.0", ".cold", ".llvm.123", "
+ * Appends the name without what depends on the build: ".constprop.0", ".part.1", ".isra.0", ".cold", ".llvm.123", "
  * [clone ...]", "@@GLIBC_2.34", Rust's "::h0123456789abcdef", "[abi:cxx11]", numbers of lambdas, std's inline
- * namespaces, default allocators and the like, and blanks that compilers set differently.
+ * namespaces, default allocators and the like, and blanks.
  */
 void diff_name_append(GString *s, const char *name);
 
-/* The same, without template arguments and parameters: "ns::queue<int>::push(int)" is "ns::queue::push". */
+/* Also without template arguments and parameters: "ns::queue<int>::push(int)" becomes "ns::queue::push". */
 void diff_name_append_loose(GString *s, const char *name);
 
-/* The frame's name; "libfoo.so+?" for one without a name, whatever the version of the library and the address. */
+/* The frame's name; "libfoo.so+?" for one without a name, independent of the library's version and the address. */
 void diff_name_append_frame(GString *s, const struct frame *f, bool loose);
 
-/* "kworker/#:#": every number as one sign. */
+/* "kworker/#:#": every number is replaced by one character. */
 void diff_name_append_numberless(GString *s, const char *comm);
 
 #endif

@@ -6,15 +6,15 @@
 #include "analyse/diff/stats.h"
 #include "profile/profile.h"
 
-/* Stacks of the diff's tree as stacks of the profile. */
+/* Converts stacks of the diff's tree to stacks of the profile. */
 struct merger {
 	const struct diff *d;
 	struct diff_merged *m;
-	uint32_t *user, *kernel;	/* by node of the diff's tree: where its path is */
+	uint32_t *user, *kernel;	/* by node of the diff's tree: node of its path in the profile */
 	GArray *reasons;		/* struct wait_reason, by wait of the profile */
 };
 
-/* The thread's name in the path stands in the thread; what was lost has no name, so that it is known for that. */
+/* The thread's name in the path becomes the thread's.  Lost stacks have no name, which identifies them. */
 static void place_stacks(struct merger *g)
 {
 	const struct tree *t = g->d->tree;
@@ -38,7 +38,7 @@ static bool is_selected(const struct diff_input *in, uint32_t wait)
 	return !in->selection || in->selection->waits[wait];
 }
 
-/* By thread of the side: its number in the profile + 1. */
+/* By thread of the side: its index in the profile + 1. */
 static uint32_t *add_threads(struct merger *g, enum diff_side side)
 {
 	const struct diff_input *in = &g->d->in[side];
@@ -58,7 +58,7 @@ static uint32_t *add_threads(struct merger *g, enum diff_side side)
 	return numbers;
 }
 
-/* The same thing in both recordings is one, whatever its address, its process and who held it. */
+/* Objects of both recordings are merged, whatever their address, process and holder. */
 static uint32_t object_of(struct merger *g, const struct profile *from, const struct wait *w)
 {
 	const struct object *o = profile_wait_object(from, w);
@@ -95,7 +95,7 @@ static void add_waits(struct merger *g, enum diff_side side)
 		if (!is_selected(&g->d->in[side], i) || !threads[w.thread])
 			continue;
 		struct wait_reason reason = reason_of(g, side, i);
-		w.max_start_unix_ns = w.max_waker = 0;	/* wakers are not taken over */
+		w.max_start_unix_ns = w.max_waker = 0;	/* wakers are not copied */
 		w.object = object_of(g, keys->p, &w);
 		w.thread = threads[w.thread] - 1;
 		w.user = g->user[keys->paths[i]];
@@ -119,7 +119,7 @@ static void measure_squares(struct diff_merged *m)
 	}
 }
 
-/* Of rows of both sides that are one row of the profile they are those of all. */
+/* If rows of both sides are one row of the profile, sums their batches. */
 static void sum_batches(struct diff_merged *m, const struct diff *d)
 {
 	m->batches_of = g_new0(uint32_t, m->profile->waits->len + 1);

@@ -7,31 +7,31 @@
 #include "base/order.h"
 
 /*
- * A stack of one side alone is often the same wait by another path: a function was inlined, wrapped, called from
- * elsewhere or got another template argument.  Two such stacks are one where thread and kernel frames agree and the
- * frames of the shorter one are frames of the longer, wherever they stand, and make most of it.  One of ten may be
- * another.  The most alike pairs find each other first.  Of different kernels the frames differ in any case: there
- * they count as the others do, and the innermost function outside of the kernel must agree.
+ * A stack of only one side is often the same wait by another path: a function was inlined, wrapped, called from
+ * elsewhere or got another template argument.  Two such stacks match if thread and kernel frames agree, and the frames
+ * of the shorter one are contained in the longer one and make up most of it.  One frame in ten may differ.  The most
+ * similar pairs are matched first.  If kernels differ, so do their frames: then these count like the others, and the
+ * innermost user function must agree.
  *
- * A stack that one side alone has may also be one of both, with frames left out: a thread is walked by frame pointers
- * until the tables of its program are read. If it has little of that one's time it counts as that one.
+ * A stack of only one side may also be one of both sides with frames missing: a thread is unwound by frame pointers
+ * until its program's tables are read.  If it has little time compared with that stack, it counts as that one.
  *
- * The work is bounded whatever a recording holds: the heaviest stacks first, and so many steps in all.
+ * The work is bounded for any recording: the heaviest stacks first, and a limited number of steps.
  */
 
 #define MOST 0.6		/* of the longer stack's frames */
-#define ALL 0.9			/* of the shorter one's */
-#define LITTLE 0.1		/* of the whole stack's time: what of it is known with frames left out */
-#define STACKS_MAX 4000		/* of a side */
-#define FAMILY_MAX 64		/* of a side and of one thread's name and kernel stack */
-#define FRAMES_MAX 256		/* a deeper stack is compared by its innermost frames */
+#define ALL 0.9			/* of the shorter stack's frames */
+#define LITTLE 0.1		/* of the whole stack's time: maximum time with frames missing */
+#define STACKS_MAX 4000		/* per side */
+#define FAMILY_MAX 64		/* per side, thread name and kernel stack */
+#define FRAMES_MAX 256		/* of deeper stacks the innermost frames are compared */
 #define STEPS_MAX (40 * 1000 * 1000)
 
 struct stray {
 	uint32_t node;
 	uint64_t ns;
 	uint64_t family;	/* hash of what must agree */
-	uint32_t *frames;	/* loose names of the rest, sorted */
+	uint32_t *frames;	/* loosely spelled names of the others, sorted */
 	uint32_t frames_cnt;
 };
 
@@ -43,7 +43,7 @@ struct pair {
 
 struct matcher {
 	const struct tree *t;
-	uint32_t *loose;	/* by label: a number that is the same for the same loose name */
+	uint32_t *loose;	/* by label: number of its loosely spelled name */
 	bool same_kernel;
 	uint64_t steps;
 	bool all;
@@ -106,7 +106,7 @@ static void stray_clear(gpointer data)
 	g_free(((struct stray *)data)->frames);
 }
 
-/* Nodes where waits of one side end, and also of the other, or none of it; the heaviest. */
+/* The heaviest nodes where waits of one side end, and of the other side too, or none of these. */
 static GArray *ends_of(struct matcher *m, const uint64_t *own, const uint64_t *other, bool of_both)
 {
 	GArray *strays = g_array_new(FALSE, FALSE, sizeof(struct stray));
@@ -143,7 +143,7 @@ static uint32_t common_frames(struct matcher *m, const struct stray *x, const st
 	return common;
 }
 
-/* What share of the longer one's frames are those of the shorter; 0 where these are others. */
+/* Share of the longer stack's frames that are the shorter one's; 0 if too many differ. */
 static double alike(struct matcher *m, const struct stray *x, const struct stray *y)
 {
 	uint32_t longer = MAX(x->frames_cnt, y->frames_cnt), shorter = MIN(x->frames_cnt, y->frames_cnt);
@@ -158,7 +158,7 @@ static double alike(struct matcher *m, const struct stray *x, const struct stray
 
 ORDER(by_likeness, struct pair, ORDER_HIGH(alike) ORDER_HIGH(ns) ORDER_LOW(before) ORDER_LOW(after))
 
-/* Indices of the strays of each family, the heaviest first. */
+/* Indices of stacks by family, heaviest first. */
 static GHashTable *by_family(struct matcher *m, const GArray *strays)
 {
 	GHashTable *families = g_hash_table_new_full(hash_u64, g_int64_equal, NULL, (GDestroyNotify)g_array_unref);
@@ -204,7 +204,7 @@ static GArray *alike_pairs(struct matcher *m, const GArray *before, const GArray
 	return pairs;
 }
 
-/* Of two lists of stacks those that only moved. */
+/* Matches stacks of two lists that moved. */
 static void pair_off(struct matcher *m, const GArray *old, const GArray *new, struct diff_moves *moves)
 {
 	g_autoptr(GArray) pairs = alike_pairs(m, old, new);
@@ -221,7 +221,7 @@ static void pair_off(struct matcher *m, const GArray *old, const GArray *new, st
 	}
 }
 
-/* The stack of both sides that x is with the fewest frames left out; NULL: none. */
+/* The stack of both sides that contains x with the fewest missing frames; NULL: none. */
 static const struct stray *whole_of(struct matcher *m, const struct stray *x, const GArray *wholes,
 				    const GArray *family)
 {
@@ -242,7 +242,7 @@ static void complete(struct matcher *m, const GArray *strays, const GArray *whol
 	bool all = m->all;
 	g_autoptr(GHashTable) families = by_family(m, wholes);
 
-	m->all = all;	/* what is not found here was not missed there */
+	m->all = all;	/* stacks skipped here do not make the result incomplete */
 	EACH_ROW(i, const struct stray, x, strays) {
 		if (to[x->node] || was[x->node])
 			continue;

@@ -6,11 +6,11 @@
 #include "analyse/label.h"
 #include "base/module.h"
 
-/* What GCC and Clang put behind the name of a copy or a part of a function. */
+/* Suffixes of GCC and Clang for copies and parts of functions. */
 static const char *const suffixes[] = { ".constprop", ".part",     ".isra",       ".cold",
 					".llvm",      ".lto_priv", ".localalias", ".specialized" };
 
-/* Inline namespaces of C++ libraries, and what compilers call the same thing. */
+/* Inline namespaces of C++ libraries, and equivalent spellings of compilers. */
 static const struct spelling {
 	const char *from, *to;
 } spellings[] = {
@@ -18,7 +18,7 @@ static const struct spelling {
 	{ "{anonymous}", "(anonymous namespace)" }, { "{{closure}}", "{closure}" },
 };
 
-/* Template arguments that are there by default: some builds spell them out. */
+/* Default template arguments: some builds spell them out. */
 static const char *const defaults[] = { "std::allocator<", "std::char_traits<", "std::less<", "std::hash<",
 					"std::equal_to<", "std::default_delete<" };
 
@@ -37,7 +37,7 @@ static bool starts(const char *s, const char *with)
 	return strncmp(s, with, strlen(with)) == 0;
 }
 
-/* Bytes of ".constprop.0" at s; 0: there is none. */
+/* Length of ".constprop.0" at s; 0: none. */
 static size_t suffix_len(const char *s)
 {
 	for (unsigned i = 0; i < G_N_ELEMENTS(suffixes); i++) {
@@ -51,7 +51,7 @@ static size_t suffix_len(const char *s)
 	return 0;
 }
 
-/* Bytes of "@@GLIBC_2.34" at s.  "@plt" stays. */
+/* Length of "@@GLIBC_2.34" at s.  "@plt" is kept. */
 static size_t version_len(const char *s)
 {
 	size_t at = s[0] == '@' ? 1 + (s[1] == '@') : 0;
@@ -63,7 +63,7 @@ static size_t version_len(const char *s)
 	return at;
 }
 
-/* Bytes of "::h0123456789abcdef" at s, which is the hash of a Rust crate. */
+/* Length of "::h0123456789abcdef" at s, the hash of a Rust crate. */
 static size_t rust_hash_len(const char *s)
 {
 	if (!starts(s, "::h") || strspn(s + 3, "0123456789abcdef") != 16 || is_word(s[19]))
@@ -71,7 +71,7 @@ static size_t rust_hash_len(const char *s)
 	return 19;
 }
 
-/* Bytes up to the bracket that closes the one at s; 0 when none does. */
+/* Length up to the bracket that matches the one at s; 0: unbalanced. */
 static size_t bracket_len(const char *s, char open, char close)
 {
 	unsigned depth = 0;
@@ -85,7 +85,7 @@ static size_t bracket_len(const char *s, char open, char close)
 	return 0;
 }
 
-/* Bytes of ", std::allocator<int>" at s, blanks included. */
+/* Length of ", std::allocator<int>" at s, including blanks. */
 static size_t default_len(const char *s)
 {
 	size_t blank = strspn(s, ", ");
@@ -102,7 +102,7 @@ static size_t default_len(const char *s)
 	return 0;
 }
 
-/* Bytes at s that say nothing about which function it is. */
+/* Length of the text at s that does not identify the function. */
 static size_t noise_len(const char *s)
 {
 	size_t n;
@@ -126,10 +126,10 @@ static size_t noise_len(const char *s)
 
 static bool is_joint(char c)
 {
-	return strchr("<>,*&()", c) != NULL;	/* NUL, too: blanks at the ends go */
+	return strchr("<>,*&()", c) != NULL;	/* NUL too, since trailing blanks are dropped */
 }
 
-/* What is spelled otherwise at s: appends it and gives its bytes; 0: nothing. */
+/* If the text at s has another spelling, appends that and returns the length of the text; else 0. */
 static size_t respell(GString *s, const char *from)
 {
 	for (unsigned i = 0; i < G_N_ELEMENTS(spellings); i++) {
@@ -188,7 +188,7 @@ void diff_name_append_loose(GString *s, const char *name)
 	}
 }
 
-/* "libpython3.11.so.1.0" is libpython.so, "libc-2.31.so" libc.so. */
+/* "libpython3.11.so.1.0" becomes libpython.so, "libc-2.31.so" libc.so. */
 static void append_library(GString *s, const char *module)
 {
 	const char *base = module_base_name(module), *so = strstr(base, ".so");

@@ -6,8 +6,8 @@
 
 #include "profile/profile.h"
 
-#define SLOT_MEAN 1.5	      /* of durations spread evenly over [1, 2) */
-#define SLOT_SQUARE (7.0 / 3) /* the mean of their squares */
+#define SLOT_MEAN 1.5	      /* mean of durations uniform on [1, 2) */
+#define SLOT_SQUARE (7.0 / 3) /* mean of their squares */
 
 double stats_squares(const uint32_t *hist, uint64_t sum_ns, uint64_t max_ns)
 {
@@ -22,7 +22,7 @@ double stats_squares(const uint32_t *hist, uint64_t sum_ns, uint64_t max_ns)
 	}
 	if (cnt <= 0)
 		return (double)sum_ns * (double)sum_ns;
-	/* Where in their slots the durations lie on the whole, their sum tells. */
+	/* The sum tells where in their slots durations lie on average. */
 	double scale = (double)sum_ns / sum, least = (double)sum_ns * (double)sum_ns / cnt;
 	squares *= scale * scale;
 	squares = fmin(squares, (double)sum_ns * (double)max_ns);
@@ -33,7 +33,7 @@ double stats_thread_variance(double squares, uint64_t sum_ns, double cnt, uint64
 {
 	double share = observed_ns ? fmin((double)sum_ns / (double)observed_ns, 1) : 0;
 
-	/* Of a thread that does nothing else the time hardly varies; but how few waits tell that? */
+	/* The time of a thread that does nothing else hardly varies, but few waits do not prove that. */
 	return squares * fmax((1 - share) * (1 - share), are_all ? 0 : 1 / (cnt + 1));
 }
 
@@ -49,7 +49,7 @@ double stats_dof(const struct stats_term *terms, size_t cnt)
 	return below > 0 ? fmax(sum * sum / below, 1) : 1e9;
 }
 
-/* The continued fraction of the incomplete beta function, by Lentz's method. */
+/* Continued fraction of the incomplete beta function, by Lentz's method. */
 static double beta_fraction(double a, double b, double x)
 {
 	double c = 1, d = 1 - (a + b) * x / (a + 1), f;
@@ -87,7 +87,7 @@ double stats_p(double t, double dof)
 {
 	if (!(fabs(t) < INFINITY))
 		return isnan(t) ? 1 : 0;
-	if (dof > 1e6)	/* the difference from a normal distribution is no longer to be seen */
+	if (dof > 1e6)	/* indistinguishable from a normal distribution */
 		return erfc(fabs(t) / sqrt(2));
 	return incomplete_beta(dof / 2, 0.5, dof / (dof + t * t));
 }
@@ -109,7 +109,8 @@ double stats_threshold(double *p, size_t cnt, double q)
 	return -1;
 }
 
-#define SLOT_ERROR 0.15	/* of a slot's lower end: half of what durations spread evenly over the slot would have */
+/* of a slot's lower end: half the standard deviation of a uniform distribution over the slot */
+#define SLOT_ERROR 0.15
 
 static double count_of(const uint64_t *hist)
 {
@@ -120,7 +121,7 @@ static double count_of(const uint64_t *hist)
 	return cnt;
 }
 
-/* How far up in their slots the durations lie, compared with ones spread evenly. */
+/* How far up in their slots durations lie on average, relative to uniform ones. */
 static double lift_of(const struct stats_durations *d)
 {
 	double even = 0;
@@ -130,7 +131,7 @@ static double lift_of(const struct stats_durations *d)
 	return even > 0 ? (double)d->sum_ns / even : 1;
 }
 
-/* The duration that so many of them do not exceed, and the lower end of its slot. */
+/* The duration at that rank, and the lower end of its slot. */
 static double at_rank(const struct stats_durations *d, double rank, double *ret_low)
 {
 	double below = 0, last = 0;
@@ -160,7 +161,8 @@ double stats_mean_of_most(const struct stats_durations *d, double share)
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
 		double n = (double)d->hist[i], time = n * SLOT_MEAN * (double)(UINT64_C(1) << i);
 
-		if (time >= out) {	/* those of one slot are of one length, so that the mean of equal ones is exact */
+		/* assumes that durations in a slot are equal, so that the mean of equal ones is exact */
+		if (time >= out) {
 			left -= time > 0 ? n * out / time : 0;
 			break;
 		}
@@ -187,6 +189,6 @@ double stats_quantile_error(const struct stats_durations *d, double share, doubl
 	double at = at_rank(d, rank, &low);
 	double up = at_rank(d, fmin(rank + off, cnt), &ignored) - at,
 	       down = at - at_rank(d, fmax(rank - off, 0), &ignored);
-	/* Beyond the last of them nothing is known: what lies below tells how far it may be above. */
+	/* Nothing is known above the maximum, so the distance below is used for both directions. */
 	return hypot(fmax(up, down), SLOT_ERROR * low);
 }

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "profile/profile.h"
 
-/* Cells by key and thread, in a table of our own: with functions there is one look-up for each frame of each wait. */
+/* Hash table of cells by key and thread: by function, there is a look-up for each frame of each wait. */
 struct cell_index {
 	uint32_t *slots;	/* index of a cell + 1 */
 	size_t mask;
@@ -55,7 +55,7 @@ static struct tally_cell *cell_of(struct cell_index *index, GArray *cells, uint3
 
 static struct diff_amount *amount_of(struct tally *t, const struct profile *p, uint32_t key, uint32_t wait)
 {
-	/* Amounts are large: of the room that there is for more of them no page is touched. */
+	/* Amounts are large, so spare capacity is left untouched. */
 	if (key >= t->keys_room) {
 		t->keys_room = MAX(key + 1, 2 * t->keys_room);
 		t->amounts = g_renew(struct diff_amount, t->amounts, t->keys_room);
@@ -74,7 +74,7 @@ static struct diff_amount *amount_of(struct tally *t, const struct profile *p, u
 	return &t->amounts[key];
 }
 
-/* Squares of durations; samples on CPU are as many events of one length. */
+/* Sum of squared durations; on-CPU samples count as events of equal length. */
 static double squares_of(const struct wait *w)
 {
 	if (w->state == ON_CPU_STATE)
@@ -83,8 +83,8 @@ static double squares_of(const struct wait *w)
 }
 
 /*
- * What a row's waits differ by from their mean, squared: by what the histogram says, or by how near the longest one is
- * to the mean, where that is less (Bhatia and Davis).  Preemptions are others' doing, and as many as chance makes.
+ * Squared deviations of a row's waits from their mean: by the histogram, or by the distance of the maximum from the
+ * mean if that is smaller (Bhatia and Davis).  Preemptions are caused by others, so their number is random too.
  */
 static double inner_squares_of(const struct wait *w, double squares)
 {
@@ -103,8 +103,8 @@ static void add_to_cell(struct tally_cell *c, const struct wait *w, const struct
 	double of_part = squares * share * share;
 
 	/*
-	 * How the part is spread is not known; what is little of its waits comes in a few of them: as if it varied
-	 * threefold.
+	 * How the part is distributed is unknown.  A small part of the waits' time is probably in a few of them, so it
+	 * is assumed to vary threefold.
 	 */
 	if (share < 0.5 && w->count)
 		of_part = MAX(of_part, 4.0 * (double)part->ns * (double)part->ns / (double)w->count);
@@ -112,7 +112,7 @@ static void add_to_cell(struct tally_cell *c, const struct wait *w, const struct
 	c->squares += of_part;
 	c->inner_squares += share * share * inner_squares_of(w, squares);
 	if (w->state == ON_CPU_STATE)
-		return;	/* samples are no waits, and their error is in the squares */
+		return;	/* samples are not waits; their error is in the squares */
 	c->sampled += share * share * (double)w->off_cpu_se_ns * (double)w->off_cpu_se_ns;
 	c->count += w->count;
 	if (!part->is_main || (w->flags & (WAIT_OPEN_AT_START | WAIT_OPEN_AT_END)))
@@ -150,7 +150,7 @@ static void add_to_batches(struct tally *t, const struct diff_side_keys *s, uint
 			&g_array_index(t->batches, struct batches, t->batches_of[part->key] - 1));
 }
 
-/* Sorts the cells by key, threads in the order met: a counting sort. */
+/* Counting sort of cells by key; threads stay in order. */
 static void sort_cells(struct tally *t)
 {
 	GArray *sorted = g_array_sized_new(FALSE, FALSE, sizeof(struct tally_cell), t->cells->len);
@@ -169,7 +169,7 @@ static void sort_cells(struct tally *t)
 		t->amounts[i].threads_cnt = t->first[i + 1] - t->first[i];
 }
 
-/* Leaves the wanted ones, as parts of key 0.  Of functions, which overlap, one stands for the wait. */
+/* Keeps the selected parts as parts of key 0.  Functions overlap, so only one counts per wait. */
 static void filter_parts(GArray *parts, const struct tally_filter *filter, bool overlaps)
 {
 	unsigned kept = 0;

@@ -25,7 +25,7 @@ struct html_options {
 	bool inverted;			/* root at the top */
 	bool with_idle;			/* idle time is initially switched on */
 	const char *colours;		/* "state", "kind"; NULL: the page's choice */
-	const struct html_diff *diff;	/* private: p holds both sides of a difference, see render/html/diff.h */
+	const struct html_diff *diff;	/* private: p holds both sides of a difference, see struct html_diff */
 };
 
 void html_page(const struct profile *p, const struct html_options *options, GString *out);
@@ -96,7 +96,7 @@ struct html_services {
 	const char *host;	/* only hosts with such a name; NULL: all */
 	const char *home;	/* address of the page to return to; NULL: none */
 	const char *home_text;
-	const GPtrArray *chains;	/* chains of `focus` from follow.h; NULL: none */
+	const GPtrArray *chains;	/* chains of `focus` from follow/findings.h; NULL: none */
 };
 void html_services_page(GString *out, const struct service_graph *g, const struct html_services *page);
 

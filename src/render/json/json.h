@@ -45,7 +45,7 @@ void json_latency(GString *out, const struct request_line *l);
  * does not depend on the profile.
  */
 struct summary_options {
-	bool by_wait;	/* rows are who waits for what (headlines.h), with the heaviest stack */
+	bool by_wait;	/* rows are who waits for what (explain/explain.h), with the heaviest stack */
 	enum top_by by;	/* ignored if by_wait */
 	const char *attribute;	/* an attribute of trace contexts to group by; NULL: group by `by` */
 	unsigned top;	/* maximum number of rows; 0: all */

@@ -51,7 +51,7 @@ void json_reasons(struct json *j, const struct top *reasons);
 /* Members median_ns, p90_ns, p99_ns and max_ns; max_ns is null if durations are known but the longest is not. */
 void json_percentiles(struct json *j, const uint64_t *hist, uint64_t sum_ns, uint64_t max_ns);
 
-/* json_crowd.c: members "runq_blame" and "storms" of the report; nothing if not recorded. */
+/* features/blame and storms: members "runq_blame" and "storms" of the report; nothing if not recorded. */
 void json_runq_blame(struct json *j, const struct profile *p, const struct selection *selection);
 /* Writes nothing if no requests were recorded. */
 void json_requests(struct json *j, const struct profile *p);
