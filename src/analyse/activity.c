@@ -85,7 +85,7 @@ static struct sum *sum_of(struct summing *s, const struct activity_key *key, boo
 	return sum;
 }
 
-static const char *keep(struct summing *s, const char *name)
+static const char *keep_text(struct summing *s, const char *name)
 {
 	return g_string_chunk_insert(s->activity->names, name);
 }
@@ -150,7 +150,7 @@ static const char *object_name(struct summing *s, const struct wait *w)
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	object_append_wait_label(text, s->p, w);
-	return keep(s, text->str);
+	return keep_text(s, text->str);
 }
 
 /* Equal in all windows, unlike nodes of stacks: different contexts may have the same route. */
@@ -183,9 +183,9 @@ static struct sum *row_of_wait(struct summing *s, uint32_t i, enum reason reason
 	} else if (is_new && s->by == ACTIVITY_BY_OBJECT) {
 		sum->row.name = object_name(s, w);
 	} else if (is_new && s->by == ACTIVITY_BY_ROUTE) {
-		sum->row.name = keep(s, routes_of(s->routes, w->user) ?: "(no request)");
+		sum->row.name = keep_text(s, routes_of(s->routes, w->user) ?: "(no request)");
 	} else if (is_new) {
-		sum->row.name = keep(s, plumbing_leaf(reasons_plumbing(s->reasons), w));
+		sum->row.name = keep_text(s, plumbing_leaf(reasons_plumbing(s->reasons), w));
 		sum->row.pid = t->pid;
 	}
 	if (sum->row.pid && sum->row.pid != t->pid)
@@ -307,7 +307,7 @@ static void judge_queue(struct activity_row *row)
 	row->max_ns = 0;
 }
 
-static struct activity_row finished(const struct sum *sum)
+static struct activity_row finished_row(const struct sum *sum)
 {
 	struct activity_row row = sum->row;
 
@@ -366,13 +366,13 @@ struct activity *activity_new(const struct profile *p, struct reasons *reasons, 
 	s.activity->rows = g_array_sized_new(FALSE, FALSE, sizeof(struct activity_row), g_hash_table_size(s.rows));
 	g_hash_table_iter_init(&iter, s.rows);
 	while (g_hash_table_iter_next(&iter, NULL, &sum)) {
-		struct activity_row row = finished(sum);
+		struct activity_row row = finished_row(sum);
 
 		if (by == ACTIVITY_BY_REASON && row.key.word[0] == REASON_CPU_QUEUE)
 			judge_queue(&row);
 		g_array_append_val(s.activity->rows, row);
 	}
-	s.activity->total = finished(&s.total);
+	s.activity->total = finished_row(&s.total);
 	g_free(s.total.by_reason);
 	g_hash_table_destroy(s.rows);
 	routes_free(s.routes);

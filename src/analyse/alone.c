@@ -411,7 +411,7 @@ static bool count_siblings(const struct tree *t, uint32_t at, struct alone *a)
 }
 
 /* If a child is waited for nearly as long, continues with the child. */
-static uint32_t innermost(const struct tree *t, uint32_t at)
+static uint32_t innermost_child(const struct tree *t, uint32_t at)
 {
 	for (uint32_t i = at + 1; i < t->processes->len; i++)
 		if (process_at(t, i)->parent == at &&
@@ -453,7 +453,7 @@ static bool find_one(const struct tree *t, struct alone *a)
 	}
 	if (!best)
 		return false;
-	uint32_t inner = innermost(t, best);
+	uint32_t inner = innermost_child(t, best);
 
 	a->alone_ns = process_at(t, best)->alone_ns;
 	a->whole_ns = process_at(t, 0)->to_ns - process_at(t, 0)->from_ns;

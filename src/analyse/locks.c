@@ -11,7 +11,7 @@
 #include "features/wakers/analysis.h"
 
 /* A row under construction. */
-struct building {
+struct row_building {
 	struct lock_row row;
 	GHashTable *threads;	/* set of waiters */
 	GHashTable *places;	/* struct lock_place, by function */
@@ -56,7 +56,7 @@ static gboolean lock_equal(gconstpointer va, gconstpointer vb)
 }
 
 /* How informative the object is about the lock: its kind first, then its place. */
-static unsigned telling(const struct object *o)
+static unsigned informativeness(const struct object *o)
 {
 	unsigned by_kind = o->kind == LOCK_FUTEX ? 0 : o->kind == LOCK_LIBC ? 1 : 2;
 
@@ -97,24 +97,24 @@ static gboolean place_equal(gconstpointer va, gconstpointer vb)
 }
 
 /* A holder under construction. */
-struct adding {
+struct holder_building {
 	struct lock_holder holder;	/* must be first: it is also the key */
 	GHashTable *tids;
 };
 
-FREES_DATA(adding_free, struct adding, a, g_hash_table_unref(a->tids))
+FREES_DATA(adding_free, struct holder_building, a, g_hash_table_unref(a->tids))
 
-FREES_DATA(building_free, struct building, b, g_hash_table_unref(b->threads); g_hash_table_unref(b->places);
+FREES_DATA(building_free, struct row_building, b, g_hash_table_unref(b->threads); g_hash_table_unref(b->places);
 	   g_hash_table_unref(b->holders); g_hash_table_unref(b->releasers))
 
-static struct building *building_of(struct builder *all, const struct wait *w)
+static struct row_building *building_of(struct builder *all, const struct wait *w)
 {
 	uint32_t id = all->ids[w->object];
-	struct building *b = g_hash_table_lookup(all->rows, GUINT_TO_POINTER(id));
+	struct row_building *b = g_hash_table_lookup(all->rows, GUINT_TO_POINTER(id));
 	const char *process = profile_thread(all->p, w->thread)->process;
 
 	if (!b) {
-		b = g_new0(struct building, 1);
+		b = g_new0(struct row_building, 1);
 		b->row.object = profile_get_object(all->p, id - 1);
 		b->row.process = process;
 		b->threads = g_hash_table_new(NULL, NULL);
@@ -130,10 +130,10 @@ static struct building *building_of(struct builder *all, const struct wait *w)
 
 static void add_holder(GHashTable *holders, const struct lock_holder *one)
 {
-	struct adding *a = g_hash_table_lookup(holders, one);
+	struct holder_building *a = g_hash_table_lookup(holders, one);
 
 	if (!a) {
-		a = g_new0(struct adding, 1);
+		a = g_new0(struct holder_building, 1);
 		a->holder = *one;
 		a->holder.blocked_ns = a->holder.count = 0;
 		a->tids = g_hash_table_new(NULL, NULL);
@@ -145,7 +145,7 @@ static void add_holder(GHashTable *holders, const struct lock_holder *one)
 	a->holder.threads_cnt = g_hash_table_size(a->tids);
 }
 
-static void add_held(struct builder *all, struct building *b, const struct object *o, const struct wait *w)
+static void add_held(struct builder *all, struct row_building *b, const struct object *o, const struct wait *w)
 {
 	guint index = GPOINTER_TO_UINT(g_hash_table_lookup(all->by_tid, GUINT_TO_POINTER(o->holder_tid)));
 	const struct thread *t = index ? profile_thread(all->p, index - 1) : NULL;
@@ -158,7 +158,7 @@ static void add_held(struct builder *all, struct building *b, const struct objec
 		add_holder(b->holders, &one);
 }
 
-static void add_released(struct builder *all, struct building *b, const struct wake *k)
+static void add_released(struct builder *all, struct row_building *b, const struct wake *k)
 {
 	const struct waker *w = profile_get_waker(all->p, k->waker);
 	const struct lock_holder one = {
@@ -171,7 +171,7 @@ static void add_released(struct builder *all, struct building *b, const struct w
 	add_holder(b->releasers, &one);
 }
 
-static void add_place(struct builder *all, struct building *b, const struct wait *w)
+static void add_place(struct builder *all, struct row_building *b, const struct wait *w)
 {
 	int64_t frame = plumbing_user_parent(all->pl, w->user);
 	const char *name = frame >= 0 ? profile_get_frame(all->p, (uint32_t)frame)->name : NULL;
@@ -192,7 +192,7 @@ static void add_wait(struct builder *all, const struct wakes_by_wait *by, uint32
 {
 	const struct wait *w = profile_wait(all->p, index);
 	const struct object *o = profile_wait_object(all->p, w);
-	struct building *b = building_of(all, w);
+	struct row_building *b = building_of(all, w);
 
 	b->row.blocked_ns += w->blocked_ns;
 	b->row.runnable_ns += w->runnable_ns;
@@ -244,7 +244,7 @@ static void take_rows(struct lock_table *t, GHashTable *rows)
 	g_array_set_clear_func(t->rows, row_clear);
 	g_hash_table_iter_init(&iter, rows);
 	while (g_hash_table_iter_next(&iter, NULL, &data)) {
-		struct building *b = data;
+		struct row_building *b = data;
 
 		b->row.threads_cnt = g_hash_table_size(b->threads);
 		b->row.places = rows_in_order(b->places, sizeof(struct lock_place), compare_places);
@@ -315,7 +315,7 @@ uint32_t *lock_ids_new(const struct profile *p)
 	EACH_ROW(i, const struct object, o, p->objects) {
 		uint32_t of_best = GPOINTER_TO_UINT(g_hash_table_lookup(best, o));
 
-		if (!of_best || telling(o) > telling(profile_get_object(p, of_best - 1)))
+		if (!of_best || informativeness(o) > informativeness(profile_get_object(p, of_best - 1)))
 			g_hash_table_insert(best, (gpointer)o, GUINT_TO_POINTER(i + 1));
 	}
 	for (uint32_t i = 0; i < p->objects->len; i++)

@@ -10,7 +10,7 @@
 #define NS_A_SECOND UINT64_C(1000000000)
 #define DAY_DIGITS 10	/* length of 2026-11-25 */
 
-static bool bad(const char *text, GError **error)
+static bool bad_time(const char *text, GError **error)
 {
 	return refuse(error, PARSE_ERROR, 0,
 		      "'%s' is no time such as 14:32, 'yesterday 14:32', 'tue 14:32', -2h (before now), 2026-11-25T14:32 or @1764081138",
@@ -113,7 +113,7 @@ bool moment_parse(const char *text, uint64_t now_unix_ns, uint64_t *ret_unix_ns,
 
 	*ret_unix_ns = now_unix_ns;
 	if (!now)
-		return bad(text, error);
+		return bad_time(text, error);
 	if (strcmp(text, "now") == 0)
 		ok = true;
 	else if (text[0] == '-' || ago || g_str_has_prefix(text, "now-"))
@@ -124,7 +124,7 @@ bool moment_parse(const char *text, uint64_t now_unix_ns, uint64_t *ret_unix_ns,
 		ok = range_parse_unix(date, ret_unix_ns);
 	else
 		ok = parse_words(text, now, now_unix_ns, ret_unix_ns);
-	return ok || bad(text, error);
+	return ok || bad_time(text, error);
 }
 
 bool moment_parse_end(const char *text, const char *from, uint64_t from_unix_ns, uint64_t now_unix_ns,

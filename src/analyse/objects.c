@@ -59,7 +59,7 @@ static uint32_t frame_of(struct profile *p, const struct object *o)
 }
 
 /* Adds the object to the stack, if there is one. */
-static uint32_t above(struct profile *p, uint32_t *frames, uint32_t kernel, uint32_t object)
+static uint32_t push_object(struct profile *p, uint32_t *frames, uint32_t kernel, uint32_t object)
 {
 	uint8_t end = profile_get_node(p, kernel)->end;
 
@@ -82,7 +82,7 @@ void objects_as_frames(struct profile *p)
 	if (!p->info.has_objects)
 		return;
 	EACH_ROW(i, struct wait, w, p->waits)
-		w->kernel = above(p, frames, w->kernel, w->object);
+		w->kernel = push_object(p, frames, w->kernel, w->object);
 	EACH_ROW(i, struct span_wait, w, p->span_waits)
-		w->kernel = above(p, frames, w->kernel, w->object);
+		w->kernel = push_object(p, frames, w->kernel, w->object);
 }

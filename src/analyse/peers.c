@@ -111,7 +111,7 @@ static uint64_t gap_of(const struct peer_ask *ask, const struct peer_row *r)
 	return ask->from_unix_ns >= r->to_unix_ns ? ask->from_unix_ns - r->to_unix_ns : 0;
 }
 
-static void take(struct peer *peer, const struct peer_ask *ask, const struct peer_row *r, enum peer_how how)
+static void add_process(struct peer *peer, const struct peer_ask *ask, const struct peer_row *r, enum peer_how how)
 {
 	if (peer->how != PEER_NONE && strcmp(peer->host, r->host) != 0) {
 		peer->how = PEER_SEVERAL;
@@ -140,7 +140,7 @@ struct peer peers_find(const struct peer_ask *ask, const GArray *rows)
 		enum peer_how how = how_of(ask, r);
 
 		if (how != PEER_NONE)
-			take(&found[how], ask, r, how);
+			add_process(&found[how], ask, r, how);
 	}
 	for (int how = PEER_CONNECTION; how <= PEER_APART; how++)
 		if (found[how].how != PEER_NONE)

@@ -457,7 +457,7 @@ static const char *runnable_leaf(struct plumbing *pl, const struct wait *w)
  * "native_queued_spin_lock_slowpath <- futex_q_lock": the spin lock has no name, but the function that takes it has.
  * Skips frames of a tracer.
  */
-static const char *innermost(struct plumbing *pl, uint32_t node)
+static const char *running_function(struct plumbing *pl, uint32_t node)
 {
 	const struct profile *p = pl->profile;
 	const char *inner = frame_text(pl, profile_get_node(p, node)->frame), *taker;
@@ -479,7 +479,7 @@ static const char *innermost(struct plumbing *pl, uint32_t node)
 static const char *running_leaf(struct plumbing *pl, const struct wait *w)
 {
 	uint32_t node = w->kernel ? w->kernel : w->user;
-	const char *inner = node ? innermost(pl, node) : "[no stack]";
+	const char *inner = node ? running_function(pl, node) : "[no stack]";
 	int64_t caller = w->user ? plumbing_user_parent(pl, w->user) : -1;
 	const char *by = caller >= 0 ? frame_text(pl, (uint32_t)caller) : inner;
 	const char *what = w->state == ON_CPU_STATE ? "on CPU: " : "";

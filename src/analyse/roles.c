@@ -142,7 +142,7 @@ static uint32_t ancestor(const struct profile *p, uint32_t node, unsigned depth)
 	return node;
 }
 
-static void settle(struct finder *f, const GArray *threads, uint32_t node)
+static void make_role(struct finder *f, const GArray *threads, uint32_t node)
 {
 	uint32_t first = g_array_index(threads, uint32_t, 0);
 	const struct thread *t = profile_thread(f->p, first);
@@ -219,7 +219,7 @@ static uint32_t leader(uint32_t *lead, uint32_t i)
 }
 
 /* Groups threads that share any way: sets lead[] and returns the number of groups. */
-static uint32_t join(const GArray *ways, uint32_t *lead, uint32_t cnt)
+static uint32_t group_threads(const GArray *ways, uint32_t *lead, uint32_t cnt)
 {
 	uint32_t groups = cnt;
 
@@ -266,7 +266,7 @@ static bool goes_on_as_one(struct finder *f, struct party *party, const GArray *
 		    g_array_index(ways, struct way, i).thread != i)
 			return false;
 	if (first->node == party->node) {
-		settle(f, party->threads, party->node);
+		make_role(f, party->threads, party->node);
 		return true;
 	}
 	struct party *next = party_new(first->node);
@@ -277,7 +277,7 @@ static bool goes_on_as_one(struct finder *f, struct party *party, const GArray *
 }
 
 /* One step of a party: each group moves to the node that all its threads go to, or is finished. */
-static void step(struct finder *f, struct party *party)
+static void step_party(struct finder *f, struct party *party)
 {
 	uint32_t cnt = party->threads->len;
 	g_autoptr(GArray) ways = g_array_new(FALSE, FALSE, sizeof(struct way));
@@ -293,8 +293,8 @@ static void step(struct finder *f, struct party *party)
 	groups = g_new0(struct party *, (gsize)cnt + 1);
 	g_array_sort(ways, compare_ways);
 	/* if nearly every thread is different, these are not roles */
-	if (join(ways, lead, cnt) > MAX(8, cnt / 2)) {
-		settle(f, party->threads, party->node);
+	if (group_threads(ways, lead, cnt) > MAX(8, cnt / 2)) {
+		make_role(f, party->threads, party->node);
 		return;
 	}
 	for (uint32_t i = 0; i < cnt; i++)
@@ -318,7 +318,7 @@ static void step(struct finder *f, struct party *party)
 			g_queue_push_tail(&f->parties, groups[i]);
 			continue;
 		}
-		settle(f, groups[i]->threads, party->node);
+		make_role(f, groups[i]->threads, party->node);
 		party_free(groups[i]);
 	}
 }
@@ -366,7 +366,7 @@ static void set_out(struct finder *f, struct party *party)
 			g_array_append_val(f->blind, thread);
 	}
 	if (staying->threads->len)
-		settle(f, staying->threads, 0);
+		make_role(f, staying->threads, 0);
 	party_free(staying);
 	if (going->threads->len)
 		g_queue_push_tail(&f->parties, going);
@@ -437,7 +437,7 @@ static void settle_blind(struct finder *f)
 		g_array_append_val(party->threads, thread);
 	}
 	EACH_POINTER(i, const struct party, party, in_order)
-		settle(f, party->threads, party->node);
+		make_role(f, party->threads, party->node);
 }
 
 ORDER(compare_roles, struct role, ORDER_LOW(first_thread))
@@ -479,7 +479,7 @@ struct roles *roles_new(const struct profile *p, struct plumbing *plumbing)
 		party_free(party);
 	}
 	while ((party = g_queue_pop_head(&f.parties))) {
-		step(&f, party);
+		step_party(&f, party);
 		party_free(party);
 	}
 	settle_blind(&f);

@@ -57,7 +57,7 @@ struct row_key {
 HASH_BYTES(key, struct row_key)
 
 /* One stack may read thousands of files, or wait for as many children: those get no rows of their own. */
-static uint32_t told_apart(const struct top *t, const struct profile *p, const struct wait *w)
+static uint32_t object_told_apart(const struct top *t, const struct profile *p, const struct wait *w)
 {
 	const struct object *o = profile_wait_object(p, w);
 	bool is_many = o && (o->kind == OBJECT_FILE || o->kind == OBJECT_DIRECTORY || o->kind == OBJECT_FAULT ||
@@ -166,7 +166,7 @@ static struct row_key key_of(const struct top *t, const struct profile *p, const
 		key.b = w->user;
 		key.c = w->kernel;
 		key.d = w->state;
-		key.e = told_apart(t, p, w);
+		key.e = object_told_apart(t, p, w);
 		break;
 	case TOP_BY_OBJECT: set_object(&key, p, w); break;
 	case TOP_BY_REASON: key.a = reason_of(t, w); break;
@@ -228,7 +228,7 @@ static void start_row(const struct top *t, const struct profile *p, const struct
 	if (t->by == TOP_BY_STACK) {
 		row->user = w->user;
 		row->kernel = w->kernel;
-		row->object = told_apart(t, p, w);
+		row->object = object_told_apart(t, p, w);
 		row->user_parent = plumbing_user_parent(t->plumbing, w->user);
 	}
 	if (t->by == TOP_BY_STACK || t->by == TOP_BY_STATE)
@@ -407,8 +407,8 @@ static void judge_queues(struct top *t)
 			judge_queue(&g_array_index(t->rows, struct top_row, i));
 }
 
-static struct top *make(struct plumbing *plumbing, const struct profile *p, const struct selection *selection,
-			enum top_by by, const char *attribute, enum weight weight)
+static struct top *top_make(struct plumbing *plumbing, const struct profile *p, const struct selection *selection,
+			    enum top_by by, const char *attribute, enum weight weight)
 {
 	struct top *t = g_new0(struct top, 1);
 	g_autoptr(GHashTable) index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
@@ -468,19 +468,19 @@ static struct top *make(struct plumbing *plumbing, const struct profile *p, cons
 struct top *top_new(const struct profile *p, const struct selection *selection, enum top_by by,
 		    enum weight weight)
 {
-	return make(plumbing_new(p), p, selection, by, NULL, weight);
+	return top_make(plumbing_new(p), p, selection, by, NULL, weight);
 }
 
 struct top *top_new_beside(const struct top *other, const struct profile *p, const struct selection *selection,
 			   enum top_by by, enum weight weight)
 {
-	return make(plumbing_ref(other->plumbing), p, selection, by, NULL, weight);
+	return top_make(plumbing_ref(other->plumbing), p, selection, by, NULL, weight);
 }
 
 struct top *top_new_of(const struct profile *p, const struct selection *selection, const char *attribute,
 		       enum weight weight)
 {
-	return make(plumbing_new(p), p, selection, TOP_BY_ROUTE, attribute, weight);
+	return top_make(plumbing_new(p), p, selection, TOP_BY_ROUTE, attribute, weight);
 }
 
 const char *top_title(const struct top *t)

@@ -46,7 +46,7 @@ static uint32_t row_of(struct wait_groups *h, GHashTable *index, const struct ke
 	return h->rows->len - 1;
 }
 
-static void add(struct wait_group *row, const struct profile *p, uint32_t wait)
+static void add_wait(struct wait_group *row, const struct profile *p, uint32_t wait)
 {
 	const struct wait *w = profile_wait(p, wait), *most = profile_wait(p, row->wait);
 
@@ -104,7 +104,7 @@ struct wait_groups *wait_groups_new(const struct profile *p, struct reasons *rea
 		uint32_t row = row_of(h, index, &key, i);
 		const struct member member = { row, w->thread, w->user, w->kernel };
 
-		add(&g_array_index(h->rows, struct wait_group, row), p, i);
+		add_wait(&g_array_index(h->rows, struct wait_group, row), p, i);
 		g_array_append_val(members, member);
 		h->sum_ns += wait_off_cpu_ns(w);
 	}

@@ -10,14 +10,14 @@
 
 #define FIELDS 7	/* of a line of passwd(5) */
 
-static bool fail(GError **error, const char *name, const char *why)
+static bool fail_user(GError **error, const char *name, const char *why)
 {
 	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "user \"%s\": %s", name, why);
 	return false;
 }
 
 /* Output of a system program, which also knows network users; the static program cannot use NSS itself. */
-static char *told(const char *const *argv)
+static char *output_of(const char *const *argv)
 {
 	char *text = NULL;
 	int status = 0;
@@ -68,12 +68,12 @@ static bool take_groups(struct as_user *u, char *text)
 static bool look_up(struct as_user *u, const char *name, GError **error)
 {
 	const char *entry_argv[] = { "getent", "passwd", "--", name, NULL }, *group_argv[] = { "id", "-G", "--", name, NULL };
-	g_autofree char *entry = told(entry_argv), *groups = NULL;
+	g_autofree char *entry = output_of(entry_argv), *groups = NULL;
 
 	if (!entry || !take_entry(u, entry))
-		return fail(error, name, "there is none that `getent passwd` knows");
-	groups = told(group_argv);
-	return (groups && take_groups(u, groups)) || fail(error, name, "`id -G` does not tell its groups");
+		return fail_user(error, name, "there is none that `getent passwd` knows");
+	groups = output_of(group_argv);
+	return (groups && take_groups(u, groups)) || fail_user(error, name, "`id -G` does not tell its groups");
 }
 
 bool as_user_find(const char *asked, struct as_user **ret, GError **error)
@@ -90,7 +90,7 @@ bool as_user_find(const char *asked, struct as_user **ret, GError **error)
 	bool is_found = look_up(u, name, error);
 
 	if (is_found && geteuid() != 0 && u->uid != geteuid())
-		is_found = fail(error, name, "only root can run a command as somebody else");
+		is_found = fail_user(error, name, "only root can run a command as somebody else");
 	if (is_found && u->uid != geteuid())
 		*ret = u;
 	else

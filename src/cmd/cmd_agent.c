@@ -303,7 +303,7 @@ static void check_alerts(const struct agent_config *c)
 			       rule->name, rule->run[0], g_strerror(errno));
 }
 
-static int check(struct agent_config *c, const char *path)
+static int check_all(struct agent_config *c, const char *path)
 {
 	const struct agent_options quiet = { .log = say_nothing };
 	bool can_trace, can_store;
@@ -372,7 +372,7 @@ int cmd_agent(int argc, char **argv)
 	if (!config)
 		return cmd_wrong("agent", "%s", error->message);
 	if (is_check || keep.name) {
-		status = is_check ? check(config, options.config_path) : incidents_keep(config, &keep);
+		status = is_check ? check_all(config, options.config_path) : incidents_keep(config, &keep);
 		agent_config_free(config);
 	} else if (!agent_run(&options, config, &error)) {
 		log_say(log_line, LOG_LEVEL_ERROR, "%s", error->message);

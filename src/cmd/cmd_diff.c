@@ -110,7 +110,7 @@ static void plan_clear(struct diff_plan *plan)
 }
 
 /* The option of one side, else that of both. */
-static char *either(const char *own, const char *both)
+static char *own_or_both(const char *own, const char *both)
 {
 	return g_strdup(own ? own : both);
 }
@@ -126,9 +126,9 @@ static bool plan_query(const struct diff_args *a, struct diff_plan *plan, enum d
 		plan->range[side].to = plan->as_long[side] =
 			history_as_long(range->from, range_both->from, range_both->to);
 	plan->filters[side] = (struct filters){
-		.state = either(own->state, both->state), .comm = either(own->comm, both->comm),
-		.grep = either(own->grep, both->grep), .pids = either(own->pids, both->pids),
-		.tids = either(own->tids, both->tids), .attribute = g_strdup(both->attribute),
+		.state = own_or_both(own->state, both->state), .comm = own_or_both(own->comm, both->comm),
+		.grep = own_or_both(own->grep, both->grep), .pids = own_or_both(own->pids, both->pids),
+		.tids = own_or_both(own->tids, both->tids), .attribute = g_strdup(both->attribute),
 		.trace = g_strdup(both->trace), .user = both->user, .kernel = both->kernel,
 	};
 	return range_args_check(&plan->range[side], error) && filters_understand(&plan->filters[side], error);
@@ -360,7 +360,7 @@ static bool draw(struct diff *d, const struct diff_args *a, const char *finding,
 	return cmd_write_output(a->output, out->str, out->len, error);
 }
 
-static int show(struct diff *d, const struct diff_args *a, struct diff_plan *plan, GError **error)
+static int show_diff(struct diff *d, const struct diff_args *a, struct diff_plan *plan, GError **error)
 {
 	g_autoptr(GString) out = g_string_new(NULL), finding = g_string_new(NULL);
 	bool failed = false, has_stdout = !a->output || strcmp(a->output, "-") != 0;
@@ -495,7 +495,7 @@ static int compare(const struct diff_args *a, struct diff_plan *plan, const stru
 	if (selections[DIFF_AFTER]) {
 		struct diff *d = diff_new(&in[DIFF_BEFORE], &in[DIFF_AFTER], &plan->options);
 
-		status = show(d, a, plan, error);
+		status = show_diff(d, a, plan, error);
 		diff_free(d);
 	}
 	selection_free(selections[DIFF_BEFORE]);

@@ -138,7 +138,7 @@ static bool make_plan(struct export_args *a, const struct format *format, struct
 }
 
 /* Prints notes that a list of stacks cannot contain. */
-static void tell_rest(const struct profile *p, const struct export_plan *plan, const struct folded_result *result)
+static void warn_of_omitted(const struct profile *p, const struct export_plan *plan, const struct folded_result *result)
 {
 	g_autoptr(GString) s = g_string_new(NULL);
 	uint64_t unlisted_ns = 0;
@@ -159,7 +159,7 @@ static void tell_rest(const struct profile *p, const struct export_plan *plan, c
 	}
 }
 
-static bool put(void *ctx, const void *bytes, gsize len_bytes, GError **error)
+static bool put_output(void *ctx, const void *bytes, gsize len_bytes, GError **error)
 {
 	return output_put(ctx, bytes, len_bytes, error);
 }
@@ -168,7 +168,7 @@ static bool write_out(const struct profile *p, const struct export_args *a, cons
 		      const struct export_plan *plan, GError **error)
 {
 	struct output *out = output_begin(a->out, error);
-	const struct sink sink = { put, out };
+	const struct sink sink = { put_output, out };
 
 	if (out && format_write(format, p, plan, &sink, error))
 		return output_end(out, error);
@@ -176,8 +176,8 @@ static bool write_out(const struct profile *p, const struct export_args *a, cons
 	return false;
 }
 
-static bool knows(const struct profile *p, const char *path, const struct export_args *a,
-		  const struct export_plan *plan, GError **error)
+static bool knows_what_is_wanted(const struct profile *p, const char *path, const struct export_args *a,
+				 const struct export_plan *plan, GError **error)
 {
 	return (!(plan->wakers || plan->wakeup) || recording_has_wakers(p, path, error)) &&
 	       recording_knows(p, path, plan->folded.weight, &a->filters.query, error) &&
@@ -229,7 +229,7 @@ static int export(const char *path, struct export_args *a, const struct format *
 	struct profile *read = range_read_profile(path, &a->range, &error),
 		       *p = read && a->tasks ? recording_only_tasks(read, path, &error) : read;
 	bool has_all = p && with_on_cpu(p, path, a, plan, &error);
-	struct selection *selection = has_all && knows(p, path, a, plan, &error)
+	struct selection *selection = has_all && knows_what_is_wanted(p, path, a, plan, &error)
 					      ? selection_new(p, &a->filters.query, &error)
 					      : NULL;
 	int status = EXIT_FAILED;
@@ -243,7 +243,7 @@ static int export(const char *path, struct export_args *a, const struct format *
 	if (selection && write_out(p, a, format, plan, &error)) {
 		status = EXIT_OK;
 		if (!format->has_accounts)
-			tell_rest(p, plan, plan->ret_folded);
+			warn_of_omitted(p, plan, plan->ret_folded);
 	}
 	if (error)
 		cmd_error(COMMAND, "%s", error->message);
@@ -266,7 +266,7 @@ static bool may_print(const struct export_args *a, const struct format *format)
 }
 
 /* The help lists the table's formats. */
-static char *describe(void)
+static char *help_description(void)
 {
 	GString *s = g_string_new(description);
 
@@ -283,7 +283,7 @@ int cmd_export(int argc, char **argv)
 	struct folded_result folded = { 0 };
 	struct export_plan plan = { .ret_folded = &folded };
 	const struct format *format;
-	g_autofree char *text = describe();
+	g_autofree char *text = help_description();
 	int status;
 	GOptionEntry entries[] = {
 		{ "format", 'f', 0, G_OPTION_ARG_STRING, &a.format, "One of those above", "FORMAT" },

@@ -125,7 +125,7 @@ static bool understand_words(const struct flame_args *a, struct flame_job *job, 
 	return true;
 }
 
-static bool understand(struct flame_args *a, int argc, char **argv, struct flame_job *job, GError **error)
+static bool parse_args(struct flame_args *a, int argc, char **argv, struct flame_job *job, GError **error)
 {
 	if (argc > 2)
 		return cmd_bad(error, "one recording at a time, and \"%s\" is a second one", argv[2]);
@@ -308,7 +308,7 @@ int cmd_flame(int argc, char **argv)
 	};
 
 	if (cmd_parse(COMMAND, "[FILE]", description, entries, &argc, &argv, &status)) {
-		status = understand(&a, argc, argv, &job, &error) ? run(&job)
+		status = parse_args(&a, argc, argv, &job, &error) ? run(&job)
 			: cmd_wrong(COMMAND, "%s", error->message);
 	}
 	g_free(job.output);

@@ -45,7 +45,7 @@ static void args_clear(struct push_args *a)
 		g_free(a->urls[i]);
 }
 
-static bool understand(struct push_args *a, int argc, char **argv, GError **error)
+static bool parse_args(struct push_args *a, int argc, char **argv, GError **error)
 {
 	a->wait_ns = WAIT_NS;
 	if (argc > 2)
@@ -268,7 +268,7 @@ int cmd_push(int argc, char **argv)
 	};
 
 	if (cmd_parse(COMMAND, "[FILE]", description, entries, &argc, &argv, &status)) {
-		if (understand(&a, argc, argv, &error)) {
+		if (parse_args(&a, argc, argv, &error)) {
 			status = push(argc == 2 ? argv[1] : RECORDING_DEFAULT_FILE, &a);
 		} else
 			status = cmd_wrong(COMMAND, "%s", error->message);

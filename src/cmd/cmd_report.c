@@ -253,8 +253,8 @@ static void pour_some(void *ctx)
 		pour_all(pour);
 }
 
-static bool print(struct pour *pour, const struct report_args *a, const struct report_plan *plan,
-		  const struct view_input *in)
+static bool print_view(struct pour *pour, const struct report_args *a, const struct report_plan *plan,
+		       const struct view_input *in)
 {
 	const struct drain drain = { pour_some, pour };
 	GString *out = pour->text;
@@ -283,7 +283,7 @@ static bool print_out(const struct report_args *a, const struct report_plan *pla
 	g_autoptr(GString) text = g_string_new(NULL);
 	struct pour pour = { .text = text, .out = output_begin(NULL, error), .error = error };
 
-	if (pour.out && print(&pour, a, plan, in)) {
+	if (pour.out && print_view(&pour, a, plan, in)) {
 		pour_all(&pour);
 		if (!pour.is_broken)
 			return output_end(pour.out, error);
@@ -372,7 +372,7 @@ static int report(const char *path, const struct report_args *a, const struct re
 	return status;
 }
 
-static int explain(const char *name)
+static int explain_rule(const char *name)
 {
 	g_autoptr(GString) out = g_string_new(NULL);
 	g_autoptr(GError) error = NULL;
@@ -386,7 +386,7 @@ static int explain(const char *name)
 }
 
 /* --follow, the only mode that takes several recordings. */
-static int follow(struct report_args *a, char **paths, const char *usual)
+static int follow_waits(struct report_args *a, char **paths, const char *usual)
 {
 	const char *const one[] = { usual, NULL };
 	struct report_plan plan = { 0 };
@@ -473,11 +473,11 @@ int cmd_report(int argc, char **argv)
 		else if (a.incidents)
 			status = incidents_show(history_store(), a.json, &a.answer);
 		else if (a.explain)
-			status = explain(a.explain);
+			status = explain_rule(a.explain);
 		else if (!range_source(argc > 1 ? argv[1] : NULL, &path, &error))
 			cmd_error("report", "%s", error->message);
 		else if (a.follow)
-			status = follow(&a, argv + 1, path);
+			status = follow_waits(&a, argv + 1, path);
 		else if (a.requests && !history_is_asked())
 			cmd_error("report", "--requests is of a history, so with --history; of a recording: --by request");
 		else if (a.requests && !range_args_check(&a.range, &error))

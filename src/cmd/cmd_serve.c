@@ -92,7 +92,7 @@ static bool check_names(char **names, GError **error)
 	return true;
 }
 
-static bool understand(struct serve_args *a, int argc, char **argv, struct serve_plan *plan, GError **error)
+static bool parse_args(struct serve_args *a, int argc, char **argv, struct serve_plan *plan, GError **error)
 {
 	if (argc > 1)
 		return cmd_bad(error, "\"%s\": the folder of the history is named by --history", argv[1]);
@@ -323,7 +323,7 @@ int cmd_serve(int argc, char **argv)
 	};
 
 	if (cmd_parse(COMMAND, "", description, entries, &argc, &argv, &status)) {
-		if (understand(&a, argc, argv, &plan, &error) && cmd_rules_load(a.rules, &error)) {
+		if (parse_args(&a, argc, argv, &plan, &error) && cmd_rules_load(a.rules, &error)) {
 			status = a.fleet ? serve_fleet(&a, &plan) : serve(&a, &plan);
 		} else
 			status = cmd_wrong(COMMAND, "%s", error->message);

@@ -187,7 +187,7 @@ static void free_intervals(struct top *top)
 	top->since = NULL;
 }
 
-static void draw(struct top *top, bool anew)
+static void draw_screen(struct top *top, bool anew)
 {
 	g_autoptr(GPtrArray) lines = NULL;
 
@@ -275,7 +275,7 @@ static bool take_keys(struct top *top)
 	if (top->is_switched)
 		show_interval(top);
 	top->is_switched = false;
-	draw(top, is_resized || is_anew);
+	draw_screen(top, is_resized || is_anew);
 	return true;
 }
 
@@ -285,7 +285,7 @@ static bool on_input(struct run *run)
 }
 
 /* Handles keys during a cut: the previous interval is still on the screen. */
-static void breathe(void *data)
+static void take_keys_in_cut(void *data)
 {
 	struct top *top = data;
 	struct pollfd keys = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -310,7 +310,7 @@ static void take_interval(struct top *top, struct session *session)
 	struct profile *window = session_keep_window(session);
 
 	name_window(top, window);
-	breathe(top);
+	take_keys_in_cut(top);
 	if (top->view->is_frozen) {
 		profile_free_rows(window);
 		if (top->is_switched)
@@ -335,7 +335,7 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 	g_autoptr(GError) error = NULL;
 
 	if (top->has_screen && screen_stop_if_asked())
-		draw(top, true);
+		draw_screen(top, true);
 	if (elapsed_ns < top->next_ns)
 		return true;
 	top->next_ns += top->options->interval_ns * (1 + (elapsed_ns - top->next_ns) / top->options->interval_ns);
@@ -350,7 +350,7 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 	if (top->is_left)
 		return false;
 	if (top->has_screen)
-		draw(top, false);
+		draw_screen(top, false);
 	else if (!print_interval(top))
 		return end_with(top, EXIT_FAILED);
 	return !top->options->count || ++top->shown_cnt < top->options->count;
@@ -430,7 +430,7 @@ static bool begin_view(struct top *top, struct run *run)
 	top->has_screen = true;
 	run->input_fd = STDIN_FILENO;
 	run->on_input = on_input;
-	draw(top, true);
+	draw_screen(top, true);
 	return true;
 }
 
@@ -480,7 +480,7 @@ static int run_top(struct top *top, struct run *run, struct target *target, stru
 	top->next_ns = own->interval_ns;
 	run->drain_ms = own->interval_ns < SECOND_NS ? SHORT_DRAIN_MS : 0;
 	set_capture(target, own);
-	target->collect.on_pause = breathe;
+	target->collect.on_pause = take_keys_in_cut;
 	target->collect.callback_data = top;
 	run_hold_signals();
 	if (!begin_view(top, run)) {

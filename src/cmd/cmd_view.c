@@ -28,7 +28,7 @@ struct view_args {
 	gboolean open;
 };
 
-static bool understand(struct view_args *a, int argc, char **argv, struct serving *v, GError **error)
+static bool parse_args(struct view_args *a, int argc, char **argv, struct serving *v, GError **error)
 {
 	uint64_t idle_ns = (uint64_t)SERVING_IDLE_S * G_USEC_PER_SEC * 1000;
 
@@ -103,7 +103,7 @@ int cmd_view(int argc, char **argv)
 	};
 
 	if (cmd_parse(COMMAND, "[FILE]", description, entries, &argc, &argv, &status)) {
-		status = understand(&a, argc, argv, &v, &error) ? run(&a, &v)
+		status = parse_args(&a, argc, argv, &v, &error) ? run(&a, &v)
 			: cmd_wrong(COMMAND, "%s", error->message);
 	}
 	g_free(a.idle);

@@ -16,7 +16,7 @@ void fleet_args_clear(struct fleet_args *a)
 	g_clear_pointer(&a->ca, g_free);
 }
 
-static bool bad(GError **error, const char *text)
+static bool bad_option(GError **error, const char *text)
 {
 	g_set_error_literal(error, PUSH_ERROR, PUSH_ERROR_USAGE, text);
 	return false;
@@ -30,7 +30,7 @@ static bool parse_range(const struct range_args *range, struct fleet_query *q, G
 	if (!range_parse_moment(range->from ? range->from : FROM_DEFAULT, now_ns, &q->from_unix_ns, error) ||
 	    (range->to && !range_parse_moment(range->to, now_ns, &q->to_unix_ns, error)))
 		return false;
-	return q->from_unix_ns < q->to_unix_ns || bad(error, "--from is not before --to");
+	return q->from_unix_ns < q->to_unix_ns || bad_option(error, "--from is not before --to");
 }
 
 bool fleet_args_check(const struct fleet_args *a, const struct range_args *range, bool has_file, GError **error)
@@ -39,15 +39,15 @@ bool fleet_args_check(const struct fleet_args *a, const struct range_args *range
 
 	if (!a->clickhouse) {
 		if (a->host || a->database || a->credentials || a->ca)
-			return bad(error, "--host, --database, --credentials and --ca: only with --clickhouse");
+			return bad_option(error, "--host, --database, --credentials and --ca: only with --clickhouse");
 		return true;
 	}
 	if (history_is_asked())
-		return bad(error, "--history and --clickhouse: only one of them is read");
+		return bad_option(error, "--history and --clickhouse: only one of them is read");
 	if (has_file)
-		return bad(error, "FILE and --clickhouse: only one of them is read");
+		return bad_option(error, "FILE and --clickhouse: only one of them is read");
 	if (a->host && (!*a->host || strlen(a->host) > HOST_MAX_BYTES))
-		return bad(error, "--host: a name of at most 256 bytes is wanted, where * and ? stand for others");
+		return bad_option(error, "--host: a name of at most 256 bytes is wanted, where * and ? stand for others");
 	return parse_range(range, &q, error);
 }
 

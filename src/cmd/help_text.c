@@ -17,7 +17,7 @@ static gsize column_of(const char *line, gsize width)
 }
 
 /* How much of the text fits; at least a word. */
-static gsize fitting(const char *text, gsize room)
+static gsize fitting_bytes(const char *text, gsize room)
 {
 	gsize end = 0;
 
@@ -35,10 +35,10 @@ static void wrap_line(GString *to, const char *line, gsize width)
 	gsize column = column_of(line, width);
 	gsize taken = strspn(line, " ");
 
-	taken += fitting(line + taken, width - taken);
+	taken += fitting_bytes(line + taken, width - taken);
 	g_string_append_len(to, line, (gssize)taken);
 	for (const char *rest = line + taken; *(rest += strspn(rest, " ")); rest += taken) {
-		taken = fitting(rest, width - column);
+		taken = fitting_bytes(rest, width - column);
 		g_string_append_printf(to, "\n%*s%.*s", (int)column, "", (int)taken, rest);
 	}
 	g_string_append_c(to, '\n');

@@ -20,7 +20,7 @@ bool range_is_asked(const struct range_args *a)
 	return a->from || a->to;
 }
 
-static bool check(const char *option, const char *text, GError **error)
+static bool check_time(const char *option, const char *text, GError **error)
 {
 	if (!text || range_check_time(text, error))
 		return true;
@@ -32,7 +32,7 @@ bool range_args_check(const struct range_args *a, GError **error)
 {
 	if (history_is_asked())
 		return history_check_times(a->from, a->to, error);
-	return check("--from", a->from, error) && check("--to", a->to, error);
+	return check_time("--from", a->from, error) && check_time("--to", a->to, error);
 }
 
 bool range_source(const char *given, const char **ret_path, GError **error)
@@ -77,7 +77,7 @@ struct profile *range_read_profile(const char *path, const struct range_args *a,
 	return NULL;
 }
 
-struct reading {
+struct range_reading {
 	const char *path;
 	const struct range_args *range;
 	GError *error;
@@ -85,7 +85,7 @@ struct reading {
 
 static gpointer read_in_thread(gpointer data)
 {
-	struct reading *r = data;
+	struct range_reading *r = data;
 
 	spare_stack_use();
 	return range_read_profile(r->path, r->range, &r->error);
@@ -94,7 +94,7 @@ static gpointer read_in_thread(gpointer data)
 bool range_read_two(const char *const path[2], const struct range_args range[2], bool is_one, struct profile *ret[2],
 		    GError **error)
 {
-	struct reading second = { .path = path[1], .range = &range[1] };
+	struct range_reading second = { .path = path[1], .range = &range[1] };
 	GThread *thread = is_one ? NULL : g_thread_new("second", read_in_thread, &second);
 
 	ret[0] = range_read_profile(path[0], &range[0], error);

@@ -16,7 +16,7 @@ static bool has_display(void)
 	return g_getenv("DISPLAY") || g_getenv("WAYLAND_DISPLAY");
 }
 
-static void become(gpointer data)
+static void become_user(gpointer data)
 {
 	if (!as_user_become(data))
 		_exit(126);
@@ -48,7 +48,7 @@ void serving_open_browser(const char *command, struct server *s)
 
 	if (!url || !g_spawn_async(NULL, (char **)argv, environment,
 				   G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL,
-				   become, as, NULL, &error))
+				   become_user, as, NULL, &error))
 		cmd_error(command, "note: no browser is opened: %s", error->message);
 	as_user_free(as);
 }

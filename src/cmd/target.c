@@ -23,7 +23,7 @@
 /* A word that contains any of these is a process's name, not a number. */
 #define NAME_STARTS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 
-static void add(GArray *entries, const GOptionEntry *list)
+static void add_entries(GArray *entries, const GOptionEntry *list)
 {
 	for (; list->long_name; list++)
 		g_array_append_val(entries, *list);
@@ -54,7 +54,7 @@ static void add_who(GArray *entries, struct target *t)
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
-	add(entries, list);
+	add_entries(entries, list);
 }
 
 static void add_filter(GArray *entries, struct target *t)
@@ -68,7 +68,7 @@ static void add_filter(GArray *entries, struct target *t)
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
-	add(entries, list);
+	add_entries(entries, list);
 }
 
 static void add_capture(GArray *entries, struct target *t)
@@ -84,7 +84,7 @@ static void add_capture(GArray *entries, struct target *t)
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
-	add(entries, list);
+	add_entries(entries, list);
 }
 
 static void add_sampling(GArray *entries, struct target *t)
@@ -97,7 +97,7 @@ static void add_sampling(GArray *entries, struct target *t)
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
-	add(entries, list);
+	add_entries(entries, list);
 }
 
 static void add_on_cpu(GArray *entries, struct target *t)
@@ -108,7 +108,7 @@ static void add_on_cpu(GArray *entries, struct target *t)
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
-	add(entries, list);
+	add_entries(entries, list);
 }
 
 /* Adds the options of probes: each sets its member of collect_options. */
@@ -138,9 +138,9 @@ static void add_why(GArray *entries, struct target *t)
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
-	add(entries, wakers);
+	add_entries(entries, wakers);
 	add_switches(entries, t);
-	add(entries, lines);
+	add_entries(entries, lines);
 }
 
 static void add_named(GArray *entries, struct target *t)
@@ -152,7 +152,7 @@ static void add_named(GArray *entries, struct target *t)
 	};
 
 	t->is_named = true;
-	add(entries, list);
+	add_entries(entries, list);
 }
 
 GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own)
@@ -175,7 +175,7 @@ GArray *target_entries(struct target *t, unsigned parts, const GOptionEntry *own
 	if (parts & TARGET_ON_CPU)
 		add_on_cpu(entries, t);
 	if (own)
-		add(entries, own);
+		add_entries(entries, own);
 	return entries;
 }
 

@@ -182,7 +182,7 @@ uint32_t import_node(struct import *im, uint32_t parent, const struct import_fra
 }
 
 /* Saturates; profile_check() rejects sums that are too large. */
-static void sum(uint64_t *into, uint64_t ns)
+static void add_saturating(uint64_t *into, uint64_t ns)
 {
 	*into = ns > UINT64_MAX - *into ? UINT64_MAX : *into + ns;
 }
@@ -196,10 +196,10 @@ bool import_wait(struct import *im, const struct wait *w, GError **error)
 			"it holds more threads, frames or stacks than a recording can");
 	struct thread *t = &g_array_index(p->threads, struct thread, w->thread);
 
-	sum(&t->blocked_ns, w->blocked_ns);
-	sum(&t->runnable_ns, w->runnable_ns);
-	sum(&t->preempted_ns, w->preempted_ns);
-	sum(&t->to_ns, wait_off_cpu_ns(w));
+	add_saturating(&t->blocked_ns, w->blocked_ns);
+	add_saturating(&t->runnable_ns, w->runnable_ns);
+	add_saturating(&t->preempted_ns, w->preempted_ns);
+	add_saturating(&t->to_ns, wait_off_cpu_ns(w));
 	profile_add_wait(p, w);
 	return true;
 }

@@ -15,14 +15,14 @@ struct jsonl {
 	GArray *path;
 };
 
-static struct json *begin(struct jsonl *s, const char *type)
+static struct json *begin_object(struct jsonl *s, const char *type)
 {
 	json_begin(&s->json, writer_text(s->writer));
 	json_member_string(&s->json, "type", type);
 	return &s->json;
 }
 
-static void end(struct jsonl *s)
+static void end_object(struct jsonl *s)
 {
 	json_object_end(&s->json);
 	g_string_append_c(writer_text(s->writer), '\n');
@@ -30,7 +30,7 @@ static void end(struct jsonl *s)
 }
 
 /* Unknown values are null: 0 would be a claim. */
-static void number(struct json *j, const char *key, uint64_t n, bool is_unknown)
+static void known_number(struct json *j, const char *key, uint64_t n, bool is_unknown)
 {
 	json_key(j, key);
 	if (is_unknown)
@@ -42,11 +42,11 @@ static void number(struct json *j, const char *key, uint64_t n, bool is_unknown)
 static void write_recording(struct jsonl *s, const struct export_plan *plan)
 {
 	const struct profile_info *info = &s->p->info;
-	struct json *j = begin(s, "recording");
+	struct json *j = begin_object(s, "recording");
 
 	json_member_uint(j, "schema", 1);
-	number(j, "start_unix_ns", info->start_unix_ns, !info->start_unix_ns);
-	number(j, "duration_ns", info->duration_ns, info->unknown & UNKNOWN_WINDOW);
+	known_number(j, "start_unix_ns", info->start_unix_ns, !info->start_unix_ns);
+	known_number(j, "duration_ns", info->duration_ns, info->unknown & UNKNOWN_WINDOW);
 	JSON(j, "host", info->host, "kernel", info->kernel, "command_line", info->command_line);
 	JSON(j, "filters", info->filters, "selection", plan->selection_text);
 	JSON(j, "sampled", (bool)profile_is_sampled(s->p), "imported", info->imported);
@@ -57,7 +57,7 @@ static void write_recording(struct jsonl *s, const struct export_plan *plan)
 
 		JSON(j, "what", kind ? kind->what : NULL, "unknown", unknown);
 	}
-	end(s);
+	end_object(s);
 }
 
 static void write_thread(struct jsonl *s, guint i)
@@ -65,22 +65,22 @@ static void write_thread(struct jsonl *s, guint i)
 	const struct thread *t = profile_thread(s->p, i);
 	bool account = s->p->info.unknown & UNKNOWN_ACCOUNTS, parts = s->p->info.unknown & UNKNOWN_PARTS;
 	bool ids = s->p->info.unknown & UNKNOWN_IDS;
-	struct json *j = begin(s, "thread");
+	struct json *j = begin_object(s, "thread");
 
 	json_member_uint(j, "thread", i);
-	number(j, "pid", t->pid, ids);
-	number(j, "tid", t->tid, ids);
+	known_number(j, "pid", t->pid, ids);
+	known_number(j, "tid", t->tid, ids);
 	JSON(j, "comm", t->comm, "process", t->process);
 	json_member_text(j, "service", t->service);
-	number(j, "observed_ns", thread_observed_ns(t), account);
-	number(j, "on_cpu_ns", t->on_cpu_ns, account);
-	number(j, "off_cpu_ns", thread_off_cpu_ns(t), profile_rows_are_counted(s->p->info.rows_are));
-	number(j, "blocked_ns", t->blocked_ns, parts);
-	number(j, "runnable_ns", t->runnable_ns, parts);
-	number(j, "preempted_ns", t->preempted_ns, parts);
-	number(j, "filtered_ns", t->filtered_ns, account);
-	number(j, "lost_ns", t->lost_ns, account);
-	end(s);
+	known_number(j, "observed_ns", thread_observed_ns(t), account);
+	known_number(j, "on_cpu_ns", t->on_cpu_ns, account);
+	known_number(j, "off_cpu_ns", thread_off_cpu_ns(t), profile_rows_are_counted(s->p->info.rows_are));
+	known_number(j, "blocked_ns", t->blocked_ns, parts);
+	known_number(j, "runnable_ns", t->runnable_ns, parts);
+	known_number(j, "preempted_ns", t->preempted_ns, parts);
+	known_number(j, "filtered_ns", t->filtered_ns, account);
+	known_number(j, "lost_ns", t->lost_ns, account);
+	end_object(s);
 }
 
 static void write_stack(struct jsonl *s, const char *key, uint32_t user, uint32_t kernel)
@@ -93,12 +93,12 @@ static void write_stack(struct jsonl *s, const char *key, uint32_t user, uint32_
 
 static void write_on_cpu(struct jsonl *s, const struct wait *w)
 {
-	struct json *j = begin(s, "on_cpu");
+	struct json *j = begin_object(s, "on_cpu");
 
 	JSON(j, "thread", w->thread, "samples", w->count, "on_cpu_ns", w->on_cpu_ns, "on_cpu_se_ns", w->off_cpu_se_ns);
 	write_stack(s, "user", w->user, 0);
 	write_stack(s, "kernel", 0, w->kernel);
-	end(s);
+	end_object(s);
 }
 
 static void write_wait(struct jsonl *s, guint i)
@@ -107,15 +107,15 @@ static void write_wait(struct jsonl *s, guint i)
 	const struct object *o = profile_wait_object(s->p, w);
 	uint32_t unknown = s->p->info.unknown;
 	char state[2] = { (char)w->state, '\0' };
-	struct json *j = begin(s, "wait");
+	struct json *j = begin_object(s, "wait");
 
 	JSON(j, "thread", w->thread, "state", w->state == '?' ? NULL : state);
-	number(j, "count", w->count, unknown & UNKNOWN_COUNTS);
-	number(j, "off_cpu_ns", wait_off_cpu_ns(w), profile_rows_are_counted(s->p->info.rows_are));
-	number(j, "blocked_ns", w->blocked_ns, unknown & UNKNOWN_PARTS);
-	number(j, "runnable_ns", w->runnable_ns, unknown & UNKNOWN_PARTS);
-	number(j, "preempted_ns", w->preempted_ns, unknown & UNKNOWN_PARTS);
-	number(j, "max_ns", w->max_ns, unknown & UNKNOWN_DURATIONS);
+	known_number(j, "count", w->count, unknown & UNKNOWN_COUNTS);
+	known_number(j, "off_cpu_ns", wait_off_cpu_ns(w), profile_rows_are_counted(s->p->info.rows_are));
+	known_number(j, "blocked_ns", w->blocked_ns, unknown & UNKNOWN_PARTS);
+	known_number(j, "runnable_ns", w->runnable_ns, unknown & UNKNOWN_PARTS);
+	known_number(j, "preempted_ns", w->preempted_ns, unknown & UNKNOWN_PARTS);
+	known_number(j, "max_ns", w->max_ns, unknown & UNKNOWN_DURATIONS);
 	json_member_bool(j, "open_at_start", w->flags & WAIT_OPEN_AT_START);
 	json_member_bool(j, "open_at_end", w->flags & WAIT_OPEN_AT_END);
 	if (o) {
@@ -126,16 +126,16 @@ static void write_wait(struct jsonl *s, guint i)
 	}
 	write_stack(s, "user", w->user, 0);
 	write_stack(s, "kernel", 0, w->kernel);
-	end(s);
+	end_object(s);
 }
 
 static void write_losses(struct jsonl *s)
 {
 	EACH_ROW(i, const struct profile_loss, l, s->p->losses) {
-		struct json *j = begin(s, "loss");
+		struct json *j = begin_object(s, "loss");
 
 		JSON(j, "reason", l->reason, "help", l->help, "count", l->count, "time_ns", l->time_ns);
-		end(s);
+		end_object(s);
 	}
 }
 

@@ -137,7 +137,7 @@ void thread_text(GString *s, const struct thread *t)
 	g_string_append_printf(s, "%s-%u/%u", t->comm, t->pid, t->tid);
 }
 
-static void note(GPtrArray *notes, const char *what, const char *text)
+static void add_note(GPtrArray *notes, const char *what, const char *text)
 {
 	if (text && *text)
 		g_ptr_array_add(notes, g_strdup_printf("%s: %s", what, text));
@@ -147,12 +147,12 @@ GPtrArray *profile_notes(const struct profile *p, const struct export_plan *plan
 {
 	GPtrArray *notes = g_ptr_array_new_with_free_func(g_free);
 
-	note(notes, "command", p->info.command_line);
-	note(notes, "recorded by offcpu", p->info.version);
-	note(notes, "host", p->info.host);
-	note(notes, "kernel", p->info.kernel);
-	note(notes, "filters", p->info.filters);
-	note(notes, "shown", plan->selection_text);
+	add_note(notes, "command", p->info.command_line);
+	add_note(notes, "recorded by offcpu", p->info.version);
+	add_note(notes, "host", p->info.host);
+	add_note(notes, "kernel", p->info.kernel);
+	add_note(notes, "filters", p->info.filters);
+	add_note(notes, "shown", plan->selection_text);
 	if (profile_is_sampled(p))
 		g_ptr_array_add(notes, g_strdup("short waits were sampled: sums are estimates"));
 	EACH_ROW(i, const struct profile_loss, l, p->losses)
@@ -192,7 +192,7 @@ struct locations *locations_new(const struct profile *p)
 FREES(locations_free, struct locations, l, g_array_unref(l->spans); g_array_unref(l->frames); g_free(l->alone);
       strset_free(l->inlined); g_array_unref(l->inlined_ids); g_string_free(l->key, TRUE))
 
-static uint32_t add(struct locations *l, const uint32_t *frames, guint cnt)
+static uint32_t add_location(struct locations *l, const uint32_t *frames, guint cnt)
 {
 	struct span span = { l->frames->len, cnt };
 
@@ -201,13 +201,13 @@ static uint32_t add(struct locations *l, const uint32_t *frames, guint cnt)
 	return l->spans->len;
 }
 
-static uint32_t find(struct locations *l, const uint32_t *frames, guint cnt)
+static uint32_t find_location(struct locations *l, const uint32_t *frames, guint cnt)
 {
 	if (cnt == 1) {
 		uint32_t *id = &l->alone[frames[0]];
 
 		if (!*id)
-			*id = add(l, frames, 1);
+			*id = add_location(l, frames, 1);
 		return *id;
 	}
 	g_string_truncate(l->key, 0);
@@ -216,7 +216,7 @@ static uint32_t find(struct locations *l, const uint32_t *frames, guint cnt)
 	uint32_t at = strset_id(l->inlined, l->key->str);
 
 	if (at == l->inlined_ids->len) {
-		uint32_t id = add(l, frames, cnt);
+		uint32_t id = add_location(l, frames, cnt);
 
 		g_array_append_val(l->inlined_ids, id);
 	}
@@ -231,7 +231,7 @@ void locations_of_path(struct locations *l, const GArray *path, GArray *ids)
 	for (guint i = 0, cnt; i < path->len; i += cnt) {
 		for (cnt = 1; i + cnt < path->len && profile_get_frame(l->profile, frames[i + cnt])->is_inline; cnt++)
 			;
-		uint32_t id = find(l, &frames[i], cnt);
+		uint32_t id = find_location(l, &frames[i], cnt);
 
 		g_array_append_val(ids, id);
 	}

@@ -339,7 +339,7 @@ static bool end_wait(struct script *s, struct state *state, uint64_t ns, uint8_t
  * The value of " prev_pid=1" and the like before `end`; NULL: not found.  The last match counts, since thread names
  * precede it and may contain the same.
  */
-static const char *arg(const char *args, const char *end, const char *name)
+static const char *arg_value(const char *args, const char *end, const char *name)
 {
 	const char *at = args && end ? g_strrstr_len(args, end - args, name) : NULL;
 
@@ -351,7 +351,7 @@ static const char *part_next(const char *args)
 {
 	const char *at = args;
 
-	while ((at = strstr(at, " ==> next_comm=")) && !arg(args, at, " prev_pid="))
+	while ((at = strstr(at, " ==> next_comm=")) && !arg_value(args, at, " prev_pid="))
 		at++;
 	return at;
 }
@@ -362,8 +362,8 @@ static bool is_whole(const struct event *e)
 	const char *end = e->args + strlen(e->args);
 
 	if (e->kind == EVENT_SWITCH)
-		return part_next(e->args) && arg(part_next(e->args), end, " next_pid=");
-	return (e->kind != EVENT_WAKING && e->kind != EVENT_WAKEUP) || arg(e->args, end, " pid=");
+		return part_next(e->args) && arg_value(part_next(e->args), end, " next_pid=");
+	return (e->kind != EVENT_WAKING && e->kind != EVENT_WAKEUP) || arg_value(e->args, end, " pid=");
 }
 
 /* 'S' for "S", "R+", "D|W"; 0: the thread has ended, or the letter is unknown. */
@@ -376,8 +376,8 @@ static uint8_t state_letter(const char *text)
 
 static bool take_switch(struct script *s, const struct event *e, GError **error)
 {
-	const char *part = part_next(e->args), *prev = arg(e->args, part, " prev_pid=");
-	const char *next = part ? arg(part, part + strlen(part), " next_pid=") : NULL;
+	const char *part = part_next(e->args), *prev = arg_value(e->args, part, " prev_pid=");
+	const char *next = part ? arg_value(part, part + strlen(part), " next_pid=") : NULL;
 	struct state *out, *in;
 
 	if (!next || !prev)
@@ -388,7 +388,7 @@ static bool take_switch(struct script *s, const struct event *e, GError **error)
 	s->sees_all |= !prev_tid || HAS_PREFIX(e->comm, "kworker/") || HAS_PREFIX(e->comm, "migration/");
 	out = prev_tid ? state_of(s, prev_tid) : NULL;
 	if (out) {
-		uint8_t letter = state_letter(arg(e->args, part, " prev_state="));
+		uint8_t letter = state_letter(arg_value(e->args, part, " prev_state="));
 
 		/* two switch-outs in a row: the switch-in between them is missing */
 		s->endless_cnt += out->is_off;
@@ -407,7 +407,7 @@ static bool take_switch(struct script *s, const struct event *e, GError **error)
 
 static void take_waking(struct script *s, const struct event *e)
 {
-	const char *pid = arg(e->args, e->args + strlen(e->args), " pid=");
+	const char *pid = arg_value(e->args, e->args + strlen(e->args), " pid=");
 	struct state *state = pid ? state_of(s, (uint32_t)g_ascii_strtoull(pid, NULL, 10)) : NULL;
 
 	s->has_wakings = true;
@@ -478,7 +478,7 @@ static bool is_event_line(const char *line)
 }
 
 /* True if `line` continues an event whose line was split by a line break in a name. */
-static bool take_rest(struct script *s, const char *line)
+static bool continue_event(struct script *s, const char *line)
 {
 	if (!s->head || !s->is_event || is_whole(&s->event) || s->frames->len || s->more_lines == MORE_LINES_MAX ||
 	    strlen(line) > MORE_MAX_BYTES || is_event_line(line))
@@ -491,7 +491,7 @@ static bool take_rest(struct script *s, const char *line)
 }
 
 /* Ends the current event.  `line` may begin the next one. */
-static bool take_head(struct script *s, const char *line, GError **error)
+static bool next_event(struct script *s, const char *line, GError **error)
 {
 	bool ok = take_event(s, error);
 
@@ -511,13 +511,13 @@ static bool take_line(void *reader, char *line, GError **error)
 	struct script *s = reader;
 	char *text = skip_blanks(line);
 
-	if (take_rest(s, line))
+	if (continue_event(s, line))
 		return true;
 	if (!*text || (*line == '#' && !is_event_line(line)))
-		return *line == '\0' || *line == '#' ? take_head(s, NULL, error) : true;
+		return *line == '\0' || *line == '#' ? next_event(s, NULL, error) : true;
 	if (*line == '\t' ? !s->is_event && is_event_line(line)
 			  : !(*line == ' ' && s->head && g_ascii_isxdigit(*text) && strchr(text, '(')))
-		return take_head(s, line, error);
+		return next_event(s, line, error);
 	if (s->frames->len < PROFILE_DEPTH_MAX)
 		g_ptr_array_add(s->frames, g_strdup(text));
 	return true;
@@ -541,7 +541,7 @@ static bool end_open_waits(struct script *s, GError **error)
 }
 
 /* Call it after the last line. */
-static bool end(struct script *s, GError **error)
+static bool end_events(struct script *s, GError **error)
 {
 	if (s->takes != EVENT_OTHER && !end_open_waits(s, error))
 		return false;
@@ -554,7 +554,7 @@ static bool end(struct script *s, GError **error)
 	return s->takes != EVENT_OTHER || import_samples(&s->im, s->samples, error);
 }
 
-static void tell(struct script *s)
+static void set_info(struct script *s)
 {
 	struct profile_info *info = &s->im.p->info;
 
@@ -598,9 +598,9 @@ bool read_perf_script(struct source *source, const struct import_options *option
 	s.states = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, g_free);
 	import_begin(&s.im, p, "perf script", UNKNOWN_ALL);
 	ok = import_lines(&s.im, source, take_line, &s, &why) && (take_event(&s, &why) || import_skip(&s.im, &why)) &&
-	     end(&s, &why);
+	     end_events(&s, &why);
 	if (ok)
-		tell(&s);
+		set_info(&s);
 	g_hash_table_unref(s.states);
 	g_ptr_array_unref(s.frames);
 	g_array_unref(s.samples);

@@ -249,7 +249,7 @@ static const struct part_name {
 	{ PART_PREEMPTED, "preempted", NULL },
 };
 
-static void take_part(struct pprof *r, const struct part_name *n)
+static void find_value_types(struct pprof *r, const struct part_name *n)
 {
 	for (guint i = 0; r->at[n->part] < 0 && i < r->types_cnt; i++) {
 		uint64_t ns = n->part == PART_COUNT ? 1 : unit_ns(string_at(r, r->types[i].unit));
@@ -264,7 +264,7 @@ static void take_part(struct pprof *r, const struct part_name *n)
 }
 
 /* A type named "time" is ambiguous: fgprof reveals only by its period that it samples wall-clock time. */
-static void tell_by_period(struct pprof *r)
+static void set_rows_by_period(struct pprof *r)
 {
 	const char *name = string_at(r, r->period_name);
 
@@ -284,8 +284,8 @@ static bool find_types(struct pprof *r, GError **error)
 	for (enum part part = 0; part < PART_CNT; part++)
 		r->at[part] = -1;
 	for (size_t i = 0; i < G_N_ELEMENTS(part_names); i++)
-		take_part(r, &part_names[i]);
-	tell_by_period(r);
+		find_value_types(r, &part_names[i]);
+	set_rows_by_period(r);
 	for (guint i = 0; i < r->types_cnt; i++)
 		g_string_append_printf(names, "%s%s/%s", i ? ", " : "", string_at(r, r->types[i].name),
 				       string_at(r, r->types[i].unit));
@@ -460,7 +460,7 @@ static bool read_samples(struct pprof *r, struct cursor c, GError **error)
  * Go's mutex and block profiles have the same types.  Stacks of mutex profiles are of the unlocking goroutine.  All
  * stacks are of goroutines, which have no thread while they wait.
  */
-static void tell_go(struct pprof *r)
+static void set_go_kind(struct pprof *r)
 {
 	double all_ns = 0, go_ns = 0, unlock_ns = 0;
 
@@ -490,7 +490,7 @@ static GHashTable *ids_new(void)
 	return g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 }
 
-static void clear(struct pprof *r)
+static void clear_tables(struct pprof *r)
 {
 	g_ptr_array_unref(r->strings);
 	g_array_unref(r->mappings);
@@ -527,8 +527,8 @@ bool read_pprof(struct source *source, const struct import_options *options, str
 
 	ok = ok && find_types(&r, error) && read_samples(&r, c, error);
 	if (ok && g_strcmp0(p->info.rows_are, ROWS_CONTENTIONS) == 0)
-		tell_go(&r);
-	clear(&r);
+		set_go_kind(&r);
+	clear_tables(&r);
 	g_byte_array_unref(all);
 	return import_end(&r.im, ok, NULL, error);
 }

@@ -217,7 +217,7 @@ static bool add_samples(struct simpleperf *s, GError **error)
 }
 
 /* A thread that is off CPU at the end may be waiting, or may have ended. */
-static void tell(struct simpleperf *s)
+static void set_info(struct simpleperf *s)
 {
 	struct profile_info *info = &s->im.p->info;
 	const guint endless = g_hash_table_size(s->off);
@@ -257,7 +257,7 @@ bool read_simpleperf(struct source *source, const struct import_options *options
 	ok = import_lines(&s.im, source, take_line, &s, &why) && (end_record(&s, &why) || import_skip(&s.im, &why)) &&
 	     (s.has_waits || add_samples(&s, &why));
 	if (ok)
-		tell(&s);
+		set_info(&s);
 	g_hash_table_unref(s.off);
 	g_array_unref(s.samples);
 	g_array_unref(s.stack);

@@ -47,7 +47,7 @@ GString *writer_text(struct writer *w)
 	return w->text;
 }
 
-static void pack(struct writer *w, int flush)
+static void compress_text(struct writer *w, int flush)
 {
 	w->z.next_in = (unsigned char *)w->text->str;
 	w->z.avail_in = (uInt)w->text->len;
@@ -67,7 +67,7 @@ static void hand_on(struct writer *w, int flush)
 		g_set_error_literal(&w->error, G_FILE_ERROR, G_FILE_ERROR_NOMEM,
 				    "one part of the export is above 4 GiB");
 	if (!w->error && w->gzip)
-		pack(w, flush);
+		compress_text(w, flush);
 	else if (!w->error)
 		w->sink.put(w->sink.ctx, w->text->str, w->text->len, &w->error);
 	g_string_truncate(w->text, 0);

@@ -45,14 +45,14 @@ static bool end_look(struct snapshots *s, GError **error)
 	return ok;
 }
 
-static void begin(struct snapshots *s, struct profile *p, const char *of)
+static void begin_import(struct snapshots *s, struct profile *p, const char *of)
 {
 	s->seen = g_hash_table_new(NULL, NULL);
 	import_begin(&s->im, p, of, UNKNOWN_ALL & ~(uint32_t)UNKNOWN_COUNTS);
 	p->info.rows_are = ROWS_LOOKS;
 }
 
-static bool end(struct snapshots *s, const char *of, bool ok, GError **why, GError **error)
+static bool end_import(struct snapshots *s, const char *of, bool ok, GError **why, GError **error)
 {
 	g_autofree char *from = g_strdup_printf("%s (%" G_GUINT64_FORMAT " snapshot%s)", of, s->cnt, s->cnt == 1 ? "" : "s");
 
@@ -232,11 +232,11 @@ bool read_gdb(struct source *source, const struct import_options *options, struc
 	g_autoptr(GError) why = NULL;
 	bool ok;
 
-	begin(&g.s, p, "gdb's backtraces");
+	begin_import(&g.s, p, "gdb's backtraces");
 	ok = import_lines(&g.s.im, source, take_gdb_line, &g, &why) && end_gdb_thread(&g, &why);
 	g_ptr_array_unref(g.frames);
 	g_string_free(g.frame, TRUE);
-	return end(&g.s, "gdb's backtraces", ok, &why, error);
+	return end_import(&g.s, "gdb's backtraces", ok, &why, error);
 }
 
 /* --- procstat --- */
@@ -356,8 +356,8 @@ bool read_procstat(struct source *source, const struct import_options *options, 
 	g_autoptr(GError) why = NULL;
 	bool ok;
 
-	begin(&t.s, p, "procstat's kernel stacks");
+	begin_import(&t.s, p, "procstat's kernel stacks");
 	ok = import_lines(&t.s.im, source, take_procstat_line, &t, &why) && end_procstat_thread(&t, &why);
 	g_string_free(t.stack, TRUE);
-	return end(&t.s, "procstat's kernel stacks", ok, &why, error);
+	return end_import(&t.s, "procstat's kernel stacks", ok, &why, error);
 }

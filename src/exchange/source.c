@@ -70,7 +70,7 @@ struct source *source_of_bytes(const void *bytes, gsize len_bytes)
 FREES(source_free, struct source, s, if (s->packing == PACKED_GZIP) inflateEnd(&s->z); ZSTD_freeDStream(s->zstd);
       g_byte_array_unref(s->out); g_free(s->in))
 
-static bool bad(GError **error, enum exchange_error code, const char *message)
+static bool bad_source(GError **error, enum exchange_error code, const char *message)
 {
 	g_set_error_literal(error, EXCHANGE_ERROR, (int)code, message);
 	return false;
@@ -94,7 +94,7 @@ static bool fill_in(struct source *s, GError **error)
 	return true;
 }
 
-static bool begin(struct source *s, GError **error)
+static bool detect_packing(struct source *s, GError **error)
 {
 	static const unsigned char gzip[] = { 0x1f, 0x8b }, zstd[] = { 0x28, 0xb5, 0x2f, 0xfd };
 
@@ -103,12 +103,12 @@ static bool begin(struct source *s, GError **error)
 	s->packing = PACKED_NOT;
 	if (s->in_len >= sizeof(gzip) && memcmp(s->in, gzip, sizeof(gzip)) == 0) {
 		if (inflateInit2(&s->z, GZIP_WINDOW_BITS) != Z_OK)
-			return bad(error, EXCHANGE_ERROR_TOO_MUCH, "no memory to unpack it");
+			return bad_source(error, EXCHANGE_ERROR_TOO_MUCH, "no memory to unpack it");
 		s->packing = PACKED_GZIP;
 	} else if (s->in_len >= sizeof(zstd) && memcmp(s->in, zstd, sizeof(zstd)) == 0) {
 		s->zstd = ZSTD_createDStream();
 		if (!s->zstd || ZSTD_isError(ZSTD_DCtx_setParameter(s->zstd, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG_MAX)))
-			return bad(error, EXCHANGE_ERROR_TOO_MUCH, "no memory to unpack it");
+			return bad_source(error, EXCHANGE_ERROR_TOO_MUCH, "no memory to unpack it");
 		s->packing = PACKED_ZSTD;
 	}
 	return true;
@@ -177,7 +177,7 @@ static bool fill_out(struct source *s, GError **error)
 	gsize from = s->out->len;
 	gssize n = 0;
 
-	if (s->packing == PACKED_UNKNOWN && !begin(s, error))
+	if (s->packing == PACKED_UNKNOWN && !detect_packing(s, error))
 		return false;
 	while (n == 0) {
 		if (s->in_at == s->in_len && !s->in_ended && !fill_in(s, error))
@@ -193,14 +193,14 @@ static bool fill_out(struct source *s, GError **error)
 						: take_plain(s, s->out->data + from, CHUNK_BYTES);
 		g_byte_array_set_size(s->out, (guint)(from + (gsize)MAX(n, 0)));
 		if (n < 0)
-			return bad(error, EXCHANGE_ERROR_BAD, "its packed bytes are damaged");
+			return bad_source(error, EXCHANGE_ERROR_BAD, "its packed bytes are damaged");
 		if (n == 0 && s->in_at == before && s->in_ended && !s->frame_ended)
-			return bad(error, EXCHANGE_ERROR_BAD, "its packed bytes are cut off");
+			return bad_source(error, EXCHANGE_ERROR_BAD, "its packed bytes are cut off");
 	}
 	s->out_bytes += (gsize)n;
 	if (s->packing != PACKED_NOT && s->out_bytes > SOURCE_FREE_BYTES + SOURCE_RATIO_MAX * s->in_bytes)
-		return bad(error, EXCHANGE_ERROR_TOO_MUCH,
-			   "it unpacks to far more than it is: more than 200 times as much");
+		return bad_source(error, EXCHANGE_ERROR_TOO_MUCH,
+				  "it unpacks to far more than it is: more than 200 times as much");
 	return true;
 }
 
@@ -269,7 +269,7 @@ char *source_line(struct source *s, gsize *ret_len_bytes, GError **error)
 		seen = left;
 		if (seen > SOURCE_LINE_MAX_BYTES) {
 			if (drop_line(s, error))
-				bad(error, EXCHANGE_ERROR_LINE, "a line of it is longer than 1 MiB");
+				bad_source(error, EXCHANGE_ERROR_LINE, "a line of it is longer than 1 MiB");
 			return NULL;
 		}
 		if (s->ended && !left)
@@ -285,7 +285,7 @@ GByteArray *source_all(struct source *s, GError **error)
 {
 	while (!s->ended) {
 		if (s->out->len - s->at > SOURCE_ALL_MAX_BYTES) {
-			bad(error, EXCHANGE_ERROR_TOO_MUCH, "it is larger than 1 GiB");
+			bad_source(error, EXCHANGE_ERROR_TOO_MUCH, "it is larger than 1 GiB");
 			return NULL;
 		}
 		if (!fill_out(s, error))

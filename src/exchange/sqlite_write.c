@@ -40,7 +40,7 @@ static const char tables[] =
 	"FROM v_wait w JOIN wait_told t ON t.wait_id = w.id LEFT JOIN v_stack_text u ON u.id = w.user_stack_id\n"
 	"  LEFT JOIN v_stack_text k ON k.id = w.kernel_stack_id;\n";
 
-struct told {
+struct derived {
 	const struct profile *p;
 	const struct explanation *e;
 	struct things *things;
@@ -49,7 +49,7 @@ struct told {
 	struct insert in;
 };
 
-static void put_number(struct told *t, uint64_t value)
+static void put_number(struct derived *t, uint64_t value)
 {
 	if (value)
 		insert_number(&t->in, value);
@@ -61,7 +61,7 @@ static void put_number(struct told *t, uint64_t value)
 #define PUT(value) \
 	_Generic((value), char *: insert_text, const char *: insert_text, default: insert_number)(&t->in, value);
 
-static void put_finding(struct told *t, const struct finding *row, const struct headline *h)
+static void put_finding(struct derived *t, const struct finding *row, const struct headline *h)
 {
 	const struct finding *first = (const void *)t->e->findings->rows->data;
 	const struct frame *frame = row->frame >= 0 ? profile_get_frame(t->p, (uint32_t)row->frame) : NULL;
@@ -82,7 +82,7 @@ static void put_finding(struct told *t, const struct finding *row, const struct 
 		g_hash_table_insert(t->ranks, GUINT_TO_POINTER(row->id), GUINT_TO_POINTER((guint)t->rank));
 }
 
-static void put_tasks(struct told *t, const struct headline *h)
+static void put_tasks(struct derived *t, const struct headline *h)
 {
 	const struct task_wait *first = (const void *)t->e->tasks->rows->data, *w = h->task;
 
@@ -98,7 +98,7 @@ static void put_tasks(struct told *t, const struct headline *h)
 	insert_row_done(&t->in);
 }
 
-static void put_sentence(struct told *t, const char *kind, const char *sentence)
+static void put_sentence(struct derived *t, const char *kind, const char *sentence)
 {
 	if (!sentence)
 		return;
@@ -113,7 +113,7 @@ static void put_sentence(struct told *t, const char *kind, const char *sentence)
 }
 
 /* As in answers of bounded size: where little was found there are no findings. */
-static int put_findings(struct told *t, sqlite3 *db)
+static int put_findings(struct derived *t, sqlite3 *db)
 {
 	const GArray *rows = t->e->findings->rows;
 
@@ -134,13 +134,13 @@ static int put_findings(struct told *t, sqlite3 *db)
 	return insert_end(&t->in);
 }
 
-static guint rank_of(const struct told *t, uint32_t finding)
+static guint rank_of(const struct derived *t, uint32_t finding)
 {
 	return GPOINTER_TO_UINT(g_hash_table_lookup(t->ranks, GUINT_TO_POINTER(finding)));
 }
 
 /* Rows that are not waits have no derived data. */
-static int put_waits(struct told *t, sqlite3 *db)
+static int put_waits(struct derived *t, sqlite3 *db)
 {
 	const struct findings *f = t->e->findings;
 	const struct reasons *reasons = f->reasons;
@@ -162,7 +162,7 @@ static int put_waits(struct told *t, sqlite3 *db)
 
 static int put_told(sqlite3 *db, void *data)
 {
-	struct told *t = data;
+	struct derived *t = data;
 	int rc = sqlite3_exec(db, tables, NULL, NULL, NULL);
 
 	if (rc == SQLITE_OK)
@@ -173,7 +173,7 @@ static int put_told(sqlite3 *db, void *data)
 void write_sqlite(struct writer *w, const struct profile *p, const struct export_plan *plan)
 {
 	struct explanation *e = explanation_new(p, NULL);
-	struct told told = { .p = p, .e = e, .things = things_new(p, e), .ranks = g_hash_table_new(NULL, NULL) };
+	struct derived told = { .p = p, .e = e, .things = things_new(p, e), .ranks = g_hash_table_new(NULL, NULL) };
 	GError *error = NULL;
 	g_autoptr(GBytes) recording = profile_file_bytes(p, put_told, &told, &error);
 	gsize len = 0;

@@ -498,7 +498,7 @@ static void end_part(struct distribution *d, uint64_t to, uint64_t unit_ns)
 	}
 }
 
-static void take_part(struct block *b, const char *line, const char *bar)
+static void add_bucket(struct block *b, const char *line, const char *bar)
 {
 	struct distribution *d = &b->distribution;
 	g_autofree char *value = g_strstrip(g_strndup(line, (gsize)(bar - line)));
@@ -546,7 +546,7 @@ static bool take_distribution(struct block *b, const char *line, bool *ok, GErro
 		d->has_stack = dtrace_key(b, &d->wait);
 		g_ptr_array_set_size(b->lines, 0);
 	} else if (d->is_open) {
-		take_part(b, line, bar);
+		add_bucket(b, line, bar);
 	}
 	return d->is_open;
 }
@@ -604,7 +604,7 @@ static bool take_line(struct block *b, char *line, bool *in_key, GError **error)
 }
 
 /* Sets info.imported with the unit that was assumed. */
-static void tell(struct block *b)
+static void set_info(struct block *b)
 {
 	const bool is_estimated = b->im.p->waits->len && profile_wait(b->im.p, 0)->off_cpu_se_ns;
 	g_autofree char *from = g_strdup_printf("stacks with %s (numbers taken as %s)",
@@ -639,6 +639,6 @@ bool read_stack_text(struct source *source, const struct import_options *options
 	ok = ok && !why && (take_estimates(&b, &why) || import_skip(&b.im, &why)) && !why;
 	g_ptr_array_unref(b.lines);
 	g_array_unref(b.estimates);
-	tell(&b);
+	set_info(&b);
 	return import_end(&b.im, ok, g_steal_pointer(&why), error);
 }

@@ -333,7 +333,7 @@ static void put_losses(struct rows *r)
 	rows_end(r, "losses");
 }
 
-static uint32_t knows(const struct profile_info *info)
+static uint32_t knows_bits(const struct profile_info *info)
 {
 	return (info->has_bpf_ns ? KNOWS_BPF : 0) | (info->has_locks ? KNOWS_LOCKS : 0) |
 	       (info->has_objects ? KNOWS_OBJECTS : 0) | (info->has_wakers ? KNOWS_WAKERS : 0) |
@@ -351,7 +351,7 @@ static void put_window(struct rows *r)
 	RB_TEXT(r->out, i->kernel, i->version, i->command_line, i->filters);
 	RB_U64(r->out, i->switches, i->tracer_cpu_ns, i->tracer_start_cpu_ns, i->tracer_stop_cpu_ns, i->tracer_bpf_ns,
 		i->tracer_peak_rss_bytes);
-	RB_U32(r->out, knows(i), i->unknown, i->on_cpu_hz, i->on_cpu_end_hz);
+	RB_U32(r->out, knows_bits(i), i->unknown, i->on_cpu_hz, i->on_cpu_end_hz);
 	RB_U64(r->out, i->sampling.start_ns, i->sampling.end_ns, i->sampling.max_ns);
 	RB_U32(r->out, i->sampling.raised_cnt, i->sampling.lowered_cnt, i->sampling.over_cnt, i->sampling.budget_ppm,
 		i->sampling.used_ppm, i->sampling.peak_ppm);

@@ -71,7 +71,7 @@ static const struct service *service_of(struct contents *c, const char *name)
 }
 
 /* True if it is new. */
-static bool note(struct contents *c, const struct service *s, enum content_kind kind, uint32_t index)
+static bool note_content(struct contents *c, const struct service *s, enum content_kind kind, uint32_t index)
 {
 	const struct content one = { s, index };
 	uint64_t key = (s->number * CONTENT_KINDS + kind) << 32 | index;
@@ -85,16 +85,16 @@ static bool note(struct contents *c, const struct service *s, enum content_kind 
 static void note_stacks(struct contents *c, const struct service *s, uint32_t user, uint32_t kernel)
 {
 	if (user)
-		note(c, s, CONTENT_STACK, user);
+		note_content(c, s, CONTENT_STACK, user);
 	if (kernel)
-		note(c, s, CONTENT_STACK, kernel);
+		note_content(c, s, CONTENT_STACK, kernel);
 }
 
 static void note_waker(struct contents *c, const struct service *s, uint32_t waker)
 {
 	const struct waker *w = profile_get_waker(c->r->p, waker);
 
-	if (note(c, s, CONTENT_WAKER, waker))
+	if (note_content(c, s, CONTENT_WAKER, waker))
 		note_stacks(c, s, w->user, w->kernel);
 }
 
@@ -103,7 +103,7 @@ static const struct service *service_of_thread(struct contents *c, uint32_t thre
 	return service_of(c, rows_service(profile_thread(c->r->p, thread)));
 }
 
-static void note_all(struct contents *c)
+static void note_all_contents(struct contents *c)
 {
 	const struct profile *p = c->r->p;
 
@@ -112,7 +112,7 @@ static void note_all(struct contents *c)
 
 		note_stacks(c, s, w->user, w->kernel);
 		if (w->object)
-			note(c, s, CONTENT_OBJECT, w->object - 1);
+			note_content(c, s, CONTENT_OBJECT, w->object - 1);
 		if (w->max_waker)
 			note_waker(c, s, w->max_waker - 1);
 	}
@@ -187,7 +187,7 @@ static uint64_t id_of(const struct rows *r, enum content_kind kind, uint32_t ind
 }
 
 /* Writes those that the engine does not have yet. */
-static void put(struct contents *c, enum content_kind kind)
+static void put_contents(struct contents *c, enum content_kind kind)
 {
 	static const struct {
 		const char *table;
@@ -221,9 +221,9 @@ void rows_put_contents(struct rows *r)
 
 	for (int kind = 0; kind < CONTENT_KINDS; kind++)
 		c.of[kind] = g_array_new(FALSE, FALSE, sizeof(struct content));
-	note_all(&c);
+	note_all_contents(&c);
 	for (int kind = 0; kind < CONTENT_KINDS; kind++) {
-		put(&c, (enum content_kind)kind);
+		put_contents(&c, (enum content_kind)kind);
 		g_array_unref(c.of[kind]);
 	}
 	g_hash_table_unref(c.services);

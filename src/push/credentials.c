@@ -47,7 +47,7 @@ static bool is_secret(const char *s)
 	return true;
 }
 
-static bool take(struct credentials *c, const char *key, const char *value)
+static bool set_credential(struct credentials *c, const char *key, const char *value)
 {
 	char **into = strcmp(key, "user") == 0       ? &c->user
 		      : strcmp(key, "password") == 0 ? &c->password
@@ -106,7 +106,7 @@ static bool read_lines(char *text, const char *path, struct credentials *c, GErr
 
 		if (value)
 			*value++ = '\0';
-		if (!value || !take(c, line, g_strchug(value)))
+		if (!value || !set_credential(c, line, g_strchug(value)))
 			return bad(
 				error,
 				"'%s', line %u: \"user NAME\", \"password SECRET\" or \"token SECRET\" is wanted, once each",
@@ -124,7 +124,7 @@ static bool read_environment(struct credentials *c, GError **error)
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
 		const char *value = g_getenv(names[i][1]);
 
-		if (value && *value && !take(c, names[i][0], value))
+		if (value && *value && !set_credential(c, names[i][0], value))
 			return bad(error, "%s: no %s can be like that", names[i][1], names[i][0]);
 	}
 	return true;

@@ -7,7 +7,7 @@ struct hasher {
 	GChecksum *sum;
 };
 
-static struct hasher begin(void)
+static struct hasher begin_hash(void)
 {
 	return (struct hasher){ g_checksum_new(G_CHECKSUM_SHA256) };
 }
@@ -27,7 +27,7 @@ static void add_text(struct hasher *h, const char *text)
 		g_checksum_update(h->sum, (const guchar *)text, (gssize)strlen(text));
 }
 
-static uint64_t end(struct hasher *h)
+static uint64_t end_hash(struct hasher *h)
 {
 	guint8 digest[32];
 	gsize len = sizeof(digest);
@@ -42,7 +42,7 @@ static uint64_t end(struct hasher *h)
 
 uint64_t identity_of_window(const struct profile *p)
 {
-	struct hasher h = begin();
+	struct hasher h = begin_hash();
 
 	add_text(&h, p->info.host);
 	add_number(&h, p->info.start_unix_ns);
@@ -50,7 +50,7 @@ uint64_t identity_of_window(const struct profile *p)
 	add_number(&h, p->info.duration_ns);
 	add_text(&h, p->info.command_line);
 	add_text(&h, p->info.filters);
-	uint64_t id = end(&h);
+	uint64_t id = end_hash(&h);
 
 	g_checksum_free(h.sum);
 	return id;
@@ -58,10 +58,10 @@ uint64_t identity_of_window(const struct profile *p)
 
 uint64_t identity_of_text(const char *text)
 {
-	struct hasher h = begin();
+	struct hasher h = begin_hash();
 
 	add_text(&h, text);
-	uint64_t id = end(&h);
+	uint64_t id = end_hash(&h);
 
 	g_checksum_free(h.sum);
 	return id;
@@ -74,7 +74,7 @@ static uint64_t of_frame(struct hasher *h, const struct frame *f)
 	add_number(h, f->offset);
 	add_text(h, f->file);
 	add_number(h, (uint64_t)f->line << 24 | (uint64_t)f->kind << 16 | (uint64_t)f->why << 8 | f->is_inline);
-	return end(h);
+	return end_hash(h);
 }
 
 /* A parent precedes its children, so each node is hashed once. */
@@ -90,10 +90,10 @@ static void of_stacks(struct hasher *h, const struct profile *p, uint64_t *ret)
 
 		add_number(h, paths[n->parent]);
 		add_number(h, frames[n->frame]);
-		paths[i] = end(h);
+		paths[i] = end_hash(h);
 		add_number(h, paths[i]);
 		add_number(h, n->end);
-		ret[i] = end(h);
+		ret[i] = end_hash(h);
 	}
 }
 
@@ -108,7 +108,7 @@ static uint64_t of_object(struct hasher *h, const struct profile *p, const struc
 	add_number(h, o->pid);
 	add_number(h, o->addr);
 	add_number(h, o->holder_tid);
-	return end(h);
+	return end_hash(h);
 }
 
 static uint64_t of_waker(struct hasher *h, const struct profile *p, const struct waker *w, const uint64_t *stacks)
@@ -120,7 +120,7 @@ static uint64_t of_waker(struct hasher *h, const struct profile *p, const struct
 	add_text(h, w->irq);
 	add_number(h, stacks[w->user]);
 	add_number(h, stacks[w->kernel]);
-	return end(h);
+	return end_hash(h);
 }
 
 /*
@@ -142,7 +142,7 @@ static uint32_t *of_programs(struct hasher *h, const struct profile *p)
 		programs[i] = before;
 		if (service) {
 			add_text(h, service);
-			programs[i] += (uint32_t)end(h);
+			programs[i] += (uint32_t)end_hash(h);
 		}
 		g_hash_table_insert(seen, g_steal_pointer(&key), GUINT_TO_POINTER(before + 1));
 	}
@@ -152,7 +152,7 @@ static uint32_t *of_programs(struct hasher *h, const struct profile *p)
 struct identities *identities_new(const struct profile *p)
 {
 	struct identities *ids = g_new0(struct identities, 1);
-	struct hasher h = begin();
+	struct hasher h = begin_hash();
 
 	ids->stacks = g_new0(uint64_t, p->nodes->len + 1);
 	ids->objects = g_new0(uint64_t, p->objects->len + 1);

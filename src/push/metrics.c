@@ -144,13 +144,13 @@ void metrics_head(GString *s, const char *name, const char *type, const char *he
 	g_string_append_printf(s, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void seconds(GString *s, uint64_t ns)
+static void append_seconds(GString *s, uint64_t ns)
 {
 	g_string_append_printf(s, " %" G_GUINT64_FORMAT ".%09" G_GUINT64_FORMAT "\n", (guint64)(ns / NS_A_SECOND),
 			       (guint64)(ns % NS_A_SECOND));
 }
 
-static void number(GString *s, uint64_t n)
+static void append_number(GString *s, uint64_t n)
 {
 	g_string_append_printf(s, " %" G_GUINT64_FORMAT "\n", (guint64)n);
 }
@@ -176,21 +176,21 @@ void metrics_labelled(GString *s, const char *name, const char *label, const cha
 {
 	begin_label(s, name, label, text);
 	g_string_append_c(s, '}');
-	number(s, value);
+	append_number(s, value);
 }
 
 void metrics_number(GString *s, const char *name, const char *type, const char *help, uint64_t value)
 {
 	metrics_head(s, name, type, help);
 	g_string_append(s, name);
-	number(s, value);
+	append_number(s, value);
 }
 
 void metrics_seconds(GString *s, const char *name, const char *type, const char *help, uint64_t value_ns)
 {
 	metrics_head(s, name, type, help);
 	g_string_append(s, name);
-	seconds(s, value_ns);
+	append_seconds(s, value_ns);
 }
 
 static void by_reason(const struct metrics *m, GString *s, const char *name, bool is_time)
@@ -205,7 +205,7 @@ static void by_reason(const struct metrics *m, GString *s, const char *name, boo
 				begin_label(s, name, "service", c->service);
 				g_string_append_printf(s, ",reason=\"%s\",idle=\"%s\"}", reason_name(r),
 						       idle ? "yes" : "no");
-				(is_time ? seconds : number)(s, value);
+				(is_time ? append_seconds : append_number)(s, value);
 			}
 	}
 }
@@ -226,15 +226,15 @@ static void histogram(const struct metrics *m, GString *s, const char *name)
 					       "\"}",
 					       name, reason_name(r), (guint64)(edge_ns / NS_A_SECOND),
 					       (guint64)(edge_ns % NS_A_SECOND));
-			number(s, sum);
+			append_number(s, sum);
 		}
 		sum += m->buckets[r][EDGES];
 		g_string_append_printf(s, "%s_bucket{reason=\"%s\",le=\"+Inf\"}", name, reason_name(r));
-		number(s, sum);
+		append_number(s, sum);
 		g_string_append_printf(s, "%s_sum{reason=\"%s\"}", name, reason_name(r));
-		seconds(s, m->sum_ns[r]);
+		append_seconds(s, m->sum_ns[r]);
 		g_string_append_printf(s, "%s_count{reason=\"%s\"}", name, reason_name(r));
-		number(s, sum);
+		append_number(s, sum);
 	}
 }
 
@@ -255,7 +255,7 @@ static void request_bucket(GString *s, const char *name, const char *request, co
 {
 	begin_label(s, name, "request", request);
 	g_string_append_printf(s, ",le=\"%s\"}", edge);
-	number(s, cnt);
+	append_number(s, cnt);
 }
 
 static void request_histogram(GString *s, const char *name, const struct request_counters *c)
@@ -278,7 +278,7 @@ static void request_histogram(GString *s, const char *name, const struct request
 	request_bucket(s, bucket, c->name, "+Inf", cnt);
 	begin_label(s, sum_name, "request", c->name);
 	g_string_append_c(s, '}');
-	seconds(s, c->sum.all.wall_ns);
+	append_seconds(s, c->sum.all.wall_ns);
 	metrics_labelled(s, count_name, "request", c->name, cnt);
 }
 
@@ -297,7 +297,7 @@ static void requests_text(const struct metrics *m, GString *s)
 		for (int k = 0; k < CLASSES; k++) {
 			begin_label(s, "offcpu_request_seconds_total", "request", c->name);
 			g_string_append_printf(s, ",class=\"%s\"}", classes[k]);
-			seconds(s, ns[k]);
+			append_seconds(s, ns[k]);
 		}
 	}
 }
@@ -309,7 +309,7 @@ void metrics_text(const struct metrics *m, GString *s)
 		for (int k = 0; k < CLASSES; k++) {
 			begin_label(s, "offcpu_thread_seconds_total", "service", c->service);
 			g_string_append_printf(s, ",class=\"%s\"}", classes[k]);
-			seconds(s, c->class_ns[k]);
+			append_seconds(s, c->class_ns[k]);
 		}
 	}
 	metrics_head(s, "offcpu_wait_seconds_total", "counter", "Time off CPU by what it was for.");

@@ -27,7 +27,7 @@ struct sent *sent_new(void)
 FREES(sent_free, struct sent, s, g_hash_table_unref(s->young); g_hash_table_unref(s->old); g_mutex_clear(&s->lock))
 
 /* Call with the lock held. */
-static void put(struct sent *s, uint64_t id, gpointer at_s)
+static void put_young(struct sent *s, uint64_t id, gpointer at_s)
 {
 	if (g_hash_table_size(s->young) >= SENT_MAX / 2) {
 		g_hash_table_unref(s->old);
@@ -52,7 +52,7 @@ bool sent_has(struct sent *s, uint64_t id, uint64_t at_s)
 	is_there = g_hash_table_lookup_extended(s->young, (gpointer)id, NULL, &value);
 	if (!is_there && g_hash_table_lookup_extended(s->old, (gpointer)id, NULL, &value)) {
 		is_there = true;
-		put(s, id, value);
+		put_young(s, id, value);
 	}
 	is_there = is_there && is_fresh(id, GPOINTER_TO_SIZE(value), at_s);
 	g_mutex_unlock(&s->lock);
@@ -63,7 +63,7 @@ void sent_add(struct sent *s, const uint64_t *ids, gsize cnt, uint64_t at_s)
 {
 	g_mutex_lock(&s->lock);
 	for (gsize i = 0; i < cnt; i++)
-		put(s, ids[i], GSIZE_TO_POINTER(at_s));
+		put_young(s, ids[i], GSIZE_TO_POINTER(at_s));
 	g_mutex_unlock(&s->lock);
 }
 

@@ -35,7 +35,7 @@ struct push {
 
 HASH_KEY(sum, struct stack_sum, service, user, kernel, is_idle)
 
-static void add(struct push *push, const struct stack_sum *s)
+static void add_to_sum(struct push *push, const struct stack_sum *s)
 {
 	struct stack_sum *known = g_hash_table_lookup(push->index, s);
 
@@ -62,12 +62,12 @@ static void sum_waits(struct push *push, const struct reasons *reasons, const st
 		if (reasons_is_idle(reasons, i)) {
 			s.is_idle = true;
 			s.ns = w->blocked_ns;
-			add(push, &s);
+			add_to_sum(push, &s);
 			s.is_idle = false;
 			s.count = 0;
 			s.ns = w->runnable_ns + w->preempted_ns;
 		}
-		add(push, &s);
+		add_to_sum(push, &s);
 	}
 }
 
@@ -167,7 +167,7 @@ void series_append_label(GString *out, unsigned field, const struct series_label
 /* --- requests --- */
 
 /* Puts as many of the series' stacks from `first` on as fit into one request; returns their number. */
-static guint take_part(struct push *push, guint first, guint left, uint32_t part)
+static guint make_request(struct push *push, guint first, guint left, uint32_t part)
 {
 	const struct stack_sum *of = &g_array_index(push->sums, struct stack_sum, first);
 	guint cnt = MIN(left, push->format->samples_max);
@@ -191,10 +191,10 @@ static guint take_part(struct push *push, guint first, guint left, uint32_t part
 	}
 }
 
-static void take_series(struct push *push, guint first, guint cnt)
+static void make_series_units(struct push *push, guint first, guint cnt)
 {
 	for (guint done = 0, part = 0; done < cnt; part++)
-		done += take_part(push, first + done, cnt - done, part);
+		done += make_request(push, first + done, cnt - done, part);
 }
 
 static void unit_free_element(gpointer data)
@@ -211,12 +211,12 @@ static void sum_tasks(struct push *push, const struct services *services)
 					     .count = w->count,
 					     .ns = w->blocked_ns };
 
-		add(push, &s);
+		add_to_sum(push, &s);
 	}
 }
 
 /* Turns the sums into requests. */
-static void take_all(struct push *push)
+static void make_units(struct push *push)
 {
 	push->sums = g_array_new(FALSE, FALSE, sizeof(struct stack_sum));
 	EACH_KEY(void, s, push->index)
@@ -228,7 +228,7 @@ static void take_all(struct push *push)
 		for (next = first + 1; next < push->sums->len; next++)
 			if (series_compare(of, &g_array_index(push->sums, struct stack_sum, next)) != 0)
 				break;
-		take_series(push, first, next - first);
+		make_series_units(push, first, next - first);
 	}
 	g_array_unref(push->sums);
 	g_hash_table_remove_all(push->index);
@@ -248,13 +248,13 @@ GPtrArray *series_units(const struct profile *p, const struct reasons *reasons, 
 	push.index = g_hash_table_new_full(sum_hash, sum_equal, g_free, NULL);
 	services_learn(services, p);
 	sum_waits(&push, reasons, services);
-	take_all(&push);
+	make_units(&push);
 	tasks = task_profile_new(p);
 	if (tasks) {
 		push.p = tasks;
 		services_learn(services, tasks);
 		sum_tasks(&push, services);
-		take_all(&push);
+		make_units(&push);
 	}
 	profile_free(tasks);
 	g_hash_table_unref(push.index);

@@ -35,7 +35,7 @@ struct spool {
 	int lock;
 };
 
-static bool fail(GError **error, int err, const char *what, const char *path)
+static bool fail_errno(GError **error, int err, const char *what, const char *path)
 {
 	return refuse(error, PUSH_ERROR, PUSH_ERROR_FAILED, "cannot %s '%s': %s", what, path, g_strerror(err));
 }
@@ -48,7 +48,7 @@ static char *path_of(const struct spool *s, const char *name)
 }
 
 /* The index of that name, or where to insert it. */
-static guint find(const struct spool *s, const char *name, bool *ret_is_there)
+static guint find_file(const struct spool *s, const char *name, bool *ret_is_there)
 {
 	guint from = 0, to = s->files->len;
 
@@ -69,10 +69,10 @@ static guint find(const struct spool *s, const char *name, bool *ret_is_there)
 	return from;
 }
 
-static void note(struct spool *s, const char *name, uint64_t bytes, gint64 made_s)
+static void add_file(struct spool *s, const char *name, uint64_t bytes, gint64 made_s)
 {
 	bool is_there;
-	guint at = find(s, name, &is_there);
+	guint at = find_file(s, name, &is_there);
 	struct file *f = is_there ? g_ptr_array_index(s->files, at) : g_new0(struct file, 1);
 
 	if (is_there) {
@@ -86,7 +86,7 @@ static void note(struct spool *s, const char *name, uint64_t bytes, gint64 made_
 	s->bytes += bytes;
 }
 
-static void forget(struct spool *s, guint at)
+static void remove_file(struct spool *s, guint at)
 {
 	const struct file *f = g_ptr_array_index(s->files, at);
 	g_autofree char *path = path_of(s, f->name);
@@ -109,7 +109,7 @@ static bool is_unit_name(const char *name)
 }
 
 /* Takes over a file that an earlier process left. */
-static void take_file(struct spool *s, const char *entry, bool may_repeat)
+static void adopt_file(struct spool *s, const char *entry, bool may_repeat)
 {
 	g_autofree char *path = path_of(s, entry);
 	bool is_sending = g_str_has_suffix(entry, SUFFIX SENDING);
@@ -130,7 +130,7 @@ static void take_file(struct spool *s, const char *entry, bool may_repeat)
 	}
 	if (is_sending && rename(path, usual))
 		return;
-	note(s, name, (uint64_t)st.st_size, st.st_mtim.tv_sec);
+	add_file(s, name, (uint64_t)st.st_size, st.st_mtim.tv_sec);
 }
 
 static bool take_lock(struct spool *s, GError **error)
@@ -139,11 +139,11 @@ static bool take_lock(struct spool *s, GError **error)
 
 	s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (s->lock < 0)
-		return fail(error, errno, "open", path);
+		return fail_errno(error, errno, "open", path);
 	if (flock(s->lock, LOCK_EX | LOCK_NB) == 0)
 		return true;
 	if (errno != EWOULDBLOCK)
-		return fail(error, errno, "lock", path);
+		return fail_errno(error, errno, "lock", path);
 	return refuse(error, PUSH_ERROR, PUSH_ERROR_FAILED, "another process uses the spool '%s'", s->dir);
 }
 
@@ -160,7 +160,7 @@ struct spool *spool_open(const struct spool_options *o, GError **error)
 	s->files = g_ptr_array_new_with_free_func(file_free);
 	s->lock = -1;
 	if (g_mkdir_with_parents(s->dir, 0700))
-		fail(error, errno, "make", s->dir);
+		fail_errno(error, errno, "make", s->dir);
 	else if (take_lock(s, error) && !(dir = g_dir_open(s->dir, 0, &cause)))
 		g_set_error(error, PUSH_ERROR, PUSH_ERROR_FAILED, "cannot read '%s': %s", s->dir, cause->message);
 	if (!dir) {
@@ -168,7 +168,7 @@ struct spool *spool_open(const struct spool_options *o, GError **error)
 		return NULL;
 	}
 	while ((entry = g_dir_read_name(dir)))
-		take_file(s, entry, o->may_repeat);
+		adopt_file(s, entry, o->may_repeat);
 	spool_bound(s);
 	return s;
 }
@@ -184,7 +184,7 @@ void spool_bound(struct spool *s)
 
 		if (!f->is_sending && now_s - f->made_s > (gint64)s->max_age_s) {
 			s->drops.old++;
-			forget(s, i);
+			remove_file(s, i);
 		} else {
 			i++;
 		}
@@ -197,7 +197,7 @@ void spool_bound(struct spool *s)
 			continue;
 		}
 		s->drops.large++;
-		forget(s, at);
+		remove_file(s, at);
 	}
 }
 
@@ -223,7 +223,7 @@ static bool write_file(const struct spool *s, const char *name, GBytes *bytes, G
 	int fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600), err;
 
 	if (fd < 0)
-		return fail(error, errno, "write", new_path);
+		return fail_errno(error, errno, "write", new_path);
 	err = write_whole(fd, data, len_bytes) && fdatasync(fd) == 0 ? 0 : errno;
 	if (close(fd) && !err)
 		err = errno;
@@ -232,7 +232,7 @@ static bool write_file(const struct spool *s, const char *name, GBytes *bytes, G
 	if (!err)
 		return true;
 	unlink(new_path);
-	return fail(error, err, "write", path);
+	return fail_errno(error, err, "write", path);
 }
 
 bool spool_add(struct spool *s, const struct push_unit *u, GError **error)
@@ -247,7 +247,7 @@ bool spool_add(struct spool *s, const struct push_unit *u, GError **error)
 			      g_bytes_get_size(bytes) >> 10, s->dir);
 	if (!write_file(s, name, bytes, error))
 		return false;
-	note(s, name, g_bytes_get_size(bytes), g_get_real_time() / G_USEC_PER_SEC);
+	add_file(s, name, g_bytes_get_size(bytes), g_get_real_time() / G_USEC_PER_SEC);
 	spool_bound(s);
 	return true;
 }
@@ -282,7 +282,7 @@ static struct push_unit *read_unit(struct spool *s, const char *name)
 struct push_unit *spool_next(struct spool *s, const char *after, char **ret_name)
 {
 	bool is_there = false;
-	guint at = after ? find(s, after, &is_there) + is_there : 0;
+	guint at = after ? find_file(s, after, &is_there) + is_there : 0;
 
 	while (s->files->len) {
 		at = at < s->files->len ? at : 0;
@@ -294,43 +294,43 @@ struct push_unit *spool_next(struct spool *s, const char *after, char **ret_name
 			return u;
 		}
 		s->drops.damaged++;
-		forget(s, at);
+		remove_file(s, at);
 	}
 	return NULL;
 }
 
-static bool move(struct spool *s, const char *name, bool is_sending, GError **error)
+static bool rename_file(struct spool *s, const char *name, bool is_sending, GError **error)
 {
 	g_autofree char *path = path_of(s, name), *sending = g_strconcat(path, SENDING, NULL);
 
 	if (rename(is_sending ? path : sending, is_sending ? sending : path) == 0) {
 		bool is_there;
-		guint at = find(s, name, &is_there);
+		guint at = find_file(s, name, &is_there);
 
 		if (is_there)
 			((struct file *)g_ptr_array_index(s->files, at))->is_sending = is_sending;
 		return true;
 	}
-	return fail(error, errno, "rename", path);
+	return fail_errno(error, errno, "rename", path);
 }
 
 bool spool_begin(struct spool *s, const char *name, GError **error)
 {
-	return move(s, name, true, error);
+	return rename_file(s, name, true, error);
 }
 
 void spool_keep(struct spool *s, const char *name)
 {
-	move(s, name, false, NULL);
+	rename_file(s, name, false, NULL);
 }
 
 void spool_remove(struct spool *s, const char *name)
 {
 	bool is_there;
-	guint at = find(s, name, &is_there);
+	guint at = find_file(s, name, &is_there);
 
 	if (is_there)
-		forget(s, at);
+		remove_file(s, at);
 }
 
 guint spool_cnt(const struct spool *s)

@@ -85,7 +85,7 @@ struct target {
 	char *tables;		/* uuids of its tables when last asked; NULL: not asked yet */
 };
 
-static bool fail(GError **error, enum push_error code, char *sentence)
+static bool fail_target(GError **error, enum push_error code, char *sentence)
 {
 	g_set_error_literal(error, PUSH_ERROR, (int)code, sentence);
 	g_free(sentence);
@@ -109,11 +109,11 @@ struct target *target_open(const struct target_options *o, GError **error)
 	bool ok = t->url && credentials_read(o->credentials_path, &t->credentials, error);
 
 	if (ok && strlen(t->url) > URL_MAX_BYTES)
-		ok = fail(error, PUSH_ERROR_USAGE, g_strdup("the address is too long"));
+		ok = fail_target(error, PUSH_ERROR_USAGE, g_strdup("the address is too long"));
 	if (ok && o->tenant && (!*o->tenant || !is_header_text(o->tenant)))
-		ok = fail(error, PUSH_ERROR_USAGE, g_strdup_printf("\"%s\" is no name of a tenant", o->tenant));
+		ok = fail_target(error, PUSH_ERROR_USAGE, g_strdup_printf("\"%s\" is no name of a tenant", o->tenant));
 	if (ok && o->database && (!*o->database || !is_header_text(o->database)))
-		ok = fail(error, PUSH_ERROR_USAGE, g_strdup_printf("\"%s\" is no name of a database", o->database));
+		ok = fail_target(error, PUSH_ERROR_USAGE, g_strdup_printf("\"%s\" is no name of a database", o->database));
 	if (ok) {
 		const struct http_options http = {
 			.ca_path = o->ca_path,
@@ -241,7 +241,7 @@ static char *words_in(const struct target *t, const GByteArray *text)
 	return message ? words_of(message, strlen(message)) : words_of(text->data, text->len);
 }
 
-static char *sentence(const struct target *t, const struct http_answer *a)
+static char *failure_sentence(const struct target *t, const struct http_answer *a)
 {
 	if (a->outcome != HTTP_ANSWERED)
 		return g_strdup_printf("%s %s: %s", t->name,
@@ -311,7 +311,7 @@ GByteArray *target_query(struct target *t, const char *sql, gsize max_bytes, GEr
 	if (a.outcome == HTTP_ANSWERED && a.status == 200)
 		text = g_steal_pointer(&a.text);
 	else
-		fail(error, PUSH_ERROR_FAILED, sentence(t, &a));
+		fail_target(error, PUSH_ERROR_FAILED, failure_sentence(t, &a));
 	http_answer_clear(&a);
 	return text;
 }
@@ -353,7 +353,7 @@ static bool ask_version(struct target *t, char **ret_why)
 }
 
 /* New tables, or those of another server, have no contents yet. */
-static void forget_of_others(struct target *t)
+static void forget_if_new_tables(struct target *t)
 {
 	g_autoptr(GString) sql = g_string_new("SELECT uuid FROM system.tables WHERE name = 'stacks' AND database = ");
 
@@ -367,8 +367,8 @@ static void forget_of_others(struct target *t)
 	t->tables = tables;
 }
 
-static enum target_outcome insert(struct target *t, const struct push_unit *u, const struct push_request *request,
-				  char **ret_why, unsigned *ret_retry_after_s)
+static enum target_outcome insert_rows(struct target *t, const struct push_unit *u, const struct push_request *request,
+				       char **ret_why, unsigned *ret_retry_after_s)
 {
 	g_autofree char *sql = clickhouse_insert(t->database, request->name);
 	g_autoptr(GString) url = g_string_new(NULL), settings = g_string_new(NULL);
@@ -394,7 +394,7 @@ static enum target_outcome insert(struct target *t, const struct push_unit *u, c
 	http_do(t->http, &r, &a);
 	ok = a.outcome == HTTP_ANSWERED && a.status == 200;
 	if (!ok) {
-		*ret_why = sentence(t, &a);
+		*ret_why = failure_sentence(t, &a);
 		*ret_retry_after_s = a.retry_after_s;
 	}
 	http_answer_clear(&a);
@@ -409,10 +409,10 @@ static enum target_outcome send_clickhouse(struct target *t, const struct push_u
 	if (!t->version) {
 		if (!ask_version(t, ret_why))
 			return TARGET_LATER;
-		forget_of_others(t);
+		forget_if_new_tables(t);
 	}
 	for (guint i = 0; i < u->requests->len && outcome == TARGET_TAKEN; i++)
-		outcome = insert(t, u, g_ptr_array_index(u->requests, i), ret_why, ret_retry_after_s);
+		outcome = insert_rows(t, u, g_ptr_array_index(u->requests, i), ret_why, ret_retry_after_s);
 	if (outcome == TARGET_TAKEN)
 		sent_add(t->sent, (const uint64_t *)(const void *)u->contents->data, u->contents->len,
 			 u->start_unix_ns / NS_A_SECOND);
@@ -424,7 +424,7 @@ static enum target_outcome send_clickhouse(struct target *t, const struct push_u
 /* --- engines that take one series per request --- */
 
 /* What an answer with a 2xx status means. */
-static enum target_outcome verdict(const struct target *t, const struct http_answer *a, char **ret_why)
+static enum target_outcome verdict_of(const struct target *t, const struct http_answer *a, char **ret_why)
 {
 	g_autofree char *said = NULL;
 	enum target_outcome outcome;
@@ -479,9 +479,9 @@ static enum target_outcome send_series(struct target *t, const struct push_unit 
 	enum target_outcome outcome = outcome_once(&a);
 
 	if (outcome == TARGET_TAKEN) {
-		outcome = verdict(t, &a, ret_why);
+		outcome = verdict_of(t, &a, ret_why);
 	} else {
-		*ret_why = sentence(t, &a);
+		*ret_why = failure_sentence(t, &a);
 		*ret_retry_after_s = a.retry_after_s;
 	}
 	if (is_metrics && a.outcome == HTTP_ANSWERED && a.status == 404)
@@ -510,7 +510,7 @@ bool target_is_there(struct target *t, char **ret_why)
 
 	http_do(t->http, &r, &a);
 	ok = a.outcome == HTTP_ANSWERED && a.status < 500;
-	*ret_why = ok ? NULL : sentence(t, &a);
+	*ret_why = ok ? NULL : failure_sentence(t, &a);
 	http_answer_clear(&a);
 	return ok;
 }

@@ -37,7 +37,7 @@ struct push_unit *unit_new(uint64_t key, uint32_t part, uint64_t start_unix_ns)
 
 FREES(unit_free, struct push_unit, u, g_ptr_array_unref(u->requests); g_array_unref(u->contents))
 
-static void add(struct push_unit *u, char *name, GBytes *body, bool is_gzip, uint64_t rows)
+static void add_request(struct push_unit *u, char *name, GBytes *body, bool is_gzip, uint64_t rows)
 {
 	struct push_request *r = g_new(struct push_request, 1);
 
@@ -47,7 +47,7 @@ static void add(struct push_unit *u, char *name, GBytes *body, bool is_gzip, uin
 
 void unit_add_plain(struct push_unit *u, const char *name, const GString *body, uint64_t rows)
 {
-	add(u, g_strdup(name), g_bytes_new(body->str, body->len), false, rows);
+	add_request(u, g_strdup(name), g_bytes_new(body->str, body->len), false, rows);
 }
 
 void unit_add(struct push_unit *u, const char *name, const GString *body, uint64_t rows)
@@ -67,7 +67,7 @@ void unit_add(struct push_unit *u, const char *name, const GString *body, uint64
 	z.avail_out = (uInt)bound;
 	deflate(&z, Z_FINISH); /* the bound suffices */
 	deflateEnd(&z);
-	add(u, g_strdup(name), g_bytes_new_take(g_realloc(packed, z.total_out), z.total_out), true, rows);
+	add_request(u, g_strdup(name), g_bytes_new_take(g_realloc(packed, z.total_out), z.total_out), true, rows);
 }
 
 /* The request with the name of `like`.  If there is none, inserts one behind index `after`. */
@@ -213,7 +213,7 @@ static bool read_request(struct push_unit *u, struct cursor *c)
 	}
 	if (c->bad || !body.at || u->requests->len >= REQUESTS_MAX)
 		return false;
-	add(u, g_steal_pointer(&name), g_bytes_new(body.at, cursor_left(&body)), is_gzip != 0, rows);
+	add_request(u, g_steal_pointer(&name), g_bytes_new(body.at, cursor_left(&body)), is_gzip != 0, rows);
 	return true;
 }
 

@@ -62,7 +62,7 @@ static bool fail(GError **error, unsigned status, const char *why)
 	return false;
 }
 
-static bool give(struct answer *ret, GString *out, GError **error)
+static bool give_body(struct answer *ret, GString *out, GError **error)
 {
 	if (out->len > BODY_MAX_BYTES) {
 		g_string_free(out, TRUE);
@@ -88,7 +88,7 @@ struct fleet_asked {
 };
 
 /* The name of a host or a service; NULL: not given. */
-static bool ask_name(const struct request *r, const char *of, const char **ret, GError **error)
+static bool parse_name(const struct request *r, const char *of, const char **ret, GError **error)
 {
 	const char *name = request_text(r, of);
 
@@ -100,7 +100,7 @@ static bool ask_name(const struct request *r, const char *of, const char **ret, 
 }
 
 /* Parses `from` and `to`, or the last `seconds`. */
-static bool ask(const struct request *r, struct fleet_asked *ret, GError **error)
+static bool parse_range(const struct request *r, struct fleet_asked *ret, GError **error)
 {
 	guint64 seconds = SECONDS_DEFAULT, from = 0, to = 0;
 
@@ -114,7 +114,7 @@ static bool ask(const struct request *r, struct fleet_asked *ret, GError **error
 		return false;
 	if (from >= to || to - from > ASK_RANGE_MAX_NS)
 		return fail(error, SERVER_BAD_REQUEST, "from is wanted before to, and at most 31 days");
-	if (!ask_name(r, "host", &ret->host, error))
+	if (!parse_name(r, "host", &ret->host, error))
 		return false;
 	ret->range = (struct fleet_query){ .from_unix_ns = from, .to_unix_ns = to, .host_glob = ret->host };
 	return true;
@@ -148,7 +148,7 @@ static double cost_of(const struct fleet_host_row *h)
 static bool answer_hosts(const struct request *r, void *ctx, struct answer *ret, GError **error)
 {
 	struct fleet_asked a;
-	g_autoptr(GArray) rows = ask(r, &a, error) ? read_hosts(ctx, r, &a, error) : NULL;
+	g_autoptr(GArray) rows = parse_range(r, &a, error) ? read_hosts(ctx, r, &a, error) : NULL;
 	GString *out;
 	struct json j;
 
@@ -175,7 +175,7 @@ static bool answer_hosts(const struct request *r, void *ctx, struct answer *ret,
 		json_object_end(&j);
 	}
 	json_object_end(&j);
-	return give(ret, out, error);
+	return give_body(ret, out, error);
 }
 
 static void cell(GString *out, const char *text)
@@ -268,7 +268,7 @@ static void append_head(GString *out, const struct fleet_asked *a, guint hosts)
 static bool answer_page(const struct request *r, void *ctx, struct answer *ret, GError **error)
 {
 	struct fleet_asked a;
-	g_autoptr(GArray) rows = ask(r, &a, error) ? read_hosts(ctx, r, &a, error) : NULL;
+	g_autoptr(GArray) rows = parse_range(r, &a, error) ? read_hosts(ctx, r, &a, error) : NULL;
 	GString *out;
 
 	if (!rows)
@@ -285,7 +285,7 @@ static bool answer_page(const struct request *r, void *ctx, struct answer *ret, 
 	if (rows->len == FLEET_HOSTS_MAX)
 		g_string_append_printf(out, "<p>More than %d are not shown: narrow it by name.</p>\n", FLEET_HOSTS_MAX);
 	g_string_append(out, "</body>\n</html>\n");
-	return give(ret, out, error);
+	return give_body(ret, out, error);
 }
 
 /* --- a range of one host --- */
@@ -315,7 +315,7 @@ static bool answer_range(const struct request *r, struct fleet_pages *f, bool wi
 	struct fleet_asked a;
 	struct ask_filter filter = { 0 };
 
-	if (!ask(r, &a, error) || !ask_filter(r, &filter, error))
+	if (!parse_range(r, &a, error) || !ask_filter(r, &filter, error))
 		return false;
 	if (!a.host)
 		return fail(error, SERVER_BAD_REQUEST, "host: whose range is wanted");
@@ -330,7 +330,7 @@ static bool answer_range(const struct request *r, struct fleet_pages *f, bool wi
 	selection_free(selection);
 	profile_free(p);
 	if (ok)
-		return give(ret, out, error);
+		return give_body(ret, out, error);
 	g_string_free(out, TRUE);
 	return false;
 }
@@ -358,8 +358,8 @@ ANSWERS(answer_report, answer_range, false, write_report)
  * Follows waits from a service to others, as `report --follow` does.  Not for readers of some services only, since the
  * chain leads to others.
  */
-static bool follow(struct target *t, const struct request *r, const struct fleet_asked *a, const char *service,
-		   GPtrArray **ret, GError **error)
+static bool follow_service(struct target *t, const struct request *r, const struct fleet_asked *a, const char *service,
+			   GPtrArray **ret, GError **error)
 {
 	const struct fleet_hosts_query q = { .range = a->range, .only = { service } };
 	struct fleet_follow *f;
@@ -391,7 +391,7 @@ static struct service_map *read_services(struct fleet_pages *f, const struct req
 
 	g_mutex_lock(&f->ranges.lock);
 	bool ok = fleet_services(f->ranges.target, &q, map, error) &&
-		  follow(f->ranges.target, r, a, focus, ret_chains, error);
+		  follow_service(f->ranges.target, r, a, focus, ret_chains, error);
 
 	g_mutex_unlock(&f->ranges.lock);
 	if (ok)
@@ -407,7 +407,7 @@ static bool answer_services_as(const struct request *r, struct fleet_pages *f, b
 	struct fleet_asked a;
 	g_autoptr(GPtrArray) chains = NULL;
 
-	if (!ask(r, &a, error) || !ask_name(r, "of", &focus, error))
+	if (!parse_range(r, &a, error) || !parse_name(r, "of", &focus, error))
 		return false;
 	struct service_map *map = read_services(f, r, &a, is_page ? focus : NULL, &chains, error);
 
@@ -429,7 +429,7 @@ static bool answer_services_as(const struct request *r, struct fleet_pages *f, b
 		json_services(out, g, a.range.from_unix_ns, a.range.to_unix_ns);
 	service_graph_free(g);
 	service_map_free(map);
-	return give(ret, out, error);
+	return give_body(ret, out, error);
 }
 
 ANSWERS(answer_services, answer_services_as, true)

@@ -83,7 +83,7 @@ void history_leave(struct history *h)
 	g_mutex_unlock(&h->lock);
 }
 
-static bool give(struct answer *ret, GString *out, GError **error)
+static bool give_body(struct answer *ret, GString *out, GError **error)
 {
 	if (out->len > BODY_MAX_BYTES) {
 		g_string_free(out, TRUE);
@@ -104,7 +104,7 @@ bool history_extent(const struct history *h, struct store_extent *ret, GError **
 }
 
 /* Maps the store's errors to a status.  Returns false. */
-static bool told(GError **error)
+static bool fail_by_store(GError **error)
 {
 	unsigned status = SERVER_FAILED;
 
@@ -141,7 +141,7 @@ bool history_part_read(struct history *h, struct history_part *part, enum range_
 	else
 		part->profile = ranges_get(h->ranges, range->from_ns, range->to_ns, form, error);
 	if (!part->profile)
-		return told(error);
+		return fail_by_store(error);
 	if (part->profile->waits->len > WAITS_MAX)
 		return fail(error, SERVER_TOO_LARGE, "the range holds more than a million rows: ask for a shorter one");
 	part->selection = ask_select(&part->filter, part->profile, error);
@@ -149,15 +149,15 @@ bool history_part_read(struct history *h, struct history_part *part, enum range_
 	return part->selection != NULL;
 }
 
-struct part {
+struct answered_part {
 	const struct request *request;
 	struct history_part of;
 };
 
 /* Appends the answer of one part. */
-typedef bool (*part_fn)(const struct part *part, struct answer *ret, GString *out, GError **error);
+typedef bool (*part_fn)(const struct answered_part *part, struct answer *ret, GString *out, GError **error);
 
-static bool with_part(const struct request *r, struct history *h, struct part *part, enum range_form form,
+static bool with_part(const struct request *r, struct history *h, struct answered_part *part, enum range_form form,
 		      part_fn write, struct answer *ret, GError **error)
 {
 	GString *out;
@@ -171,7 +171,7 @@ static bool with_part(const struct request *r, struct history *h, struct part *p
 	history_part_clear(h, &part->of);
 	history_leave(h);
 	if (ok)
-		return give(ret, out, error);
+		return give_body(ret, out, error);
 	g_string_free(out, TRUE);
 	return false;
 }
@@ -179,7 +179,7 @@ static bool with_part(const struct request *r, struct history *h, struct part *p
 static bool answer_part(const struct request *r, struct history *h, enum range_form form, part_fn write,
 			struct answer *ret, GError **error)
 {
-	struct part part = { 0 };
+	struct answered_part part = { 0 };
 	struct store_extent extent;
 
 	return history_extent(h, &extent, error) &&
@@ -200,7 +200,7 @@ static bool answer_page(const struct request *r, void *ctx, struct answer *ret, 
 	GString *out = g_string_new(NULL);
 
 	html_serve_page(out);
-	return give(ret, out, error);
+	return give_body(ret, out, error);
 }
 
 static bool answer_extent(const struct request *r, void *ctx, struct answer *ret, GError **error)
@@ -218,7 +218,7 @@ static bool answer_extent(const struct request *r, void *ctx, struct answer *ret
 	JSON(&j, "from_unix_ns", e.from_unix_ns, "to_unix_ns", e.to_unix_ns);
 	JSON(&j, "now_unix_ns", (uint64_t)g_get_real_time() * 1000, "windows", e.windows, "bytes", e.bytes);
 	json_object_end(&j);
-	return give(ret, out, error);
+	return give_body(ret, out, error);
 }
 
 static void write_line(GString *out, const struct store_line *line)
@@ -276,11 +276,11 @@ static bool answer_line(const struct request *r, void *ctx, struct answer *ret, 
 		return false;
 	line = read_line(h, &ask, &filter, error);
 	if (!line)
-		return told(error);
+		return fail_by_store(error);
 	out = g_string_new(NULL);
 	write_line(out, line);
 	store_line_free(line);
-	return give(ret, out, error);
+	return give_body(ret, out, error);
 }
 
 /* Requests over time, in the format of `report --history --requests --json`. */
@@ -296,11 +296,11 @@ static bool answer_requests(const struct request *r, void *ctx, struct answer *r
 		return false;
 	line = request_line_read(h->dir, ask.range.from_ns, ask.range.to_ns, ask.step_ns, error);
 	if (!line)
-		return told(error);
+		return fail_by_store(error);
 	out = g_string_new(NULL);
 	json_latency(out, line);
 	request_line_free(line);
-	return give(ret, out, error);
+	return give_body(ret, out, error);
 }
 
 /* Lists saved incidents.  Their headlines name services, which not every reader may see. */
@@ -313,10 +313,10 @@ static bool answer_incidents(const struct request *r, void *ctx, struct answer *
 		return fail(error, SERVER_FORBIDDEN, "incidents are listed for readers who see all services");
 	all = incident_list(history_dir_of(ctx), error);
 	if (!all)
-		return told(error);
+		return fail_by_store(error);
 	out = g_string_new(NULL);
 	json_incidents(out, all, history_dir_of(ctx));
-	return give(ret, out, error);
+	return give_body(ret, out, error);
 }
 
 static bool take_rows(const struct request *r, unsigned *ret_rows, GError **error)
@@ -329,7 +329,7 @@ static bool take_rows(const struct request *r, unsigned *ret_rows, GError **erro
 	return rows || fail(error, SERVER_BAD_REQUEST, "rows=0: at least one is wanted");
 }
 
-static bool write_summary(const struct part *part, struct answer *ret, GString *out, GError **error)
+static bool write_summary(const struct answered_part *part, struct answer *ret, GString *out, GError **error)
 {
 	static const char *const idle[] = { "fold", "keep", NULL };
 	const char *by = request_text(part->request, "by");
@@ -350,7 +350,7 @@ static bool write_summary(const struct part *part, struct answer *ret, GString *
 
 ANSWERS_PART(answer_summary, RANGE_PLAIN, write_summary)
 
-static bool write_report(const struct part *part, struct answer *ret, GString *out, GError **error)
+static bool write_report(const struct answered_part *part, struct answer *ret, GString *out, GError **error)
 {
 	json_report_within(out, part->of.profile, part->of.selection, BODY_MAX_BYTES);
 	return true;
@@ -363,7 +363,7 @@ static enum weight weight_of(const struct profile *p)
 	return profile_has_on_cpu(p) ? WEIGHT_TIME : WEIGHT_OFF_CPU;
 }
 
-static bool write_flame(const struct part *part, struct answer *ret, GString *out, GError **error)
+static bool write_flame(const struct answered_part *part, struct answer *ret, GString *out, GError **error)
 {
 	const struct html_options page = { .selection = part->of.selection, .selection_text = part->of.text,
 					   .view = { .weight = weight_of(part->of.profile) } };
@@ -375,7 +375,7 @@ static bool write_flame(const struct part *part, struct answer *ret, GString *ou
 ANSWERS_PART(answer_flame, RANGE_WITH_OBJECTS, write_flame)
 
 /* Follows waits within this host. */
-static GPtrArray *follow(const struct part *part, const char *service)
+static GPtrArray *follow_service(const struct answered_part *part, const char *service)
 {
 	g_autoptr(GPtrArray) profiles = g_ptr_array_new();
 	struct selection *selection = service_select(part->of.profile, service);
@@ -388,7 +388,7 @@ static GPtrArray *follow(const struct part *part, const char *service)
 	return chains;
 }
 
-static void write_services_as(const struct part *part, bool is_page, GString *out)
+static void write_services_as(const struct answered_part *part, bool is_page, GString *out)
 {
 	const struct ask_range *range = &part->of.range;
 	const char *of = request_text(part->request, "of"), *focus = of && *of ? of : NULL;
@@ -397,8 +397,8 @@ static void write_services_as(const struct part *part, bool is_page, GString *ou
 	service_map_add_profile(map, part->of.profile, part->of.selection->whole ? NULL : part->of.selection);
 	struct service_graph *g = service_graph_new(map, focus);
 	/* chains lead to other services, which not every reader may see */
-	g_autoptr(GPtrArray) chains = is_page && focus && ask_filter_is_empty(&part->of.filter) ? follow(part, focus)
-												: NULL;
+	g_autoptr(GPtrArray) chains =
+		is_page && focus && ask_filter_is_empty(&part->of.filter) ? follow_service(part, focus) : NULL;
 	const struct html_services page = {
 		.focus = focus, .from_unix_ns = range->from_ns, .to_unix_ns = range->to_ns, .chains = chains
 	};
@@ -411,13 +411,13 @@ static void write_services_as(const struct part *part, bool is_page, GString *ou
 	service_map_free(map);
 }
 
-static bool write_services(const struct part *part, struct answer *ret, GString *out, GError **error)
+static bool write_services(const struct answered_part *part, struct answer *ret, GString *out, GError **error)
 {
 	write_services_as(part, true, out);
 	return true;
 }
 
-static bool write_services_json(const struct part *part, struct answer *ret, GString *out, GError **error)
+static bool write_services_json(const struct answered_part *part, struct answer *ret, GString *out, GError **error)
 {
 	write_services_as(part, false, out);
 	return true;
@@ -437,7 +437,7 @@ static bool put_bounded(void *ctx, const void *bytes, gsize len_bytes, GError **
 	return true;
 }
 
-static bool write_format(const struct format *format, const struct part *part, GString *out, GError **error)
+static bool write_format(const struct format *format, const struct answered_part *part, GString *out, GError **error)
 {
 	const struct export_plan plan = { .selection = part->of.selection, .selection_text = part->of.text,
 					  .folded = { .weight = weight_of(part->of.profile) }, .columns = 1 };
@@ -452,7 +452,7 @@ static bool write_format(const struct format *format, const struct part *part, G
 	return false;
 }
 
-static bool write_export(const struct part *part, struct answer *ret, GString *out, GError **error)
+static bool write_export(const struct answered_part *part, struct answer *ret, GString *out, GError **error)
 {
 	const struct format *format = format_by_name(request_text(part->request, "format"));
 
@@ -475,7 +475,7 @@ static bool answer_export(const struct request *r, void *ctx, struct answer *ret
 	return false;
 }
 
-static bool write_pprof_of(const struct part *part, struct answer *ret, GString *out, GError **error)
+static bool write_pprof_of(const struct answered_part *part, struct answer *ret, GString *out, GError **error)
 {
 	return write_format(format_by_name("pprof"), part, out, error);
 }
@@ -483,7 +483,7 @@ static bool write_pprof_of(const struct part *part, struct answer *ret, GString 
 static bool answer_pprof(const struct request *r, void *ctx, struct answer *ret, GError **error)
 {
 	struct history *h = ctx;
-	struct part part = { 0 };
+	struct answered_part part = { 0 };
 	struct store_extent extent;
 
 	return history_extent(h, &extent, error) && ask_last(r, &extent, &part.of.range, error) &&
@@ -581,7 +581,7 @@ static bool diff_of(const struct request *r, struct history *h, unsigned form, s
 	history_part_clear(h, &after);
 	history_leave(h);
 	if (ok)
-		return give(ret, out, error);
+		return give_body(ret, out, error);
 	g_string_free(out, TRUE);
 	return false;
 }

@@ -34,7 +34,7 @@ struct peers *peers_new(unsigned max)
 FREES(peers_free, struct peers, peers, g_queue_clear_full(&peers->all, g_free); g_mutex_clear(&peers->lock))
 
 /* The event loop then notices the end and closes it. */
-static void shut(struct peer *p)
+static void shut_peer(struct peer *p)
 {
 	p->is_shut = true;
 	shutdown(p->fd, SHUT_RDWR);
@@ -64,7 +64,7 @@ static void make_room(struct peers *peers, gint64 now_us)
 	if (!p)
 		p = first_of(peers, PEER_ANSWERING, now_us - WAITING_MAX_US);
 	if (p)
-		shut(p);
+		shut_peer(p);
 }
 
 struct peer *peer_add(struct peers *peers, int fd, gint64 now_us)
@@ -104,7 +104,7 @@ void peers_sweep(struct peers *peers, gint64 now_us)
 		gint64 max_us = p->doing == PEER_WAITING ? WAITING_MAX_US : ANSWERING_MAX_US;
 
 		if (p->doing != PEER_ASKING && !p->is_shut && now_us - p->since_us > max_us)
-			shut(p);
+			shut_peer(p);
 	}
 	g_mutex_unlock(&peers->lock);
 }

@@ -46,7 +46,7 @@ FREES(ranges_free, struct ranges, r,
       for (guint i = 0; i < r->entries->len; i++) entry_free(g_ptr_array_index(r->entries, i));
       g_ptr_array_unref(r->entries); g_cond_clear(&r->is_read); g_mutex_clear(&r->lock); g_free(r->dir))
 
-static struct entry *find(const struct ranges *r, uint64_t from_ns, uint64_t to_ns, enum range_form form)
+static struct entry *find_entry(const struct ranges *r, uint64_t from_ns, uint64_t to_ns, enum range_form form)
 {
 	EACH_POINTER(i, struct entry, e, r->entries)
 		if (e->from_ns == from_ns && e->to_ns == to_ns && e->form == form && !e->error)
@@ -55,7 +55,7 @@ static struct entry *find(const struct ranges *r, uint64_t from_ns, uint64_t to_
 }
 
 /* The least recently used entry without users. */
-static struct entry *oldest(const struct ranges *r, unsigned *ret_unused_cnt, gsize *ret_bytes)
+static struct entry *oldest_unused(const struct ranges *r, unsigned *ret_unused_cnt, gsize *ret_bytes)
 {
 	struct entry *found = NULL;
 
@@ -78,7 +78,7 @@ static void drop_old(struct ranges *r)
 	for (;;) {
 		unsigned unused_cnt;
 		gsize bytes;
-		struct entry *e = oldest(r, &unused_cnt, &bytes);
+		struct entry *e = oldest_unused(r, &unused_cnt, &bytes);
 		bool is_stale = e && g_get_monotonic_time() - e->made_us > KEPT_MAX_US;
 
 		if (!e || (unused_cnt <= KEPT_MAX && bytes <= r->max_bytes && !is_stale))
@@ -88,7 +88,7 @@ static void drop_old(struct ranges *r)
 	}
 }
 
-static void prepare(struct profile *p, enum range_form form)
+static void prepare_form(struct profile *p, enum range_form form)
 {
 	if (profile_has_on_cpu(p))
 		profile_on_cpu_as_waits(p);
@@ -105,7 +105,7 @@ static void read_entry(struct ranges *r, struct entry *e)
 	struct profile *p = r->read(r->dir, e->from_ns, e->to_ns, &error);
 
 	if (p)
-		prepare(p, e->form);
+		prepare_form(p, e->form);
 	g_mutex_lock(&r->lock);
 	e->profile = p;
 	e->error = error;
@@ -116,7 +116,7 @@ static void read_entry(struct ranges *r, struct entry *e)
 }
 
 /* Call with the lock held. */
-static void leave(struct ranges *r, struct entry *e)
+static void leave_entry(struct ranges *r, struct entry *e)
 {
 	e->users--;
 	e->used_us = g_get_monotonic_time();
@@ -136,7 +136,7 @@ const struct profile *ranges_get(struct ranges *r, uint64_t from_ns, uint64_t to
 
 	g_mutex_lock(&r->lock);
 	drop_old(r);
-	struct entry *e = find(r, from_ns, to_ns, form);
+	struct entry *e = find_entry(r, from_ns, to_ns, form);
 
 	if (e) {
 		r->stats.hit_cnt++;
@@ -153,7 +153,7 @@ const struct profile *ranges_get(struct ranges *r, uint64_t from_ns, uint64_t to
 	if (!p) {
 		if (error)
 			*error = g_error_copy(e->error);
-		leave(r, e);
+		leave_entry(r, e);
 	}
 	g_mutex_unlock(&r->lock);
 	return p;
@@ -166,7 +166,7 @@ void ranges_put(struct ranges *r, const struct profile *p)
 	g_mutex_lock(&r->lock);
 	EACH_POINTER(i, struct entry, e, r->entries) {
 		if (e->profile == p) {
-			leave(r, e);
+			leave_entry(r, e);
 			break;
 		}
 	}
@@ -178,7 +178,7 @@ void ranges_stats(struct ranges *r, struct ranges_stats *ret)
 	unsigned unused_cnt;
 
 	g_mutex_lock(&r->lock);
-	oldest(r, &unused_cnt, &r->stats.bytes);
+	oldest_unused(r, &unused_cnt, &r->stats.bytes);
 	r->stats.kept = unused_cnt;
 	*ret = r->stats;
 	g_mutex_unlock(&r->lock);

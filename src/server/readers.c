@@ -33,7 +33,7 @@ GArray *readers_of_token(const char *token)
 	return all;
 }
 
-static bool bad(GError **error, guint line, const char *why)
+static bool bad_line(GError **error, guint line, const char *why)
 {
 	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "line %u: %s", line, why);
 	return false;
@@ -54,9 +54,9 @@ static bool take_option(struct reader *r, const char *word, guint line, GError *
 	if (g_str_has_prefix(word, "services=") && !r->services && word[strlen("services=")])
 		r->services = g_strdup(word + strlen("services="));
 	else if (!g_str_has_prefix(word, "proxy=") || r->proxy)
-		return bad(error, line, "behind the token may stand services=GLOB,... and proxy=ADDR");
+		return bad_line(error, line, "behind the token may stand services=GLOB,... and proxy=ADDR");
 	else if (!listen_parse(word + strlen("proxy="), &r->proxy, &port, NULL) || !r->proxy || port)
-		return bad(error, line, "proxy= is followed by an IP address");
+		return bad_line(error, line, "proxy= is followed by an IP address");
 	return true;
 }
 
@@ -66,7 +66,7 @@ static bool take_line(struct reader *r, char **words, guint line, GError **error
 		r->name = g_strdup("token");
 		r->token = g_strdup(words[0]);
 	} else if (!words[1] || !is_name(words[0])) {
-		return bad(error, line, "NAME TOKEN is wanted, a name of A-Z, a-z, 0-9, _, ., @ and -");
+		return bad_line(error, line, "NAME TOKEN is wanted, a name of A-Z, a-z, 0-9, _, ., @ and -");
 	} else {
 		r->name = g_strdup(words[0]);
 		r->token = g_strdup(words[1]);
@@ -86,8 +86,8 @@ static bool is_new(const GArray *all, const struct reader *r, guint line, GError
 {
 	EACH_ROW(i, const struct reader, other, all)
 		if (strcmp(other->token, r->token) == 0 || strcmp(other->name, r->name) == 0)
-			return bad(error, line, "its name or its token stands in a line before");
-	return all->len < READERS_MAX || bad(error, line, "that is more readers than can be");
+			return bad_line(error, line, "its name or its token stands in a line before");
+	return all->len < READERS_MAX || bad_line(error, line, "that is more readers than can be");
 }
 
 GArray *readers_parse(const char *text, GError **error)
@@ -116,7 +116,7 @@ GArray *readers_parse(const char *text, GError **error)
 	if (ok && all->len)
 		return all;
 	if (ok)
-		bad(error, 1, "no token is there");
+		bad_line(error, 1, "no token is there");
 	g_array_unref(all);
 	return NULL;
 }

@@ -21,7 +21,7 @@ static GBytes *export_bytes(const struct format *format, const struct profile *p
 	return NULL;
 }
 
-static bool give(struct recording_ctx *c, enum made what, GBytes *made, struct answer *ret)
+static bool give_made(struct recording_ctx *c, enum made what, GBytes *made, struct answer *ret)
 {
 	c->made[what] = made;
 	ret->body = made ? g_bytes_ref(made) : NULL;
@@ -36,16 +36,16 @@ static bool answer_page(const struct request *r, void *ctx, struct answer *ret, 
 		GString *out = g_string_sized_new(1 << 20);
 
 		html_page(c->profile, c->page, out);
-		return give(c, MADE_PAGE, g_string_free_to_bytes(out), ret);
+		return give_made(c, MADE_PAGE, g_string_free_to_bytes(out), ret);
 	}
-	return give(c, MADE_PAGE, c->made[MADE_PAGE], ret);
+	return give_made(c, MADE_PAGE, c->made[MADE_PAGE], ret);
 }
 
 static bool answer_export(struct recording_ctx *c, enum made what, const char *name, struct answer *ret, GError **error)
 {
 	GBytes *made = c->made[what];
 
-	return give(c, what, made ? made : export_bytes(format_by_name(name), c->profile, c->plan, error), ret);
+	return give_made(c, what, made ? made : export_bytes(format_by_name(name), c->profile, c->plan, error), ret);
 }
 
 static bool answer_speedscope(const struct request *r, void *ctx, struct answer *ret, GError **error)

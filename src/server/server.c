@@ -214,7 +214,7 @@ static enum MHD_Result send_answer(struct exchange *x)
 	return queue(x, x->answer.is_accepted ? SERVER_ACCEPTED : SERVER_OK, response);
 }
 
-static enum MHD_Result finish(struct exchange *x)
+static enum MHD_Result finish_answer(struct exchange *x)
 {
 	if (!x->error && x->answer.body)
 		return send_answer(x);
@@ -226,7 +226,7 @@ static enum MHD_Result finish(struct exchange *x)
 /* The way of a request */
 
 /* Runs in a worker. */
-static void ask(gpointer data, gpointer user_data)
+static void answer_request(gpointer data, gpointer user_data)
 {
 	struct exchange *x = data;
 
@@ -244,7 +244,7 @@ static void now_does(struct exchange *x, enum peer_doing doing)
 }
 
 /* Also invalidates the one-time link once it was used or has expired. */
-static void check(struct exchange *x)
+static void check_request(struct exchange *x)
 {
 	const char *refusal = connection_refusal(x->connection);
 	struct server *s = x->server;
@@ -308,7 +308,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const ch
 		x->server = data;
 		x->connection = c;
 		read_request(x, method, path);
-		check(x);
+		check_request(x);
 		now_does(x, x->request.has_body ? PEER_WAITING : PEER_ANSWERING);
 		/* Refused before the body was read: the connection ends with the answer. */
 		return x->verdict.status == SERVER_OK ? MHD_YES :
@@ -324,7 +324,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *c, const ch
 		return send_text(x, SERVER_TOO_LARGE, "the body is longer than 256 KiB");
 	if (x->is_done) {
 		now_does(x, PEER_ANSWERING);
-		return finish(x);
+		return finish_answer(x);
 	}
 	return x->is_asked || give_to_worker(x) ? MHD_YES
 						: send_text(x, SERVER_UNAVAILABLE, "the server is about to end");
@@ -458,7 +458,7 @@ static gboolean on_second(gpointer data)
 }
 
 /* Set up before the address is announced: a signal may come right after. */
-static void watch(struct server *s)
+static void watch_signals(struct server *s)
 {
 	s->loop = g_main_loop_new(NULL, FALSE);
 	s->sources[0] = g_unix_signal_add(SIGINT, on_signal, s);
@@ -494,8 +494,8 @@ struct server *server_start(const struct server_options *o, GError **error)
 		return NULL;
 	}
 	s->peers = peers_new(CONNECTIONS_MAX);
-	watch(s);
-	s->pool = g_thread_pool_new(ask, s, (gint)MAX(o->workers, 1), FALSE, NULL);
+	watch_signals(s);
+	s->pool = g_thread_pool_new(answer_request, s, (gint)MAX(o->workers, 1), FALSE, NULL);
 	if (start_daemon(s, fd, error))
 		return s;
 	server_stop(s);

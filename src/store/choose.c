@@ -9,11 +9,11 @@
 #define FILES_OPEN_MAX 2000
 
 /* The range of windows that a chosen row covers. */
-struct taken {
+struct seq_range {
 	uint64_t first, last;
 };
 
-ORDER(by_first, struct taken, ORDER_LOW(first))
+ORDER(by_first, struct seq_range, ORDER_LOW(first))
 
 ORDER(by_seq, struct store_row, ORDER_LOW(seq))
 
@@ -25,19 +25,19 @@ static bool is_taken(const GArray *taken, const struct store_row *row)
 	while (low < high) {
 		guint middle = low + (high - low) / 2;
 
-		if (g_array_index(taken, struct taken, middle).last < row->seq)
+		if (g_array_index(taken, struct seq_range, middle).last < row->seq)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < taken->len && g_array_index(taken, struct taken, low).first <= row->last_seq;
+	return low < taken->len && g_array_index(taken, struct seq_range, low).first <= row->last_seq;
 }
 
 /* Chooses rows of one tier that do not overlap `taken`.  Valid rows of one tier never overlap, forged ones may. */
 static void take_rows(struct store_choice *c, GArray *all, GArray *taken, enum store_tier tier, uint64_t from_ns,
 		      uint64_t to_ns, bool within)
 {
-	g_autoptr(GArray) more = g_array_new(FALSE, FALSE, sizeof(struct taken));
+	g_autoptr(GArray) more = g_array_new(FALSE, FALSE, sizeof(struct seq_range));
 	uint64_t last = 0;
 
 	EACH_ROW(i, struct store_row, row, all) {
@@ -45,7 +45,7 @@ static void take_rows(struct store_choice *c, GArray *all, GArray *taken, enum s
 
 		if (row->in.tier != tier || (within && !is_within) || row->seq <= last || is_taken(taken, row))
 			continue;
-		const struct taken t = { row->seq, row->last_seq };
+		const struct seq_range t = { row->seq, row->last_seq };
 
 		last = row->last_seq;
 		g_array_append_val(more, t);
@@ -58,7 +58,7 @@ static void take_rows(struct store_choice *c, GArray *all, GArray *taken, enum s
 
 /* ---- which files to read */
 
-struct reading {
+struct choosing_files {
 	struct store_choice *c;
 	const GArray *names;
 	GArray *all;		/* struct store_row */
@@ -68,14 +68,14 @@ struct reading {
 };
 
 /* The first and last window of a file; 0: it has none. */
-struct part {
+struct file_windows {
 	uint64_t first, last;
 };
 
 static bool are_all_taken(const GArray *taken, uint64_t first, uint64_t last)
 {
 	for (guint i = 0; i < taken->len && first <= last; i++) {
-		const struct taken *t = &g_array_index(taken, struct taken, i);
+		const struct seq_range *t = &g_array_index(taken, struct seq_range, i);
 
 		if (t->first <= first && t->last >= first)
 			first = t->last + 1;
@@ -83,12 +83,12 @@ static bool are_all_taken(const GArray *taken, uint64_t first, uint64_t last)
 	return first > last;
 }
 
-static bool read_part(struct reading *r, guint i, struct part *ret, GError **error)
+static bool read_part(struct choosing_files *r, guint i, struct file_windows *ret, GError **error)
 {
 	const struct store_name *name = &g_array_index(r->names, struct store_name, i);
 	bool is_missing = false;
 
-	*ret = (struct part){ 0 };
+	*ret = (struct file_windows){ 0 };
 	if (r->c->files->len >= FILES_OPEN_MAX)
 		return store_fail(error, STORE_ERROR_TOO_MUCH, "that is more than %d files at once: ask for less time",
 				  FILES_OPEN_MAX);
@@ -109,11 +109,11 @@ static bool read_part(struct reading *r, guint i, struct part *ret, GError **err
  * Reads the parts of a day between `low` and `high`.  Window numbers ascend with parts.  So parts whose windows are
  * all covered by coarser tiers are not even opened: a busy host has hundreds a day.
  */
-static bool read_between(struct reading *r, guint low, const struct part *of_low, guint high,
-			 const struct part *of_high, GError **error)
+static bool read_between(struct choosing_files *r, guint low, const struct file_windows *of_low, guint high,
+			 const struct file_windows *of_high, GError **error)
 {
 	guint middle = low + (high - low) / 2;
-	struct part part;
+	struct file_windows part;
 
 	if (high - low < 2 || (of_low->first && of_low->last < of_high->first &&
 			       are_all_taken(r->taken, of_low->last + 1, of_high->first - 1)))
@@ -122,9 +122,9 @@ static bool read_between(struct reading *r, guint low, const struct part *of_low
 	       read_between(r, middle, &part, high, of_high, error);
 }
 
-static bool read_day(struct reading *r, guint first, guint last, GError **error)
+static bool read_day(struct choosing_files *r, guint first, guint last, GError **error)
 {
-	struct part of_first, of_last;
+	struct file_windows of_first, of_last;
 
 	if (!read_part(r, first, &of_first, error))
 		return false;
@@ -139,7 +139,7 @@ static bool is_same_day(const struct store_name *a, const struct store_name *b)
 }
 
 /* Starts with the coarsest tier whose steps are short enough.  Finer tiers only fill in the rest. */
-static bool choose(struct reading *r, uint64_t step_ns, GError **error)
+static bool choose_rows(struct choosing_files *r, uint64_t step_ns, GError **error)
 {
 	const int64_t first_day = store_day_of(r->from_ns) - 1, last_day = store_day_of(r->to_ns);
 	const struct store_name *names = (const struct store_name *)(const void *)r->names->data;
@@ -175,8 +175,8 @@ struct store_choice *store_choose(const char *dir, uint64_t from_unix_ns, uint64
 	if (!names)
 		return NULL;
 	struct store_choice *c = g_new0(struct store_choice, 1);
-	g_autoptr(GArray) all = store_rows_new(), taken = g_array_new(FALSE, FALSE, sizeof(struct taken));
-	struct reading reading = {
+	g_autoptr(GArray) all = store_rows_new(), taken = g_array_new(FALSE, FALSE, sizeof(struct seq_range));
+	struct choosing_files reading = {
 		.c = c,
 		.names = names,
 		.all = all,
@@ -190,7 +190,7 @@ struct store_choice *store_choose(const char *dir, uint64_t from_unix_ns, uint64
 	c->rows = store_rows_new();
 	c->gaps = store_gaps_new();
 	c->files = g_ptr_array_new_with_free_func(close_file);
-	if (choose(&reading, step_ns, error))
+	if (choose_rows(&reading, step_ns, error))
 		return c;
 	store_choice_free(c);
 	return NULL;

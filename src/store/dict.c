@@ -194,7 +194,7 @@ void dict_encode(const struct dict *d, const struct dict_size *since, const GArr
 }
 
 /* Adds zeroed rows; false: too many. */
-static bool grow(struct cursor *c, GArray *table, guint *ret_from)
+static bool add_zeroed_rows(struct cursor *c, GArray *table, guint *ret_from)
 {
 	uint32_t cnt = blob_get_cnt(c, DICT_ROWS_MAX);
 
@@ -248,7 +248,7 @@ static void decode_rows(struct dict *d, enum dict_table table, const struct dict
 {
 	guint from;
 
-	if (!grow(c, d->rows[table], &from))
+	if (!add_zeroed_rows(c, d->rows[table], &from))
 		return;
 	for (unsigned n = 0; n < tables[table].cnt; n++) {
 		const struct dict_column *col = &tables[table].columns[n];

@@ -54,7 +54,7 @@ static bool same_row(const void *ctx, const void *key, uint32_t id)
 }
 
 /* Finds or adds a row of a table without padding. */
-static uint32_t put(struct dict_writer *w, enum dict_table table, const void *row)
+static uint32_t put_row(struct dict_writer *w, enum dict_table table, const void *row)
 {
 	GArray *rows = w->d->rows[table];
 	uint64_t hash = id_index_hash(w->index[table], row, g_array_get_element_size(rows));
@@ -68,7 +68,7 @@ static uint32_t put(struct dict_writer *w, enum dict_table table, const void *ro
 }
 
 /* Copies the model's columns into a row of the dictionary. */
-static void take_row(struct dict_writer *w, enum dict_table table, const void *model, void *ret_row)
+static void copy_to_row(struct dict_writer *w, enum dict_table table, const void *model, void *ret_row)
 {
 	unsigned cnt;
 	const struct dict_column *columns = dict_columns(table, &cnt);
@@ -88,8 +88,8 @@ uint32_t dict_writer_thread(struct dict_writer *w, const struct thread *t)
 {
 	struct dict_thread own = { .is_kernel = t->flags & THREAD_KERNEL };
 
-	take_row(w, DICT_THREADS, t, &own);
-	return put(w, DICT_THREADS, &own);
+	copy_to_row(w, DICT_THREADS, t, &own);
+	return put_row(w, DICT_THREADS, &own);
 }
 
 uint32_t dict_writer_key(struct dict_writer *w, uint32_t thread, uint32_t user, uint32_t kernel, uint32_t object,
@@ -100,7 +100,7 @@ uint32_t dict_writer_key(struct dict_writer *w, uint32_t thread, uint32_t user, 
 		.object = profile_map_object(&w->map, object), .state = state, .flags = flags,
 	};
 
-	return put(w, DICT_KEYS, &own);
+	return put_row(w, DICT_KEYS, &own);
 }
 
 uint32_t dict_writer_node(struct dict_writer *w, uint32_t node)
@@ -119,7 +119,7 @@ uint32_t dict_writer_waker(struct dict_writer *w, uint32_t waker)
 }
 
 /* Adds what the profile has beyond the dictionary's rows. */
-static void take_new(struct dict_writer *w)
+static void add_new_rows(struct dict_writer *w)
 {
 	GArray *const *rows = w->d->rows;
 
@@ -129,7 +129,7 @@ static void take_new(struct dict_writer *w)
 			.bits = (uint8_t)((unsigned)f->why << 2 | (unsigned)f->is_inline << 1 | f->kind),
 		};
 
-		take_row(w, DICT_FRAMES, f, &own);
+		copy_to_row(w, DICT_FRAMES, f, &own);
 		g_array_append_val(rows[DICT_FRAMES], own);
 	}
 	for (guint i = rows[DICT_NODES]->len; i < w->p->nodes->len; i++) {
@@ -144,13 +144,13 @@ static void take_new(struct dict_writer *w)
 		const struct object *o = profile_get_object(w->p, i);
 		struct dict_object own = { .bits = (uint8_t)((unsigned)o->kind << 1 | o->is_private) };
 
-		take_row(w, DICT_OBJECTS, o, &own);
+		copy_to_row(w, DICT_OBJECTS, o, &own);
 		g_array_append_val(rows[DICT_OBJECTS], own);
 	}
 	for (guint i = rows[DICT_WAKERS]->len; i < w->p->wakers->len; i++) {
 		struct dict_waker own = { 0 };
 
-		take_row(w, DICT_WAKERS, profile_get_waker(w->p, i), &own);
+		copy_to_row(w, DICT_WAKERS, profile_get_waker(w->p, i), &own);
 		g_array_append_val(rows[DICT_WAKERS], own);
 	}
 	EACH_ROW(i, const struct module_id, id, w->source->build_ids)
@@ -191,7 +191,7 @@ GByteArray *dict_writer_end(struct dict_writer *w)
 	g_autoptr(GArray) ends = worse_ends(w, w->saved.cnt[DICT_NODES]);
 	GByteArray *bytes = NULL;
 
-	take_new(w);
+	add_new_rows(w);
 	const struct dict_size now = dict_size_of(w->d);
 
 	if (ends->len || memcmp(&now, &w->saved, sizeof(now)) != 0) {

@@ -19,7 +19,7 @@ static bool is_sampled(const struct wait *w)
 	return w->off_cpu_se_ns || w->count_se;
 }
 
-static uint64_t *number(struct wait *w, enum dim dim)
+static uint64_t *number_of_wait(struct wait *w, enum dim dim)
 {
 	uint64_t *const numbers[] = { &w->count, &w->blocked_ns, &w->runnable_ns, &w->preempted_ns };
 
@@ -51,7 +51,7 @@ static struct group *group_of(struct group *groups, const struct wait *w)
 /* The count never goes below the number of wakers: each ended at least one wait. */
 static uint64_t rounded(struct wait *w, uint32_t wakers, enum dim dim)
 {
-	uint64_t own = *number(w, dim), near = blob_round(own, shift_of(w, dim));
+	uint64_t own = *number_of_wait(w, dim), near = blob_round(own, shift_of(w, dim));
 
 	return dim == COUNT && near < wakers ? own : near;
 }
@@ -80,14 +80,15 @@ static void sum_up_left(struct profile *p, const uint32_t *wakers, struct group 
 		struct group *g = group_of(groups, w);
 
 		for (unsigned dim = 0; dim < DIM_CNT && is_sampled(w) && g->taker != i + 1; dim++)
-			g->left[dim] += (int64_t)(*number(w, dim) - rounded(w, wakers[i], dim));
+			g->left[dim] += (int64_t)(*number_of_wait(w, dim) - rounded(w, wakers[i], dim));
 	}
 }
 
 /* The taker must not become negative. */
 static bool may_take(struct profile *p, const uint32_t *wakers, const struct group *g, enum dim dim)
 {
-	uint64_t has = *number(wait_at(p, g->taker - 1), dim), least = dim == COUNT ? MAX(wakers[g->taker - 1], 1) : 0;
+	uint64_t has = *number_of_wait(wait_at(p, g->taker - 1), dim);
+	uint64_t least = dim == COUNT ? MAX(wakers[g->taker - 1], 1) : 0;
 
 	return g->left[dim] >= 0 || has >= (uint64_t)-g->left[dim] + least;
 }
@@ -101,7 +102,7 @@ static void round_waits(struct profile *p, const uint32_t *wakers, const struct 
 		if (!is_sampled(w))
 			continue;
 		for (unsigned dim = 0; dim < DIM_CNT; dim++) {
-			uint64_t *n = number(w, dim);
+			uint64_t *n = number_of_wait(w, dim);
 
 			if (!may[at * DIM_CNT + dim])
 				continue;
@@ -177,7 +178,7 @@ static struct wake *wake_at(struct profile *p, uint32_t i)
 static void round_wakes(struct profile *p, const uint32_t *wakes, guint cnt, uint64_t before, enum dim dim)
 {
 	struct wait *of = wait_at(p, wake_at(p, wakes[0])->wait);
-	uint64_t all = 0, left = *number(of, dim);
+	uint64_t all = 0, left = *number_of_wait(of, dim);
 	unsigned shift = shift_of(of, dim);
 
 	for (guint i = 0; i < cnt; i++)
@@ -225,7 +226,7 @@ void digits_round(struct profile *p)
 
 	for (guint i = 0; i < p->waits->len; i++)
 		for (unsigned dim = 0; dim < DIM_CNT; dim++)
-			before[(gsize)i * DIM_CNT + dim] = *number(wait_at(p, i), dim);
+			before[(gsize)i * DIM_CNT + dim] = *number_of_wait(wait_at(p, i), dim);
 	find_takers(p, groups);
 	for (guint i = 0; i < p->wakes->len; i++)
 		wakers[profile_wake(p, i)->wait]++;

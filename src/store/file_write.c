@@ -44,7 +44,7 @@ static gpointer name_key(const GPtrArray *names, guint i)
 	return g_ptr_array_index(names, i);
 }
 
-static bool learn(struct store_file *f, GError **error)
+static bool read_for_writing(struct store_file *f, GError **error)
 {
 	if (f->writer)
 		return true;
@@ -86,7 +86,7 @@ struct store_file *store_file_create(const char *dir, const struct store_name *n
 		store_file_fail(f, rc, "write", error);
 	}
 	if (rc == SQLITE_OK && run(f, begin_writing, error) && (!store_file_is_new(f) || make_tables(f, error)) &&
-	    store_file_check_schema(f, error) && learn(f, error))
+	    store_file_check_schema(f, error) && read_for_writing(f, error))
 		return f;
 	store_file_close(f);
 	return NULL;
@@ -134,39 +134,39 @@ void store_file_close(struct store_file *f)
 }
 
 /* An INSERT that binds a few values, used once. */
-struct putting {
+struct insert_binding {
 	struct store_file *f;
 	sqlite3_stmt *stmt;
 	int at, rc;
 };
 
-static struct putting put_into(struct store_file *f, const char *sql)
+static struct insert_binding put_into(struct store_file *f, const char *sql)
 {
-	struct putting p = { .f = f, .at = 1 };
+	struct insert_binding p = { .f = f, .at = 1 };
 
 	p.rc = sqlite3_prepare_v2(f->db, sql, -1, &p.stmt, NULL);
 	return p;
 }
 
-static void put_number(struct putting *p, uint64_t value)
+static void put_number(struct insert_binding *p, uint64_t value)
 {
 	if (p->rc == SQLITE_OK)
 		p->rc = sqlite3_bind_int64(p->stmt, p->at++, (sqlite3_int64)value);
 }
 
-static void put_blob(struct putting *p, const void *bytes, size_t cnt)
+static void put_blob(struct insert_binding *p, const void *bytes, size_t cnt)
 {
 	if (p->rc == SQLITE_OK)
 		p->rc = sqlite3_bind_blob64(p->stmt, p->at++, bytes, cnt, SQLITE_STATIC);
 }
 
-static void put_text(struct putting *p, const char *text)
+static void put_text(struct insert_binding *p, const char *text)
 {
 	if (p->rc == SQLITE_OK)
 		p->rc = sqlite3_bind_text(p->stmt, p->at++, text, -1, SQLITE_STATIC);
 }
 
-static bool put_end(struct putting *p, GError **error)
+static bool put_end(struct insert_binding *p, GError **error)
 {
 	if (p->rc == SQLITE_OK)
 		p->rc = sqlite3_step(p->stmt);
@@ -185,7 +185,7 @@ static bool put_packed(struct store_file *f, const char *sql, uint64_t id, const
 	if (!packed)
 		return store_fail(error, STORE_ERROR_TOO_MUCH, "a window is too large to be kept: %u bytes",
 				  plain->len);
-	struct putting p = put_into(f, sql);
+	struct insert_binding p = put_into(f, sql);
 
 	if (id)
 		put_number(&p, id);
@@ -208,7 +208,7 @@ static uint64_t number_of(void *ctx, const char *name)
 
 	if (number || !*name || !n->ok || f->names->len >= LINE_NAMES_MAX)
 		return number;
-	struct putting p = put_into(f, "INSERT INTO name VALUES(?, ?)");
+	struct insert_binding p = put_into(f, "INSERT INTO name VALUES(?, ?)");
 
 	number = f->names->len + 1;
 	put_number(&p, number);
@@ -229,7 +229,7 @@ static bool put_window(struct store_file *f, const struct store_row *row, const 
 	line_sums_encode(line, number_of, &naming, bytes);
 	if (!naming.ok)
 		return false;
-	struct putting p = put_into(f, "INSERT INTO window VALUES(?, ?, ?, ?, ?, ?)");
+	struct insert_binding p = put_into(f, "INSERT INTO window VALUES(?, ?, ?, ?, ?, ?)");
 
 	put_number(&p, row->seq);
 	put_number(&p, row->last_seq);
@@ -283,7 +283,7 @@ bool store_file_add(struct store_file *f, const struct store_row *row, const str
 		    const struct line_sums *line, const struct cells *cells, struct request_cells *requests,
 		    GError **error)
 {
-	if (!learn(f, error) || !run(f, "BEGIN IMMEDIATE", error))
+	if (!read_for_writing(f, error) || !run(f, "BEGIN IMMEDIATE", error))
 		return false;
 	if (put_rows(f, row, window, error) && put_window(f, row, line, error) &&
 	    put_cells(f, row->seq, cells, error) && put_requests(f, row->seq, requests, error) && run(f, "COMMIT", error))
@@ -294,7 +294,7 @@ bool store_file_add(struct store_file *f, const struct store_row *row, const str
 
 bool store_file_add_gap(struct store_file *f, const struct store_gap *gap, GError **error)
 {
-	struct putting p = put_into(f, "INSERT INTO gap VALUES(?, ?, ?)");
+	struct insert_binding p = put_into(f, "INSERT INTO gap VALUES(?, ?, ?)");
 
 	put_number(&p, gap->from_unix_ns);
 	put_number(&p, gap->to_unix_ns);

@@ -25,12 +25,12 @@ struct line_sums *line_sums_new(void)
 FREES(line_sums_free, struct line_sums, s,
       for (unsigned by = 0; by < STORE_BY_CNT; by++) g_hash_table_unref(s->groups[by]))
 
-static uint64_t sum(uint64_t a, uint64_t b)
+static uint64_t sum_saturating(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static void add(struct line_sums *s, enum store_by by, const char *name, uint64_t ns)
+static void add_group_ns(struct line_sums *s, enum store_by by, const char *name, uint64_t ns)
 {
 	char most[LINE_NAME_MAX_BYTES + 1];
 	uint64_t *have;
@@ -43,7 +43,7 @@ static void add(struct line_sums *s, enum store_by by, const char *name, uint64_
 		have = g_new0(uint64_t, 1);
 		g_hash_table_insert(s->groups[by], g_strdup(most), have);
 	}
-	*have = sum(*have, ns);
+	*have = sum_saturating(*have, ns);
 }
 
 /* Groups of every window are kept as numbers and get their names at the end. */
@@ -57,13 +57,13 @@ struct totals {
 
 static void add_to(uint64_t *into, uint64_t ns)
 {
-	*into = sum(*into, ns);
+	*into = sum_saturating(*into, ns);
 }
 
 /* Returns the time that the process had to wait, without idle time. */
 static uint64_t add_cell(struct totals *t, const struct cell *c, enum reason reason)
 {
-	uint64_t queue_ns = sum(c->runnable_ns, c->preempted_ns);
+	uint64_t queue_ns = sum_saturating(c->runnable_ns, c->preempted_ns);
 
 	add_to(&t->by_class[CLASS_BLOCKED], c->blocked_ns);
 	add_to(&t->by_class[CLASS_IDLE], c->idle_ns);
@@ -71,7 +71,7 @@ static uint64_t add_cell(struct totals *t, const struct cell *c, enum reason rea
 	add_to(&t->by_reason[REASON_CPU_QUEUE], queue_ns);
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		add_to(&t->by_slot[i], c->by_slot[i]);
-	return sum(queue_ns, c->blocked_ns);
+	return sum_saturating(queue_ns, c->blocked_ns);
 }
 
 struct adding_cells {
@@ -91,7 +91,7 @@ static void add_group_of_cells(void *ctx, const struct cell_group *g)
 	for (unsigned i = 0; i < REASON_COUNT; i++) {
 		if (!g->of[i] || (a->reasons && !a->reasons[i]))
 			continue;
-		busy_ns = sum(busy_ns, add_cell(t, g->of[i], (enum reason)i));
+		busy_ns = sum_saturating(busy_ns, add_cell(t, g->of[i], (enum reason)i));
 		add_to(&runnable_ns, g->of[i]->runnable_ns);
 		add_to(&preempted_ns, g->of[i]->preempted_ns);
 	}
@@ -102,23 +102,23 @@ static void add_group_of_cells(void *ctx, const struct cell_group *g)
 		add_to(&t->by_class[CLASS_ON_CPU], g->on_cpu_ns);
 		add_to(&t->by_class[CLASS_UNLISTED], g->unlisted_ns);
 	}
-	add(a->s, STORE_BY_PROCESS, g->process, busy_ns);
-	add(a->s, STORE_BY_SERVICE, g->service, busy_ns);
+	add_group_ns(a->s, STORE_BY_PROCESS, g->process, busy_ns);
+	add_group_ns(a->s, STORE_BY_SERVICE, g->service, busy_ns);
 }
 
 static void add_totals(struct line_sums *s, const struct totals *t)
 {
 	for (unsigned i = 0; i < CLASS_CNT; i++)
-		add(s, STORE_BY_CLASS, class_names[i], t->by_class[i]);
+		add_group_ns(s, STORE_BY_CLASS, class_names[i], t->by_class[i]);
 	for (unsigned i = 0; i < REASON_COUNT; i++)
-		add(s, STORE_BY_REASON, reason_name((enum reason)i), t->by_reason[i]);
+		add_group_ns(s, STORE_BY_REASON, reason_name((enum reason)i), t->by_reason[i]);
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
 		char name[24];
 
 		if (!t->by_slot[i])
 			continue;
 		g_snprintf(name, sizeof(name), "%" G_GUINT64_FORMAT, UINT64_C(1) << i);
-		add(s, STORE_BY_DURATION, name, t->by_slot[i]);
+		add_group_ns(s, STORE_BY_DURATION, name, t->by_slot[i]);
 	}
 }
 
@@ -206,11 +206,11 @@ static GArray *groups_of(const struct line_sums *s, unsigned by, uint64_t *ret_r
 		if (*g.name)
 			g_array_append_val(groups, g);
 		else
-			*ret_rest_ns = sum(*ret_rest_ns, g.ns);
+			*ret_rest_ns = sum_saturating(*ret_rest_ns, g.ns);
 	}
 	g_array_sort(groups, largest_first);
 	for (guint i = LINE_GROUPS_MAX; i < groups->len; i++)
-		*ret_rest_ns = sum(*ret_rest_ns, g_array_index(groups, struct group, i).ns);
+		*ret_rest_ns = sum_saturating(*ret_rest_ns, g_array_index(groups, struct group, i).ns);
 	g_array_set_size(groups, MIN(groups->len, LINE_GROUPS_MAX));
 	return groups;
 }
@@ -265,7 +265,7 @@ static void add_group(void *ctx, uint64_t number, uint64_t ns)
 	struct adding *a = ctx;
 	const char *name = number ? a->name_of(a->ctx, number) : "";
 
-	add(a->s, a->by, name ? name : "", ns);
+	add_group_ns(a->s, a->by, name ? name : "", ns);
 }
 
 bool line_sums_add_bytes(struct line_sums *s, const void *bytes, size_t len_bytes, line_name_of name_of, void *ctx)

@@ -38,7 +38,7 @@ struct drawing {
 };
 
 /* The part of a row's time within [from, to), spread evenly over the row.  Adjacent parts add up exactly. */
-static uint64_t share(const struct piece *p, uint64_t from_ns, uint64_t to_ns)
+static uint64_t share_of_piece(const struct piece *p, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t start = p->row->start_unix_ns, end = store_row_end_ns(p->row), length = MAX(end - start, 1);
 	uint64_t from = MAX(from_ns, start), to = MIN(to_ns, end);
@@ -49,7 +49,7 @@ static uint64_t share(const struct piece *p, uint64_t from_ns, uint64_t to_ns)
 			 : 0;
 }
 
-static void spread(const struct store_line *l, uint64_t *into, const struct piece *p)
+static void spread_piece(const struct store_line *l, uint64_t *into, const struct piece *p)
 {
 	uint64_t start = p->row->start_unix_ns;
 	uint64_t at = start < l->from_unix_ns ? 0 : (start - l->from_unix_ns) / l->step_ns;
@@ -59,13 +59,13 @@ static void spread(const struct store_line *l, uint64_t *into, const struct piec
 
 		if (from >= store_row_end_ns(p->row))
 			break;
-		into[step] += share(p, from, from + l->step_ns);
+		into[step] += share_of_piece(p, from, from + l->step_ns);
 	}
 }
 
 static void spread_row(const struct drawing *d, uint64_t *into, uint64_t ns)
 {
-	spread(d->line, into, &(struct piece){ d->row, ns });
+	spread_piece(d->line, into, &(struct piece){ d->row, ns });
 }
 
 static void free_group(gpointer group)
@@ -95,7 +95,7 @@ static void add_to_group(const struct drawing *d, struct group *g, uint64_t ns)
 	const struct piece p = { d->row, ns };
 
 	g_array_append_val(g->pieces, p);
-	g->all_ns += share(&p, l->from_unix_ns, l->from_unix_ns + l->steps * l->step_ns);
+	g->all_ns += share_of_piece(&p, l->from_unix_ns, l->from_unix_ns + l->steps * l->step_ns);
 }
 
 static void draw_group(void *ctx, uint64_t number, uint64_t ns)
@@ -202,13 +202,13 @@ static bool draw_together(struct drawing *d, const struct store_choice *c, const
 }
 
 /* What is wanted of a file.  Consecutive rows are usually in the same file. */
-struct wanted {
+struct wanted_names {
 	struct store_file *file;
 	struct line_known *known;
 };
 
 /* *ret_has false: the row has no cells. */
-static bool draw_cells(struct drawing *d, struct store_file *f, struct wanted *w, enum store_by by, bool *ret_has,
+static bool draw_cells(struct drawing *d, struct store_file *f, struct wanted_names *w, enum store_by by, bool *ret_has,
 		       GError **error)
 {
 	g_autoptr(GError) why = NULL;
@@ -242,7 +242,7 @@ static bool draw_cells(struct drawing *d, struct store_file *f, struct wanted *w
 static bool draw_told(struct drawing *d, const struct store_choice *c, enum store_by by, GPtrArray *ret_rows,
 		      GError **error)
 {
-	struct wanted wanted = { 0 };
+	struct wanted_names wanted = { 0 };
 	bool ok = true;
 
 	for (guint i = 0; i < c->rows->len && ok; i++) {
@@ -310,7 +310,7 @@ static bool is_any(const uint64_t *ns, uint32_t steps)
 }
 
 /* Makes a series of each of the largest groups, and one of all others. */
-static void rank(struct drawing *d, unsigned series_max)
+static void make_series(struct drawing *d, unsigned series_max)
 {
 	g_autoptr(GPtrArray) groups = g_ptr_array_new();
 	const uint32_t steps = d->line->steps;
@@ -322,7 +322,7 @@ static void rank(struct drawing *d, unsigned series_max)
 		uint64_t *into = i < series_max ? g_new0(uint64_t, steps) : d->rest;
 
 		for (guint k = 0; k < g->pieces->len; k++)
-			spread(d->line, into, &g_array_index(g->pieces, struct piece, k));
+			spread_piece(d->line, into, &g_array_index(g->pieces, struct piece, k));
 		if (i < series_max)
 			add_series(d->line, g->name, into);
 	}
@@ -344,7 +344,7 @@ static struct store_line *line_new(uint64_t from_ns, uint64_t step_ns, uint32_t 
 	return l;
 }
 
-static bool draw(struct drawing *d, const struct store_choice *c, enum store_by by, GError **error)
+static bool draw_line(struct drawing *d, const struct store_choice *c, enum store_by by, GError **error)
 {
 	if (d->part && !draw_part(d, c, by, error))
 		return false;
@@ -356,7 +356,7 @@ static bool draw(struct drawing *d, const struct store_choice *c, enum store_by 
 	return true;
 }
 
-struct asked {
+struct line_options {
 	const char *dir;
 	uint64_t from_unix_ns, to_unix_ns, step_ns;
 	uint32_t steps;
@@ -366,7 +366,7 @@ struct asked {
 };
 
 /* Uses rows of at most row_ns. */
-static struct store_line *read_of(const struct asked *a, uint64_t row_ns, GError **error)
+static struct store_line *read_of(const struct line_options *a, uint64_t row_ns, GError **error)
 {
 	struct store_choice *c = store_choose(a->dir, a->from_unix_ns, a->to_unix_ns, row_ns, !a->part, error);
 
@@ -379,10 +379,10 @@ static struct store_line *read_of(const struct asked *a, uint64_t row_ns, GError
 		.covered_ns = g_new0(uint64_t, a->steps),
 		.part = a->part,
 	};
-	bool ok = draw(&d, c, a->by, error);
+	bool ok = draw_line(&d, c, a->by, error);
 
 	if (ok)
-		rank(&d, MIN(a->series_max, SERIES_MAX));
+		make_series(&d, MIN(a->series_max, SERIES_MAX));
 	else
 		g_free(d.rest);
 	g_hash_table_unref(d.by_name);
@@ -404,8 +404,8 @@ struct store_line *store_line_read_part(const char *dir, uint64_t from_unix_ns, 
 		store_fail(error, STORE_ERROR_TOO_MUCH, "a time line has from 1 to %d steps", STEPS_MAX);
 		return NULL;
 	}
-	const struct asked a = { dir ? dir : STORE_DIR_DEFAULT, from_unix_ns, to_unix_ns, step_ns, (uint32_t)steps, by,
-				 series_max, part };
+	const struct line_options a = { dir ? dir : STORE_DIR_DEFAULT, from_unix_ns, to_unix_ns, step_ns,
+					(uint32_t)steps, by, series_max, part };
 	uint64_t row_ns = step_ns;
 
 	/* If too many rows had to be unpacked, retries with a coarser tier. */

@@ -77,7 +77,7 @@ static uint32_t append_thread(struct merger *m, const struct thread *t)
 	return profile_add_thread(m->p, t);
 }
 
-static void extend(struct thread *into, const struct thread *t)
+static void extend_thread(struct thread *into, const struct thread *t)
 {
 	into->flags = (into->flags & (THREAD_KERNEL | THREAD_OPEN_AT_START)) |
 		      (t->flags & ~(uint32_t)THREAD_OPEN_AT_START);
@@ -108,7 +108,7 @@ static void add_thread(struct merge_step *s, uint32_t i)
 	struct thread *before = latest ? &g_array_index(m->p->threads, struct thread, *latest) : NULL;
 
 	if (before && goes_on(before, &t)) {
-		extend(before, &t);
+		extend_thread(before, &t);
 		s->thread[i] = *latest;
 		s->goes_on[i] = true;
 		return;
@@ -343,7 +343,7 @@ struct profile *merge_end(struct merger *m)
 	return p;
 }
 
-static struct profile *copy(const struct profile *window, const bool *coarse, GError **error)
+static struct profile *copy_window(const struct profile *window, const bool *coarse, GError **error)
 {
 	struct merger *m = merge_new();
 
@@ -356,7 +356,7 @@ static struct profile *copy(const struct profile *window, const bool *coarse, GE
 
 struct profile *merge_copy(const struct profile *window, GError **error)
 {
-	return copy(window, NULL, error);
+	return copy_window(window, NULL, error);
 }
 
 /* By thread, then by time, largest first. */
@@ -398,5 +398,5 @@ struct profile *merge_coarse(const struct profile *window, unsigned preempted_st
 		coarse[at] = of_thread > preempted_stacks ||
 			     (of_thread > 1 && wait_off_cpu_ns(w) < whole_ns[w->thread] / MERGE_TOLD_PART);
 	}
-	return copy(window, coarse, error);
+	return copy_window(window, coarse, error);
 }

@@ -27,7 +27,7 @@ static void set_single(struct wait *w)
 }
 
 /* Takes stacks and object of the second part: objects are only looked up when a wait ends. */
-static struct wait join(const struct wait *a, const struct wait *b)
+static struct wait join_waits(const struct wait *a, const struct wait *b)
 {
 	struct wait whole = *b;
 	bool longer = a->runnable_ns + a->preempted_ns > b->runnable_ns + b->preempted_ns;
@@ -84,7 +84,7 @@ static void add_joined(struct merge_step *s, uint32_t i, struct open_wait *befor
 {
 	struct join j = { .wait = i,
 			  .sum = UINT32_MAX,
-			  .whole = { .wait = join(&before->wait, w), .wake = before->wake } };
+			  .whole = { .wait = join_waits(&before->wait, w), .wake = before->wake } };
 
 	count_once(s->m, w->thread, w->state);
 	before->wait.count = 0;

@@ -20,7 +20,7 @@ struct packer {
 
 ORDER(by_id, struct pack_row, ORDER_LOW(id) ORDER_LOW(at))
 
-static GArray *sorted(GArray *rows)
+static GArray *sorted_rows(GArray *rows)
 {
 	g_array_sort(rows, by_id);
 	return rows;
@@ -47,7 +47,7 @@ static void order_threads(struct packer *k)
 		k->thread_id[i] = row.id;
 		g_array_append_val(k->threads, row);
 	}
-	sorted(k->threads);
+	sorted_rows(k->threads);
 	for (guint i = 1; i < k->threads->len; i++) {
 		const struct pack_row *row = &g_array_index(k->threads, struct pack_row, i), *last = row - 1;
 
@@ -66,7 +66,7 @@ static void order_waits(struct packer *k)
 		if (w->state != ON_CPU_STATE)
 			g_array_append_val(k->waits, row);
 	}
-	sorted(k->waits);
+	sorted_rows(k->waits);
 	for (guint i = 0; i < k->waits->len; i++) {
 		uint32_t at = g_array_index(k->waits, struct pack_row, i).at;
 
@@ -81,7 +81,7 @@ static void order_waits(struct packer *k)
 
 		g_array_append_val(k->samples, row);
 	}
-	sorted(k->samples);
+	sorted_rows(k->samples);
 }
 
 /* Writes one column; `row` is the model's. */
@@ -277,7 +277,7 @@ static void pack_wakes(struct packer *k)
 
 		g_array_append_val(rows, row);
 	}
-	pack_ids(k->into, sorted(rows));
+	pack_ids(k->into, sorted_rows(rows));
 	g_autofree struct pack_rest *rests = rests_of(k, rows);
 
 	COLUMN(wakes, struct wake, wakes, blob_put(k->into, dict_writer_waker(k->w, row->waker)));

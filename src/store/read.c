@@ -6,18 +6,18 @@
 #include "store/short_lived.h"
 #include "store/store.h"
 
-static const char *folder(const char *dir)
+static const char *folder_or_default(const char *dir)
 {
 	return dir ? dir : STORE_DIR_DEFAULT;
 }
 
 /* The range of windows in a tier's files. */
-struct numbers {
+struct tier_windows {
 	uint64_t first, last;	/* 0: no window */
 };
 
-static bool look_at(const char *dir, const struct store_name *name, struct store_extent *e, struct numbers *windows,
-		    GError **error)
+static bool read_extent(const char *dir, const struct store_name *name, struct store_extent *e,
+			struct tier_windows *windows, GError **error)
 {
 	g_autoptr(GArray) rows = store_rows_new();
 	bool is_missing = false;
@@ -42,25 +42,25 @@ static bool look_at(const char *dir, const struct store_name *name, struct store
  */
 bool store_extent(const char *dir, struct store_extent *ret, GError **error)
 {
-	g_autoptr(GArray) names = store_list(folder(dir), error);
-	struct numbers windows = { 0 };
+	g_autoptr(GArray) names = store_list(folder_or_default(dir), error);
+	struct tier_windows windows = { 0 };
 	bool ok = names != NULL;
 
 	*ret = (struct store_extent){ .from_unix_ns = UINT64_MAX };
 	for (guint i = 0; ok && i < names->len; i++) {
 		const struct store_name *name = &g_array_index(names, struct store_name, i);
-		g_autofree char *path = store_path(folder(dir), name);
+		g_autofree char *path = store_path(folder_or_default(dir), name);
 		bool is_edge = i == 0 || i + 1 == names->len || name[-1].tier != name->tier ||
 			       name[1].tier != name->tier;
 
 		ret->bytes += store_file_bytes(path);
 		if (is_edge)
-			ok = look_at(folder(dir), name, ret, &windows, error);
+			ok = read_extent(folder_or_default(dir), name, ret, &windows, error);
 	}
 	if (windows.first)
 		ret->windows = windows.last - windows.first + 1;
 	if (ok && !ret->to_unix_ns)
-		ok = store_fail(error, STORE_ERROR_EMPTY, "there is nothing in the history in '%s' yet", folder(dir));
+		ok = store_fail(error, STORE_ERROR_EMPTY, "there is nothing in the history in '%s' yet", folder_or_default(dir));
 	return ok;
 }
 
@@ -114,7 +114,7 @@ static char *reasons_of_gaps(const struct store_choice *c, uint64_t from_ns, uin
 }
 
 /* Describes the sum and its gaps in the profile's info and losses. */
-static void say(struct profile *p, const struct store_choice *c)
+static void describe_gaps(struct profile *p, const struct store_choice *c)
 {
 	struct profile_history *h = &p->info.history;
 	uint64_t start_ns = 0;
@@ -185,17 +185,18 @@ static void nothing_there(const char *dir, uint64_t from_ns, uint64_t to_ns, GEr
 
 struct profile *store_read(const char *dir, uint64_t from_unix_ns, uint64_t to_unix_ns, GError **error)
 {
-	struct store_choice *c = store_choose(folder(dir), from_unix_ns, to_unix_ns, UINT64_MAX, false, error);
+	struct store_choice *c =
+		store_choose(folder_or_default(dir), from_unix_ns, to_unix_ns, UINT64_MAX, false, error);
 	struct profile *p = NULL;
 
 	if (c && !c->rows->len)
-		nothing_there(folder(dir), from_unix_ns, to_unix_ns, error);
+		nothing_there(folder_or_default(dir), from_unix_ns, to_unix_ns, error);
 	else if (c)
 		p = sum_up(c, error);
 	if (p)
 		p = fold_gone(p, error);
 	if (p)
-		say(p, c);
+		describe_gaps(p, c);
 	store_choice_free(c);
 	return p;
 }

@@ -106,13 +106,13 @@ static struct row_key excluded_key(struct profile *p)
 }
 
 /* A lone thread keeps its row.  A row for several loses its pid once its process is gone. */
-static bool stays(const struct folding *f, const struct thread *t, const struct bunch *b)
+static bool keeps_row(const struct folding *f, const struct thread *t, const struct bunch *b)
 {
 	return b->cnt == 1 && !f->options->even_one && (t->tid || t->pid == b->key.pid);
 }
 
 /* True: there is something to fold. */
-static bool gather(struct folding *f)
+static bool gather_bunches(struct folding *f)
 {
 	bool is_any = false;
 
@@ -127,7 +127,7 @@ static bool gather(struct folding *f)
 		f->of_thread[i] = bunch_of(f, &key);
 	}
 	for (guint i = 0; i < f->old->threads->len; i++) {
-		if (f->of_thread[i] && !f->is_excluded[i] && stays(f, profile_thread(f->old, i), f->of_thread[i]))
+		if (f->of_thread[i] && !f->is_excluded[i] && keeps_row(f, profile_thread(f->old, i), f->of_thread[i]))
 			f->of_thread[i] = NULL;
 		is_any |= f->of_thread[i] != NULL;
 	}
@@ -159,7 +159,7 @@ static uint32_t row_of(struct folding *f, struct bunch *b)
 	return b->row = profile_add_thread(f->p, &t);
 }
 
-static void tell_threads(struct folding *f)
+static void copy_threads(struct folding *f)
 {
 	f->others.row = NOT_YET;
 	f->others.key.comm = f->others.key.process = profile_string(f->p, "(others)");
@@ -257,7 +257,7 @@ static uint32_t waker_for_chain(void *folding, uint32_t waker)
 }
 
 /* wake: new index + 1 for each old one; 0: dropped. */
-static void tell_stories(struct folding *f, const uint32_t *wake)
+static void copy_stories(struct folding *f, const uint32_t *wake)
 {
 	g_autofree uint32_t *chains = f->old->stories->len ? chains_copy(f->old, f->p, waker_for_chain, f) : NULL;
 
@@ -272,7 +272,7 @@ static void tell_stories(struct folding *f, const uint32_t *wake)
 	}
 }
 
-static void tell_waits(struct folding *f)
+static void copy_waits(struct folding *f)
 {
 	g_autofree uint32_t *wait = g_new(uint32_t, f->old->waits->len + 1);
 	g_autofree uint32_t *wake = g_new0(uint32_t, f->old->wakes->len + 1);
@@ -297,12 +297,12 @@ static void tell_waits(struct folding *f)
 		k.waker = waker_of(f, k.waker);
 		wake[i] = profile_add_wake(f->p, &k) + 1;
 	}
-	tell_stories(f, wake);
+	copy_stories(f, wake);
 }
 
 ORDER(by_thread, struct state_total, ORDER_LOW(thread))
 
-static void tell_states(struct folding *f)
+static void copy_states(struct folding *f)
 {
 	g_autoptr(GHashTable) at = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	g_autoptr(GArray) totals = g_array_new(FALSE, FALSE, sizeof(struct state_total));
@@ -330,7 +330,7 @@ static void tell_states(struct folding *f)
 
 HASH_KEY(sample, struct on_cpu_sample, thread, user, kernel, slice)
 
-static void tell_samples(struct folding *f)
+static void copy_samples(struct folding *f)
 {
 	g_autoptr(GHashTable) sums = g_hash_table_new_full(sample_hash, sample_equal, NULL, g_free);
 	g_autoptr(GPtrArray) order = g_ptr_array_new();
@@ -356,7 +356,7 @@ static void tell_samples(struct folding *f)
 		profile_add_on_cpu(f->p, order->pdata[i]);
 }
 
-static void tell_rest(struct folding *f)
+static void copy_rest(struct folding *f)
 {
 	for (guint i = 0; i < f->old->blames->len; i++) {
 		struct blame b = *profile_blame(f->old, i);
@@ -383,7 +383,7 @@ static void tell_rest(struct folding *f)
 }
 
 /* Connections are dropped if all threads of their process are excluded. */
-static bool is_told(const struct folding *f, uint32_t pid)
+static bool is_kept(const struct folding *f, uint32_t pid)
 {
 	bool is_known = false;
 
@@ -398,7 +398,7 @@ static bool is_told(const struct folding *f, uint32_t pid)
 }
 
 /* Copies the network rows of objects that waits refer to. */
-static void tell_network(struct folding *f)
+static void copy_network(struct folding *f)
 {
 	g_autoptr(GHashTable) objects = g_hash_table_new(NULL, NULL);
 
@@ -413,7 +413,7 @@ static void tell_network(struct folding *f)
 			profile_add_tcp_wait(f->p, &t);
 	}
 	for (guint i = 0; i < f->old->connections->len; i++)
-		if (is_told(f, profile_connection(f->old, i)->pid))
+		if (is_kept(f, profile_connection(f->old, i)->pid))
 			profile_add_connection(f->p, profile_connection(f->old, i));
 }
 
@@ -439,14 +439,14 @@ struct profile *short_lived_fold(struct profile *window, const struct short_live
 	f.object = table_of(window->objects->len);
 	f.waker = table_of(window->wakers->len);
 	note_lasting(&f);
-	if (gather(&f)) {
+	if (gather_bunches(&f)) {
 		f.p = profile_new_rows(window);
-		tell_threads(&f);
-		tell_waits(&f);
-		tell_states(&f);
-		tell_samples(&f);
-		tell_rest(&f);
-		tell_network(&f);
+		copy_threads(&f);
+		copy_waits(&f);
+		copy_states(&f);
+		copy_samples(&f);
+		copy_rest(&f);
+		copy_network(&f);
 		GPtrArray *tasks = window->tasks;
 
 		window->tasks = f.p->tasks;

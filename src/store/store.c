@@ -101,7 +101,7 @@ struct store {
 	GQueue warnings;	/* char * */
 };
 
-static bool take_lock(struct store *s, GError **error)
+static bool lock_folder(struct store *s, GError **error)
 {
 	g_autofree char *path = g_build_filename(s->dir, "lock", NULL);
 
@@ -157,7 +157,7 @@ static struct store_file *create(struct store *s, const struct store_name *name,
 	return f;
 }
 
-static void drop(struct store *s, enum store_tier tier)
+static void close_file(struct store *s, enum store_tier tier)
 {
 	g_clear_pointer(&s->files[tier], store_file_close);
 }
@@ -166,7 +166,7 @@ static void drop(struct store *s, enum store_tier tier)
 static struct store_file *file_for(struct store *s, enum store_tier tier, int64_t day, GError **error)
 {
 	if (s->files[tier] && store_file_name(s->files[tier])->day != day)
-		drop(s, tier);
+		close_file(s, tier);
 	if (!s->files[tier]) {
 		g_autoptr(GArray) names = store_list(s->dir, error);
 		const struct store_name *last = names ? last_of(names, tier, day) : NULL;
@@ -183,7 +183,7 @@ static struct store_file *file_for(struct store *s, enum store_tier tier, int64_
 		       store_file_dict_rows(s->files[tier]) > DICT_ROWS_KEPT;
 
 	if (is_full && next.part < 9999) {
-		drop(s, tier);
+		close_file(s, tier);
 		next.part++;
 		s->files[tier] = create(s, &next, error);
 	}
@@ -282,7 +282,7 @@ static bool write_sum(struct store *s, enum store_tier tier, const struct store_
 
 	profile_free_rows(folded);
 	if (!ok)
-		drop(s, tier);
+		close_file(s, tier);
 	return ok;
 }
 
@@ -351,7 +351,7 @@ static bool is_spare(const struct store *s, const struct store_name *name)
 	       ((uint64_t)MAX(name->day, 0) + 1 + MINUTE_DAYS_SURE) * STORE_NS_A_DAY < s->now_ns;
 }
 
-static void forget(struct store *s)
+static void expire_files(struct store *s)
 {
 	g_autoptr(GArray) names = store_list(s->dir, NULL);
 	uint64_t all = 0;
@@ -395,7 +395,7 @@ static void roll_back(struct store *s, const struct store_name *name)
 		store_file_close(store_file_create(s->dir, name, NULL));
 }
 
-static bool look_at(struct store *s, const struct store_name *name, uint64_t *upper, GError **error)
+static bool read_last_seq(struct store *s, const struct store_name *name, uint64_t *upper, GError **error)
 {
 	bool is_missing = false;
 	uint64_t last = 0;
@@ -418,7 +418,7 @@ ORDER(by_seq, struct store_row, ORDER_LOW(seq))
  * Coarse tiers first: what they cover is summed up already.  Damaged files are put aside when they are next written
  * to.
  */
-static bool look_around(struct store *s, GError **error)
+static bool read_folder(struct store *s, GError **error)
 {
 	g_autoptr(GArray) names = store_list(s->dir, error);
 	uint64_t upper[TIER_CNT] = { 0 };
@@ -427,7 +427,7 @@ static bool look_around(struct store *s, GError **error)
 		const struct store_name *name = &g_array_index(names, struct store_name, i);
 		g_autoptr(GError) why = NULL;
 
-		if (look_at(s, name, upper, &why))
+		if (read_last_seq(s, name, upper, &why))
 			continue;
 		if (!g_error_matches(why, STORE_ERROR, STORE_ERROR_DAMAGED)) {
 			g_propagate_error(error, g_steal_pointer(&why));
@@ -459,7 +459,7 @@ struct store *store_open(const struct store_options *options, GError **error)
 	s->keep_ns[TIER_HOUR] = or_default(options->hour_days, HOUR_DAYS_DEFAULT) * STORE_NS_A_DAY;
 	for (int tier = TIER_WINDOW; tier < TIER_HOUR; tier++)
 		s->pending[tier] = store_rows_new();
-	if (take_lock(s, error) && look_around(s, error))
+	if (lock_folder(s, error) && read_folder(s, error))
 		return s;
 	store_close(s);
 	return NULL;
@@ -494,7 +494,7 @@ static bool add_window(struct store *s, const struct profile *window, const stru
 	struct store_file *f = file_for(s, TIER_WINDOW, day, error);
 
 	if (!f || !write_window(s, f, &row, window, reasons, error)) {
-		drop(s, TIER_WINDOW);
+		close_file(s, TIER_WINDOW);
 		return false;
 	}
 	s->seq++;
@@ -508,7 +508,7 @@ static bool add_window(struct store *s, const struct profile *window, const stru
 		if (s->files[tier])
 			store_file_rest(s->files[tier]);
 	if (is_other_file || s->pending[TIER_WINDOW]->len != pending)
-		forget(s);
+		expire_files(s);
 	return true;
 }
 
@@ -546,11 +546,11 @@ bool store_add_gap(struct store *s, uint64_t from_unix_ns, uint64_t to_unix_ns, 
 
 	if (f && store_file_add_gap(f, &gap, error))
 		return true;
-	drop(s, TIER_HOUR);
+	close_file(s, TIER_HOUR);
 	return false;
 }
 
 FREES(store_close, struct store, s,
-      for (int tier = TIER_WINDOW; tier < TIER_CNT; tier++) drop(s, (enum store_tier)tier);
+      for (int tier = TIER_WINDOW; tier < TIER_CNT; tier++) close_file(s, (enum store_tier)tier);
       for (int tier = TIER_WINDOW; tier < TIER_HOUR; tier++) g_array_unref(s->pending[tier]);
       if (s->lock >= 0) close(s->lock); g_queue_clear_full(&s->warnings, g_free); g_free(s->dir))

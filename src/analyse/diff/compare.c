@@ -46,8 +46,8 @@ static double count_of(const struct diff_amount *a, double count, double sampled
  * Errors of one side: from its own waits, or from the variation between batches of its window if that is larger.  Does
  * not assume that threads are independent.
  */
-static void estimate(const struct diff *d, enum diff_side side, const struct tally *t, uint32_t key, bool are_all,
-		     struct diff_amount *a)
+static void estimate_errors(const struct diff *d, enum diff_side side, const struct tally *t, uint32_t key,
+			    bool are_all, struct diff_amount *a)
 {
 	const struct profile *p = d->in[side].profile;
 	uint32_t cnt;
@@ -268,7 +268,7 @@ bool compare_key(const struct diff *d, const char *name, const struct tally *con
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		if (key < tallies[side]->keys_cnt)
 			r->side[side] = tallies[side]->amounts[key];
-		estimate(d, side, tallies[side], key, are_all, &r->side[side]);
+		estimate_errors(d, side, tallies[side], key, are_all, &r->side[side]);
 	}
 	if (!r->side[DIFF_BEFORE].threads_cnt && !r->side[DIFF_AFTER].threads_cnt)
 		return false;

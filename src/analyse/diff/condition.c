@@ -26,8 +26,9 @@ struct reader {
 	const char *text, *at;
 };
 
-static bool bad(const struct reader *r, const char *at, GError **error, const char *format, ...) G_GNUC_PRINTF(4, 5);
-static bool bad(const struct reader *r, const char *at, GError **error, const char *format, ...)
+static bool bad_condition(const struct reader *r, const char *at, GError **error, const char *format, ...)
+	G_GNUC_PRINTF(4, 5);
+static bool bad_condition(const struct reader *r, const char *at, GError **error, const char *format, ...)
 {
 	va_list ap;
 
@@ -66,13 +67,13 @@ static bool read_name(struct reader *r, char **ret_name, GError **error)
 	if (quote) {
 		const char *end = strchr(++r->at, quote);
 		if (!end)
-			return bad(r, begin, error, "this quote is not closed");
+			return bad_condition(r, begin, error, "this quote is not closed");
 		n = (size_t)(end - r->at);
 	} else {
 		n = strcspn(r->at, " \t<>");
 	}
 	if (!n)
-		return bad(r, begin, error, "a name is wanted here");
+		return bad_condition(r, begin, error, "a name is wanted here");
 	*ret_name = g_strndup(r->at, n);
 	r->at += n + (quote != '\0');
 	return true;
@@ -96,25 +97,25 @@ static bool read_subject(struct reader *r, struct condition *c, GError **error)
 	if (strcmp(word, "total") == 0 && !has_name)
 		return true;
 	if (!diff_by_parse(word, &c->by))
-		return bad(r, begin, error, "\"%s\" is none of total, %s", *word ? word : begin, diff_by_names());
+		return bad_condition(r, begin, error, "\"%s\" is none of total, %s", *word ? word : begin, diff_by_names());
 	if (!has_name)
-		return bad(r, r->at, error, "= and a name, or ~ and a regular expression are wanted after %s", word);
+		return bad_condition(r, r->at, error, "= and a name, or ~ and a regular expression are wanted after %s", word);
 	bool is_regex = *r->at++ == '~';
 	if (!is_regex && c->by == DIFF_BY_STACK)
-		return bad(r, r->at - 1, error,
-			   "a stack has no name: ~ and a regular expression for one of its frames is wanted");
+		return bad_condition(r, r->at - 1, error,
+				     "a stack has no name: ~ and a regular expression for one of its frames is wanted");
 	skip_blanks(r);
 	const char *name = r->at;
 	g_autoptr(GError) why = NULL;
 	if (!read_name(r, &c->name, error))
 		return false;
 	if (!is_regex && c->by == DIFF_BY_REASON && !is_reason(c->name))
-		return bad(r, name, error, "there is no reason \"%s\"; known are %s, and what stands before their dots",
-			   c->name, reason_names());
+		return bad_condition(r, name, error, "there is no reason \"%s\"; known are %s, and what stands before their dots",
+				     c->name, reason_names());
 	if (c->by == DIFF_BY_STACK)
 		c->by = DIFF_BY_FUNCTION;	/* stacks that contain such a frame */
 	if (is_regex && !(c->regex = query_regex(c->name, &why)))
-		return bad(r, name, error, "%s", why->message);
+		return bad_condition(r, name, error, "%s", why->message);
 	return true;
 }
 
@@ -131,7 +132,7 @@ static bool read_metric(struct reader *r, struct condition *c, GError **error)
 			return true;
 		}
 	}
-	return bad(r, begin, error, "\"%s\" is none of total, count, mean, p50, p90, p99, max", word);
+	return bad_condition(r, begin, error, "\"%s\" is none of total, count, mean, p50, p90, p99, max", word);
 }
 
 static bool read_unit(struct reader *r, struct condition *c, GError **error)
@@ -156,8 +157,8 @@ static bool read_unit(struct reader *r, struct condition *c, GError **error)
 		}
 	}
 	if (c->metric == CONDITION_COUNT ? *word != '\0' : c->unit != CONDITION_NS)
-		return bad(r, begin, error, "%s is wanted here",
-			   c->metric == CONDITION_COUNT ? "% or nothing" : "%, ns, us, ms or s");
+		return bad_condition(r, begin, error, "%s is wanted here",
+				     c->metric == CONDITION_COUNT ? "% or nothing" : "%, ns, us, ms or s");
 	return true;
 }
 
@@ -166,17 +167,17 @@ static bool read_threshold(struct reader *r, struct condition *c, GError **error
 	char *end;
 
 	if (*r->at != '>' && *r->at != '<')
-		return bad(r, r->at, error, "> or < is wanted here");
+		return bad_condition(r, r->at, error, "> or < is wanted here");
 	c->is_below = *r->at++ == '<';
 	skip_blanks(r);
 	const char *begin = r->at;
 	if (!strchr("+-0123456789.", *r->at) || !*r->at)
-		return bad(r, begin, error, "a number is wanted here, as +10%%");
+		return bad_condition(r, begin, error, "a number is wanted here, as +10%%");
 	c->threshold = g_ascii_strtod(r->at, &end);
 	/* rejects 0x10, 1e999 and a lone sign */
 	if (end == r->at || !isfinite(c->threshold) || fabs(c->threshold) > 1e15 ||
 	    memchr(r->at, 'x', (size_t)(end - r->at)))
-		return bad(r, begin, error, "this is no number that can be compared with");
+		return bad_condition(r, begin, error, "this is no number that can be compared with");
 	r->at = end;
 	return read_unit(r, c, error);
 }
@@ -193,7 +194,7 @@ static bool read_all(struct reader *r, struct condition *c, GError **error)
 	if (!read_threshold(r, c, error))
 		return false;
 	skip_blanks(r);
-	return !*r->at || bad(r, r->at, error, "\"%s\" is left over", r->at);
+	return !*r->at || bad_condition(r, r->at, error, "\"%s\" is left over", r->at);
 }
 
 struct condition *condition_parse(const char *text, GError **error)
@@ -220,7 +221,7 @@ void condition_free(struct condition *c)
 }
 
 /* The keys that a condition selects; each name is matched once. */
-struct wanted {
+struct key_filter {
 	const struct diff *d;
 	const struct condition *c;
 	GString *name;		/* spelled for comparison */
@@ -228,7 +229,7 @@ struct wanted {
 	GError *error;
 };
 
-static bool is_named(struct wanted *w, const char *text)
+static bool is_named(struct key_filter *w, const char *text)
 {
 	g_autoptr(GString) s = g_string_new(NULL);
 
@@ -243,7 +244,7 @@ static bool is_named(struct wanted *w, const char *text)
 
 static bool is_wanted(uint32_t key, gpointer data)
 {
-	struct wanted *w = data;
+	struct key_filter *w = data;
 	gpointer known = g_hash_table_lookup(w->known, GUINT_TO_POINTER(key + 1));
 
 	if (!known) {
@@ -256,7 +257,7 @@ static bool is_wanted(uint32_t key, gpointer data)
 static bool row_of(struct diff *d, const struct condition *c, struct diff_row *ret_row, bool *ret_has_waits,
 		   GError **error)
 {
-	struct wanted w = { .d = d, .c = c, .name = g_string_new(NULL), .known = g_hash_table_new(NULL, NULL) };
+	struct key_filter w = { .d = d, .c = c, .name = g_string_new(NULL), .known = g_hash_table_new(NULL, NULL) };
 	const struct tally_filter filter = { is_wanted, &w };
 	struct tally *tallies[DIFF_SIDES];
 	const struct tally *known[DIFF_SIDES];
@@ -283,8 +284,8 @@ static double share_of(enum condition_metric metric)
 }
 
 /* Sets result->change and ->value for the metric. */
-static void measure(const struct diff *d, const struct condition *c, const struct diff_row *r,
-		    struct condition_result *result)
+static void measure_change(const struct diff *d, const struct condition *c, const struct diff_row *r,
+			   struct condition_result *result)
 {
 	struct compared of[DIFF_SIDES] = { { 0 } };
 
@@ -332,7 +333,7 @@ bool condition_check(struct diff *d, const struct condition *c, unsigned cnt, st
 		return false;
 	if (!ret->has_waits)
 		return true;
-	measure(d, c, &row, ret);
+	measure_change(d, c, &row, ret);
 	double before = ret->value[DIFF_BEFORE], by = ret->change.by;
 	ret->percent = by == 0 ? 0 : before > 0 ? 100 * by / before : INFINITY;
 	double value = c->unit == CONDITION_PERCENT ? ret->percent : by;

@@ -316,7 +316,7 @@ const struct diff_table *diff_table(struct diff *d, enum diff_by by)
 	return d->tables[by];
 }
 
-static void observe(struct diff *d, enum diff_side side)
+static void sum_observed(struct diff *d, enum diff_side side)
 {
 	const struct diff_input *in = &d->in[side];
 
@@ -424,7 +424,7 @@ struct diff *diff_new(const struct diff_input *before, const struct diff_input *
 	d->keys->are_whole_runs = options->norm == DIFF_WHOLE_RUNS;
 	d->tree = d->keys->tree;
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
-		observe(d, side);
+		sum_observed(d, side);
 		d->weights[side] = weights_of(d, side);
 		sum_lost(d, side);
 	}

@@ -150,8 +150,8 @@ struct placed {
  * Descends from `at` along the path's frames, outermost first.  Merges adjacent unnamed frames of one file.  False:
  * the tree is full.
  */
-static bool descend(struct diff_keys *k, const struct diff_side_keys *s, struct placed *placed, size_t cnt,
-		    uint32_t comm, uint32_t *at)
+static bool place_path(struct diff_keys *k, const struct diff_side_keys *s, struct placed *placed, size_t cnt,
+		       uint32_t comm, uint32_t *at)
 {
 	while (cnt--) {
 		uint32_t node = placed->path[cnt], above = profile_get_node(s->p, node)->parent;
@@ -174,7 +174,8 @@ static bool descend(struct diff_keys *k, const struct diff_side_keys *s, struct 
 }
 
 /* Collects the frames up to the first that was placed below comm (0: all frames). */
-static size_t climb(const struct diff_side_keys *s, struct placed *placed, uint32_t node, uint32_t comm, uint32_t *at)
+static size_t unplaced_path(const struct diff_side_keys *s, struct placed *placed, uint32_t node, uint32_t comm,
+			    uint32_t *at)
 {
 	size_t cnt = 0;
 
@@ -196,10 +197,10 @@ static uint32_t place_wait(struct diff_keys *k, const struct diff_side_keys *s, 
 
 	if (at == TREE_NONE)
 		return 0;
-	cnt = climb(s, placed, w->user, comm, &at);
-	if (descend(k, s, placed, cnt, comm, &at)) {
-		cnt = climb(s, placed, w->kernel, 0, &at);
-		descend(k, s, placed, cnt, 0, &at);
+	cnt = unplaced_path(s, placed, w->user, comm, &at);
+	if (place_path(k, s, placed, cnt, comm, &at)) {
+		cnt = unplaced_path(s, placed, w->kernel, 0, &at);
+		place_path(k, s, placed, cnt, 0, &at);
 	}
 	return at;
 }

@@ -142,7 +142,7 @@ static void sum_batches(struct diff_merged *m, const struct diff *d)
 	}
 }
 
-static void describe(const struct diff *d, struct profile *p)
+static void merge_info(const struct diff *d, struct profile *p)
 {
 	const struct profile_info *before = &d->in[DIFF_BEFORE].profile->info,
 				  *after = &d->in[DIFF_AFTER].profile->info;
@@ -171,7 +171,7 @@ struct diff_merged *diff_merged_new(const struct diff *d)
 	};
 
 	m->profile = profile_new();
-	describe(d, m->profile);
+	merge_info(d, m->profile);
 	place_stacks(&g);
 	add_waits(&g, DIFF_BEFORE);
 	m->before_threads_cnt = m->profile->threads->len;

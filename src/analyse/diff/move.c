@@ -80,7 +80,7 @@ static int by_number(gconstpointer a, gconstpointer b)
 	return (x > y) - (x < y);
 }
 
-static void describe(const struct matcher *m, struct stray *s)
+static void list_frames(const struct matcher *m, struct stray *s)
 {
 	GArray *frames = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	bool has_user = false;
@@ -124,7 +124,7 @@ static GArray *ends_of(struct matcher *m, const uint64_t *own, const uint64_t *o
 		m->all = m->all && of_both;
 	}
 	for (uint32_t i = 0; i < strays->len; i++)
-		describe(m, &g_array_index(strays, struct stray, i));
+		list_frames(m, &g_array_index(strays, struct stray, i));
 	return strays;
 }
 
@@ -144,7 +144,7 @@ static uint32_t common_frames(struct matcher *m, const struct stray *x, const st
 }
 
 /* Share of the longer stack's frames that are the shorter one's; 0 if too many differ. */
-static double alike(struct matcher *m, const struct stray *x, const struct stray *y)
+static double likeness(struct matcher *m, const struct stray *x, const struct stray *y)
 {
 	uint32_t longer = MAX(x->frames_cnt, y->frames_cnt), shorter = MIN(x->frames_cnt, y->frames_cnt);
 
@@ -195,7 +195,7 @@ static GArray *alike_pairs(struct matcher *m, const GArray *before, const GArray
 				return pairs;
 			}
 			struct pair pair = {
-				.before = i, .after = at, .alike = alike(m, x, y), .ns = MIN(x->ns, y->ns)
+				.before = i, .after = at, .alike = likeness(m, x, y), .ns = MIN(x->ns, y->ns)
 			};
 			if (pair.alike >= MOST * ALL)
 				g_array_append_val(pairs, pair);
@@ -237,7 +237,8 @@ static const struct stray *whole_of(struct matcher *m, const struct stray *x, co
 	return best;
 }
 
-static void complete(struct matcher *m, const GArray *strays, const GArray *wholes, const uint32_t *was, uint32_t *to)
+static void move_incomplete(struct matcher *m, const GArray *strays, const GArray *wholes, const uint32_t *was,
+			    uint32_t *to)
 {
 	bool all = m->all;
 	g_autoptr(GHashTable) families = by_family(m, wholes);
@@ -266,7 +267,7 @@ struct diff_moves *diff_moves_new(const struct tree *t, const uint64_t *const we
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		g_autoptr(GArray) wholes = ends_of(&m, weights[side], weights[!side], true);
 
-		complete(&m, side == DIFF_BEFORE ? old : new, wholes, moves->was, moves->to[side]);
+		move_incomplete(&m, side == DIFF_BEFORE ? old : new, wholes, moves->was, moves->to[side]);
 	}
 	moves->all = m.all;
 	return moves;

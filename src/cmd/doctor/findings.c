@@ -24,9 +24,9 @@ static void finding_clear(void *data)
 	g_free(f->advice);
 }
 
-static struct doctor_finding *add(GArray *findings, const char *what, bool is_there, const char *format, ...)
+static struct doctor_finding *add_finding(GArray *findings, const char *what, bool is_there, const char *format, ...)
 	G_GNUC_PRINTF(4, 5);
-static struct doctor_finding *add(GArray *findings, const char *what, bool is_there, const char *format, ...)
+static struct doctor_finding *add_finding(GArray *findings, const char *what, bool is_there, const char *format, ...)
 {
 	struct doctor_finding f = { .what = what, .is_there = is_there };
 	va_list args;
@@ -38,8 +38,8 @@ static struct doctor_finding *add(GArray *findings, const char *what, bool is_th
 	return &g_array_index(findings, struct doctor_finding, findings->len - 1);
 }
 
-static void advise(struct doctor_finding *f, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static void advise(struct doctor_finding *f, const char *format, ...)
+static void set_advice(struct doctor_finding *f, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static void set_advice(struct doctor_finding *f, const char *format, ...)
 {
 	va_list args;
 
@@ -82,34 +82,34 @@ static void add_map(GArray *findings, const struct recognised *r, const char *wh
 
 	switch (m->state) {
 	case PERF_MAP_READABLE:
-		add(findings, "perf-map", true, "%s: %" G_GUINT64_FORMAT " in %s, as of when it was written", who,
-		    m->cnt, m->path);
+		add_finding(findings, "perf-map", true, "%s: %" G_GUINT64_FORMAT " in %s, as of when it was written", who,
+			    m->cnt, m->path);
 		return;
 	case PERF_MAP_LINKED:
-		f = add(findings, "perf-map", false, "%s: %s is a link or no plain file, so it is not read", who,
-			m->path);
-		advise(f, "Remove it, and let the process write it anew.");
+		f = add_finding(findings, "perf-map", false, "%s: %s is a link or no plain file, so it is not read", who,
+				m->path);
+		set_advice(f, "Remove it, and let the process write it anew.");
 		return;
 	case PERF_MAP_FOREIGN:
-		f = add(findings, "perf-map", false,
-			"%s: %s belongs to user %u and the process to user %u, so it is not read", who, m->path,
-			m->owner, m->wanted);
-		advise(f, "chown %u %s%s, if you trust it.", m->wanted, r->has_own_root ? "(in the container) " : "",
-		       m->path);
+		f = add_finding(findings, "perf-map", false,
+				"%s: %s belongs to user %u and the process to user %u, so it is not read", who, m->path,
+				m->owner, m->wanted);
+		set_advice(f, "chown %u %s%s, if you trust it.", m->wanted, r->has_own_root ? "(in the container) " : "",
+			   m->path);
 		return;
 	case PERF_MAP_CLOSED:
-		f = add(findings, "perf-map", false, "%s: %s cannot be opened", who, m->path);
-		advise(f, "Run as root, or with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH.");
+		f = add_finding(findings, "perf-map", false, "%s: %s cannot be opened", who, m->path);
+		set_advice(f, "Run as root, or with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH.");
 		return;
 	default:
 		break;
 	}
 	if (r->has_jitdump) {
-		add(findings, "perf-map", true, "%s: in the jitdump file that it maps", who);
+		add_finding(findings, "perf-map", true, "%s: in the jitdump file that it maps", who);
 		return;
 	}
-	f = add(findings, "perf-map", false, "%s: %s", who,
-		m->state == PERF_MAP_EMPTY ? "its perf map names none" : "there is no perf map that names them");
+	f = add_finding(findings, "perf-map", false, "%s: %s", who,
+			m->state == PERF_MAP_EMPTY ? "its perf map names none" : "there is no perf map that names them");
 	f->advice = g_steal_pointer(&advice);
 }
 
@@ -120,13 +120,13 @@ static void look_at_gil(GArray *findings, const struct recognised *r)
 	static const char what[] = "python-gil";
 
 	if (r->python.is_free_threaded && !r->python.is_gil_on)
-		add(findings, what, true, "the GIL: this build has none (free-threaded), so no thread waits for it");
+		add_finding(findings, what, true, "the GIL: this build has none (free-threaded), so no thread waits for it");
 	else if (r->python.has_gil_holder)
-		add(findings, what, true,
-		    "who holds the GIL while others wait for it, and in which function: read from the interpreter");
+		add_finding(findings, what, true,
+			    "who holds the GIL while others wait for it, and in which function: read from the interpreter");
 	else if (r->python.state == LANGUAGE_READABLE)
-		add(findings, what, false,
-		    "who holds the GIL: its C library does not tell where it keeps a thread's id");
+		add_finding(findings, what, false,
+			    "who holds the GIL: its C library does not tell where it keeps a thread's id");
 }
 
 static void look_at_python(GArray *findings, const struct recognised *r)
@@ -137,39 +137,39 @@ static void look_at_python(GArray *findings, const struct recognised *r)
 
 	look_at_gil(findings, r);
 	if (r->has_asyncio)
-		add(findings, "python-tasks", true,
-		    "tasks of asyncio: looked at by `record --tasks`, and by `offcpu tasks -p %u`", r->pid);
+		add_finding(findings, "python-tasks", true,
+			    "tasks of asyncio: looked at by `record --tasks`, and by `offcpu tasks -p %u`", r->pid);
 	if (r->has_greenlets)
-		add(findings, "python-greenlets", true, "greenlets: looked at by `record --tasks`, and by `offcpu tasks -p %u`", r->pid);
+		add_finding(findings, "python-greenlets", true, "greenlets: looked at by `record --tasks`, and by `offcpu tasks -p %u`", r->pid);
 	switch (r->python.state) {
 	case LANGUAGE_READABLE:
-		add(findings, what, true,
-		    "Python functions, files and lines: read from the interpreter, no option is needed");
+		add_finding(findings, what, true,
+			    "Python functions, files and lines: read from the interpreter, no option is needed");
 		return;
 	case LANGUAGE_OTHER_VERSION:
-		f = add(findings, what, false,
-			"Python functions: frames of this build are not known (those of %s are; without a GIL, of 3.13)", versions);
+		f = add_finding(findings, what, false,
+				"Python functions: frames of this build are not known (those of %s are; without a GIL, of 3.13)", versions);
 		if (r->python.minor < PYTHON_PERF_MINOR)
-			advise(f, "Run it with Python %s.", versions);
+			set_advice(f, "Run it with Python %s.", versions);
 		else if (r->map.state == PERF_MAP_READABLE)
-			advise(f, "None is needed: it runs with -X perf, and its perf map names them.");
+			set_advice(f, "None is needed: it runs with -X perf, and its perf map names them.");
 		else
-			advise(f,
-			       "Start it with `python3 -X perf` (or PYTHONPERFSUPPORT=1): its perf map then names them.");
+			set_advice(f,
+				   "Start it with `python3 -X perf` (or PYTHONPERFSUPPORT=1): its perf map then names them.");
 		return;
 	case LANGUAGE_NO_SYMBOLS:
-		f = add(findings, what, false,
-			"Python functions: the interpreter does not export _PyRuntime and PyCode_Type");
-		advise(f, "Use an interpreter that keeps its dynamic symbols (`strip` leaves them).");
+		f = add_finding(findings, what, false,
+				"Python functions: the interpreter does not export _PyRuntime and PyCode_Type");
+		set_advice(f, "Use an interpreter that keeps its dynamic symbols (`strip` leaves them).");
 		return;
 	case LANGUAGE_NO_LIBC:
-		f = add(findings, what, false,
-			"Python functions: neither glibc nor musl was found in it, which tell where threads keep their state");
-		advise(f, "Use an interpreter that is linked dynamically to one of them, as distributions build it.");
+		f = add_finding(findings, what, false,
+				"Python functions: neither glibc nor musl was found in it, which tell where threads keep their state");
+		set_advice(f, "Use an interpreter that is linked dynamically to one of them, as distributions build it.");
 		return;
 	default:
-		f = add(findings, what, false, "Python functions: the interpreter has not begun, or ends");
-		advise(f, "Ask again once it runs; `record` looks again by itself.");
+		f = add_finding(findings, what, false, "Python functions: the interpreter has not begun, or ends");
+		set_advice(f, "Ask again once it runs; `record` looks again by itself.");
 	}
 }
 
@@ -182,29 +182,29 @@ static void look_at_go(GArray *findings, const struct recognised *r)
 	if (!go)
 		return;
 	if (go->has_go_table)
-		add(findings, "go-functions", true, "Go functions and lines: from Go's own table%s",
-		    go->has_symbols ? "" : "; the symbols are stripped, which does no harm");
+		add_finding(findings, "go-functions", true, "Go functions and lines: from Go's own table%s",
+			    go->has_symbols ? "" : "; the symbols are stripped, which does no harm");
 	else if (go->has_symbols)
-		advise(add(findings, "go-functions", false,
-			   "Go functions, but not all frames: the table is not of Go 1.18 or later"),
-		       "Build it with Go 1.18 or later.");
+		set_advice(add_finding(findings, "go-functions", false,
+				       "Go functions, but not all frames: the table is not of Go 1.18 or later"),
+			   "Build it with Go 1.18 or later.");
 	else
-		advise(add(findings, "go-functions", false,
-			   "Go functions: no symbols, and the table is not of Go 1.18 or later"),
-		       "Build it with Go 1.18 or later, or without -ldflags=-s.");
+		set_advice(add_finding(findings, "go-functions", false,
+				       "Go functions: no symbols, and the table is not of Go 1.18 or later"),
+			   "Build it with Go 1.18 or later, or without -ldflags=-s.");
 	if (!go->has_debug_info)
-		advise(add(findings, "go-inlined", false, "Go's inlined functions (`record --inline`): no DWARF"),
-		       "Build it without -ldflags=-w and -s.");
+		set_advice(add_finding(findings, "go-inlined", false, "Go's inlined functions (`record --inline`): no DWARF"),
+			   "Build it without -ldflags=-w and -s.");
 	if (r->has_labels)
-		add(findings, "go-labels", true,
-		    "labels of goroutines (runtime/pprof): waits of threads have those of the goroutine that they run for");
+		add_finding(findings, "go-labels", true,
+			    "labels of goroutines (runtime/pprof): waits of threads have those of the goroutine that they run for");
 	if (r->are_goroutines_readable)
-		add(findings, "go-goroutines", true,
-		    "goroutines, also those that hold no thread: looked at by `record -p`, and by `offcpu tasks -p %u`", r->pid);
+		add_finding(findings, "go-goroutines", true,
+			    "goroutines, also those that hold no thread: looked at by `record -p`, and by `offcpu tasks -p %u`", r->pid);
 	else
-		advise(add(findings, "go-goroutines", false,
-			   "goroutines: its list of them was not found (Go 1.18 or later, x86-64 or arm64, once it runs)"),
-		       "Ask Go itself: net/http/pprof, /debug/pprof/goroutine?debug=2, block, mutex.");
+		set_advice(add_finding(findings, "go-goroutines", false,
+				       "goroutines: its list of them was not found (Go 1.18 or later, x86-64 or arm64, once it runs)"),
+			   "Ask Go itself: net/http/pprof, /debug/pprof/goroutine?debug=2, block, mutex.");
 }
 
 /* JDK 22 to 24 keep inlining information elsewhere, where it cannot be read. */
@@ -216,15 +216,15 @@ static bool is_java_inlined_known(unsigned major)
 static void look_at_virtual_threads(GArray *findings, const struct recognised *r, unsigned major)
 {
 	if (!is_java_inlined_known(major))
-		add(findings, "java-inlined", false, "Java methods that are inlined: told of the method around them");
+		add_finding(findings, "java-inlined", false, "Java methods that are inlined: told of the method around them");
 	if (major >= JAVA_VIRTUAL_MAJOR && r->are_objects_readable)
-		add(findings, "java-virtual-threads", true,
-		    "virtual threads, also those that wait without a thread: looked at by `record -p`, and by `offcpu tasks -p %u`", r->pid);
+		add_finding(findings, "java-virtual-threads", true,
+			    "virtual threads, also those that wait without a thread: looked at by `record -p`, and by `offcpu tasks -p %u`", r->pid);
 	else if (major >= JAVA_VIRTUAL_MAJOR)
-		advise(add(findings, "java-virtual-threads", false,
-			   "virtual threads that wait without a thread: its garbage collector (ZGC, Shenandoah) moves them at any time, so only "
-			   "those are seen that are mounted on one"),
-		       "Ask the JVM itself: `jcmd %u Thread.dump_to_file -format=json FILE`.", r->pid);
+		set_advice(add_finding(findings, "java-virtual-threads", false,
+				       "virtual threads that wait without a thread: its garbage collector (ZGC, Shenandoah) moves them at any time, so only "
+				       "those are seen that are mounted on one"),
+			   "Ask the JVM itself: `jcmd %u Thread.dump_to_file -format=json FILE`.", r->pid);
 }
 
 static void look_at_java(GArray *findings, const struct recognised *r)
@@ -234,18 +234,18 @@ static void look_at_java(GArray *findings, const struct recognised *r)
 	char *how;
 
 	if (r->is_jvm_readable) {
-		add(findings, "java-frames", true,
-		    "Java methods, and stacks through them: compiled%s and interpreted, by the JVM's own tables",
-		    is_java_inlined_known(major) ? ", inlined" : "");
+		add_finding(findings, "java-frames", true,
+			    "Java methods, and stacks through them: compiled%s and interpreted, by the JVM's own tables",
+			    is_java_inlined_known(major) ? ", inlined" : "");
 		look_at_virtual_threads(findings, r, major);
 		return;
 	}
 	if (recognised_has_option(r, "-XX:+PreserveFramePointer", variables))
-		add(findings, "java-frames", true, "stacks through compiled Java: -XX:+PreserveFramePointer is given");
+		add_finding(findings, "java-frames", true, "stacks through compiled Java: -XX:+PreserveFramePointer is given");
 	else
-		advise(add(findings, "java-frames", false,
-			   "stacks through compiled Java: this JVM's tables cannot be read, and they end there, without -XX:+PreserveFramePointer"),
-		       "Start it with -XX:+PreserveFramePointer, or with that in JAVA_TOOL_OPTIONS.");
+		set_advice(add_finding(findings, "java-frames", false,
+				       "stacks through compiled Java: this JVM's tables cannot be read, and they end there, without -XX:+PreserveFramePointer"),
+			   "Start it with -XX:+PreserveFramePointer, or with that in JAVA_TOOL_OPTIONS.");
 	if (!major || major >= JCMD_MAJOR)
 		how = g_strdup_printf(
 			"Run `jcmd %u Compiler.perfmap` as its user before you record, and again when it has compiled more.",
@@ -262,11 +262,11 @@ static void look_at_node(GArray *findings, const struct recognised *r)
 	static const char *const variables[] = { "NODE_OPTIONS", NULL };
 	static const char native[] = "--interpreted-frames-native-stack";
 	if (r->is_v8_readable) {
-		add(findings, "node-functions", true,
-		    "JavaScript functions, files and lines of functions: read from V8, no option is needed");
+		add_finding(findings, "node-functions", true,
+			    "JavaScript functions, files and lines of functions: read from V8, no option is needed");
 		if (!r->has_v8_inlined)
-			add(findings, "node-inlined", false,
-			    "JavaScript functions that are inlined: known of Node 20 only, else told of their caller");
+			add_finding(findings, "node-inlined", false,
+				    "JavaScript functions that are inlined: known of Node 20 only, else told of their caller");
 		return;
 	}
 	bool has_map_option = recognised_has_option(r, "--perf-basic-prof", variables) ||
@@ -276,9 +276,9 @@ static void look_at_node(GArray *findings, const struct recognised *r)
 	add_map(findings, r, "JavaScript functions",
 		g_strdup_printf("Start it with `node --perf-basic-prof %s`, or with these in NODE_OPTIONS.", native));
 	if (has_map_option && !recognised_has_option(r, native, variables))
-		advise(add(findings, "node-interpreted", false,
-			   "JavaScript functions that are not compiled yet: all have one name"),
-		       "Start it with %s, too.", native);
+		set_advice(add_finding(findings, "node-interpreted", false,
+				       "JavaScript functions that are not compiled yet: all have one name"),
+			   "Start it with %s, too.", native);
 }
 
 struct frames_words {
@@ -294,24 +294,24 @@ static void tell_frames(GArray *findings, enum language_state state, const struc
 
 	switch (state) {
 	case LANGUAGE_READABLE:
-		add(findings, w->what, true, "%s, files and lines: read from the interpreter, no option is needed", w->functions);
+		add_finding(findings, w->what, true, "%s, files and lines: read from the interpreter, no option is needed", w->functions);
 		return;
 	case LANGUAGE_NOT_READY:
-		advise(add(findings, w->what, false, "%s: the interpreter has not begun, or ends", w->functions),
-		       "Ask again once it runs; `record` looks again by itself.");
+		set_advice(add_finding(findings, w->what, false, "%s: the interpreter has not begun, or ends", w->functions),
+			   "Ask again once it runs; `record` looks again by itself.");
 		return;
 	case LANGUAGE_OTHER_VERSION:
-		f = add(findings, w->what, false, "%s: frames of this version are not known (those of %s are)", w->functions,
-			w->versions);
+		f = add_finding(findings, w->what, false, "%s: frames of this version are not known (those of %s are)", w->functions,
+				w->versions);
 		break;
 	case LANGUAGE_NO_LIBC:
-		f = add(findings, w->what, false,
-			"%s: neither glibc nor musl was found in it, which tell where threads keep their state", w->functions);
+		f = add_finding(findings, w->what, false,
+				"%s: neither glibc nor musl was found in it, which tell where threads keep their state", w->functions);
 		break;
 	default:
-		f = add(findings, w->what, false, "%s: the interpreter %s", w->functions, w->lacks);
+		f = add_finding(findings, w->what, false, "%s: the interpreter %s", w->functions, w->lacks);
 	}
-	advise(f, "%s", w->advice);
+	set_advice(f, "%s", w->advice);
 }
 
 #define ADVISE_OBJECTS "Tell waits apart by C function and object: `record --objects` names sockets, peers and files."
@@ -438,22 +438,22 @@ static void look_at_walking(GArray *findings, const struct recognised *r)
 			*code = list_files(r, walks_by_code, &code_cnt);
 
 	if (program && program->is_readable && !program->facts.is_64_bits) {
-		advise(add(findings, "unwind-tables", false,
-			   "stacks by unwind tables: its program is not of 64 bits, so frame pointers must do"),
-		       "Build it with -fno-omit-frame-pointer, or for 64 bits.");
+		set_advice(add_finding(findings, "unwind-tables", false,
+				       "stacks by unwind tables: its program is not of 64 bits, so frame pointers must do"),
+			   "Build it with -fno-omit-frame-pointer, or for 64 bits.");
 		return;
 	}
 	if (bad_cnt)
-		advise(add(findings, "unwind-tables", false,
-			   "stacks through %s: no unwind tables for most of the code, no frame pointers", bad),
-		       "Build without -fno-asynchronous-unwind-tables, or with -fno-omit-frame-pointer.");
+		set_advice(add_finding(findings, "unwind-tables", false,
+				       "stacks through %s: no unwind tables for most of the code, no frame pointers", bad),
+			   "Build without -fno-asynchronous-unwind-tables, or with -fno-omit-frame-pointer.");
 	else if (kept_cnt)
-		add(findings, "unwind-tables", true, "stacks: by unwind tables; by frame pointers in %s", kept);
+		add_finding(findings, "unwind-tables", true, "stacks: by unwind tables; by frame pointers in %s", kept);
 	else if (code_cnt)
-		add(findings, "unwind-tables", true, "stacks: by unwind tables; in %s, by what its code does to the stack", code);
+		add_finding(findings, "unwind-tables", true, "stacks: by unwind tables; in %s, by what its code does to the stack", code);
 	else if (r->files->len)
-		add(findings, "unwind-tables", true, "stacks: unwind tables in all %u files",
-		    r->files->len - r->left_out_cnt);
+		add_finding(findings, "unwind-tables", true, "stacks: unwind tables in all %u files",
+			    r->files->len - r->left_out_cnt);
 }
 
 static void look_at_program(GArray *findings, const struct recognised *r)
@@ -466,20 +466,20 @@ static void look_at_program(GArray *findings, const struct recognised *r)
 	    recognised_is(r, RUNTIME_DOTNET))
 		return;
 	if (f->facts.debug_file)
-		add(findings, "program-symbols", true, "functions of %s: from %s", name, f->facts.debug_file);
+		add_finding(findings, "program-symbols", true, "functions of %s: from %s", name, f->facts.debug_file);
 	else if (f->facts.has_symbols)
-		add(findings, "program-symbols", true, "functions of %s: its own symbols", name);
+		add_finding(findings, "program-symbols", true, "functions of %s: its own symbols", name);
 	else
-		advise(add(findings, "program-symbols", false, "functions of %s: it is stripped%s", name,
-			   f->facts.has_exported_names ? ", only exported ones have names" : ", none has a name"),
-		       "Install its debug symbols (Debian: …-dbgsym), set DEBUGINFOD_URLS%s, or do not strip it.",
-		       f->facts.build_id[0] ? "" : " (of no use here: it has no build id)");
+		set_advice(add_finding(findings, "program-symbols", false, "functions of %s: it is stripped%s", name,
+				       f->facts.has_exported_names ? ", only exported ones have names" : ", none has a name"),
+			   "Install its debug symbols (Debian: …-dbgsym), set DEBUGINFOD_URLS%s, or do not strip it.",
+			   f->facts.build_id[0] ? "" : " (of no use here: it has no build id)");
 	if (f->facts.has_debug_info)
-		add(findings, "program-lines", true, "lines and inlined functions of %s: with `record --inline`", name);
+		add_finding(findings, "program-lines", true, "lines and inlined functions of %s: with `record --inline`", name);
 	else if (!r->runtimes)
-		advise(add(findings, "program-lines", false, "lines and inlined functions of %s: no debug information",
-			   name),
-		       "Build with -g, or install its debug symbols.");
+		set_advice(add_finding(findings, "program-lines", false, "lines and inlined functions of %s: no debug information",
+				       name),
+			   "Build with -g, or install its debug symbols.");
 }
 
 static bool is_library(const struct recognised_file *f)
@@ -507,15 +507,15 @@ static void look_at_libraries(GArray *findings, const struct recognised *r)
 	if (!cnt)
 		return;
 	if (!short_cnt && !nameless_cnt)
-		add(findings, "library-symbols", true, "functions of its %u librar%s: all symbols", cnt,
-		    cnt == 1 ? "y" : "ies");
+		add_finding(findings, "library-symbols", true, "functions of its %u librar%s: all symbols", cnt,
+			    cnt == 1 ? "y" : "ies");
 	if (short_cnt)
-		advise(add(findings, "library-symbols", false,
-			   "internal functions of %u of %u libraries (exported ones have names): %s", short_cnt, cnt,
-			   exporting),
-		       "%s", how);
+		set_advice(add_finding(findings, "library-symbols", false,
+				       "internal functions of %u of %u libraries (exported ones have names): %s", short_cnt, cnt,
+				       exporting),
+			   "%s", how);
 	if (nameless_cnt)
-		advise(add(findings, "library-names", false, "any function of %s", nameless), "%s", how);
+		set_advice(add_finding(findings, "library-names", false, "any function of %s", nameless), "%s", how);
 }
 
 static void look_at_place(GArray *findings, const struct recognised *r)
@@ -524,14 +524,14 @@ static void look_at_place(GArray *findings, const struct recognised *r)
 	g_autofree char *closed = list_files(r, is_unreadable, &cnt);
 
 	if (r->has_own_root || r->inner_pid != r->pid)
-		add(findings, "container", true, "a container: process %u inside%s", r->inner_pid,
-		    r->has_own_root ? ", files are read below its own root" : "");
+		add_finding(findings, "container", true, "a container: process %u inside%s", r->inner_pid,
+			    r->has_own_root ? ", files are read below its own root" : "");
 	if (cnt)
-		advise(add(findings, "files", false, "%u file%s cannot be opened: %s", cnt, cnt == 1 ? "" : "s",
-			   closed),
-		       "Run as root, or with CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE.");
+		set_advice(add_finding(findings, "files", false, "%u file%s cannot be opened: %s", cnt, cnt == 1 ? "" : "s",
+				       closed),
+			   "Run as root, or with CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE.");
 	if (r->left_out_cnt)
-		add(findings, "files", false, "%u more files were not looked at", r->left_out_cnt);
+		add_finding(findings, "files", false, "%u more files were not looked at", r->left_out_cnt);
 }
 
 static void look_at_made_code(GArray *findings, const struct recognised *r)
@@ -551,10 +551,10 @@ static void look_at_made_code(GArray *findings, const struct recognised *r)
 static void look_at_hidden_python(GArray *findings, const struct recognised *r)
 {
 	if (r->is_python_hidden && !recognised_is(r, RUNTIME_PYTHON))
-		advise(add(findings, "python-frames", false,
-			   "Python functions: there is an interpreter in %s, looked for only in files called python3.N",
-			   r->files->len ? module_base_name(file_at(r, 0)->path) : "it"),
-		       "Link it with libpython3.N.so, or call the program python3.N.");
+		set_advice(add_finding(findings, "python-frames", false,
+				       "Python functions: there is an interpreter in %s, looked for only in files called python3.N",
+				       r->files->len ? module_base_name(file_at(r, 0)->path) : "it"),
+			   "Link it with libpython3.N.so, or call the program python3.N.");
 }
 
 /* Which trace a thread works for, if the program publishes it. */
@@ -563,20 +563,20 @@ static void look_at_context(GArray *findings, const struct recognised *r)
 	switch (r->context) {
 	case THREAD_CONTEXT_READABLE:
 		if (r->context_keys)
-			add(findings, "trace-context", true, "trace contexts of its threads, with these attributes: %s",
-			    r->context_keys);
+			add_finding(findings, "trace-context", true, "trace contexts of its threads, with these attributes: %s",
+				    r->context_keys);
 		else
-			advise(add(findings, "trace-context", false,
-				   "trace contexts of its threads, but not what their attributes are called"),
-			       "Traces are told, and no routes: its SDK publishes no threadlocal.attribute_key_map.");
+			set_advice(add_finding(findings, "trace-context", false,
+					       "trace contexts of its threads, but not what their attributes are called"),
+				   "Traces are told, and no routes: its SDK publishes no threadlocal.attribute_key_map.");
 		break;
 	case THREAD_CONTEXT_NO_VARIABLE:
-		advise(add(findings, "trace-context", false,
-			   "trace contexts of its threads: no file of its exports the variable otel_thread_ctx_v1"),
-		       "See its SDK's documentation for thread contexts (OTEP 4947).");
+		set_advice(add_finding(findings, "trace-context", false,
+				       "trace contexts of its threads: no file of its exports the variable otel_thread_ctx_v1"),
+			   "See its SDK's documentation for thread contexts (OTEP 4947).");
 		break;
 	case THREAD_CONTEXT_UNSAID:
-		add(findings, "trace-context", false, "an OpenTelemetry context, which says nothing of its threads' traces");
+		add_finding(findings, "trace-context", false, "an OpenTelemetry context, which says nothing of its threads' traces");
 		break;
 	case THREAD_CONTEXT_NONE: break;
 	}
@@ -588,8 +588,8 @@ GArray *doctor_findings(const struct recognised *r)
 
 	g_array_set_clear_func(findings, finding_clear);
 	if (r->is_kernel_thread) {
-		add(findings, "kernel-thread", true,
-		    "a kernel thread: it has kernel stacks only, which need nothing of it");
+		add_finding(findings, "kernel-thread", true,
+			    "a kernel thread: it has kernel stacks only, which need nothing of it");
 		return findings;
 	}
 	look_at_place(findings, r);
@@ -603,9 +603,9 @@ GArray *doctor_findings(const struct recognised *r)
 	}
 	look_at_hidden_python(findings, r);
 	if (r->has_tokio)
-		add(findings, "tokio-tasks", true,
-		    "tasks of Tokio, also those that no thread polls: looked at by `record -p`, and by `offcpu tasks -p %u`",
-		    r->pid);
+		add_finding(findings, "tokio-tasks", true,
+			    "tasks of Tokio, also those that no thread polls: looked at by `record -p`, and by `offcpu tasks -p %u`",
+			    r->pid);
 	look_at_context(findings, r);
 	look_at_made_code(findings, r);
 	look_at_walking(findings, r);

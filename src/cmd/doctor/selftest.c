@@ -81,7 +81,7 @@ static bool is_of_case(const struct profile *p, const struct wait *w, int which)
 	       (which == SELFTEST_BLOCKED && !feature_supported(FEATURE_SLEEPER_STACKS));
 }
 
-static void measure(const struct profile *p, uint32_t tid, int which, struct measured *ret)
+static void measure_case(const struct profile *p, uint32_t tid, int which, struct measured *ret)
 {
 	*ret = (struct measured){ 0 };
 	EACH_ROW(i, const struct wait, w, p->waits) {
@@ -117,8 +117,8 @@ static uint64_t stolen_ns(void)
  * A wait lasts at most the wall time around it, and at least that minus the thread's CPU time.  Both bounds have a
  * tolerance: a thread's CPU clock omits interrupts (IRQ_TIME_ACCOUNTING), during which it was on its CPU.
  */
-static void judge(const struct profile *p, const struct selftest_shared *shared, int which, uint64_t stolen,
-		  struct selftest_result *result)
+static void judge_case(const struct profile *p, const struct selftest_shared *shared, int which, uint64_t stolen,
+		       struct selftest_result *result)
 {
 	const struct selftest_truth *truth = &shared->truth[which];
 	uint64_t wall = which == SELFTEST_BLOCKED ? p->info.duration_ns : truth->wall_ns;
@@ -126,7 +126,7 @@ static void judge(const struct profile *p, const struct selftest_shared *shared,
 	uint64_t not_waited = MIN(truth->cpu_ns + stolen, wall);
 	struct measured m;
 
-	measure(p, truth->tid, which, &m);
+	measure_case(p, truth->tid, which, &m);
 	/* on a busy machine hundreds of preemptions may be one wait to the program's clock */
 	tolerance += SWITCH_NS * m.count;
 	most = wall + tolerance;
@@ -186,7 +186,7 @@ bool selftest_run(struct selftest_result *results, GError **error)
 		struct profile *p = session_take_profile(session);
 		stolen = stolen_ns() - stolen;
 		for (int i = 0; i < SELFTEST_CNT; i++)
-			judge(p, shared, i, stolen, &results[i]);
+			judge_case(p, shared, i, stolen, &results[i]);
 		profile_free(p);
 		ok = true;
 	}

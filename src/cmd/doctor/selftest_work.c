@@ -56,7 +56,7 @@ static void sleep_ms(long ms)
 	nanosleep(&ts, NULL);
 }
 
-static void await(uint32_t *word)
+static void await_word(uint32_t *word)
 {
 	while (!__atomic_load_n(word, __ATOMIC_ACQUIRE))
 		syscall(SYS_futex, word, FUTEX_WAIT, 0, NULL, NULL, 0);
@@ -146,7 +146,7 @@ static void *sleeper(void *arg)
 	struct selftest_truth *t = truth_of(SELFTEST_SLEEP);
 
 	(void)arg;
-	await(&shared->go);
+	await_word(&shared->go);
 	for (int i = 0; i < ROUNDS; i++)
 		MEASURE(t, selftest_sleep());
 	set(&t->done, 1);
@@ -158,9 +158,9 @@ static void *lock_waiter(void *arg)
 	struct selftest_truth *t = truth_of(SELFTEST_FUTEX);
 
 	(void)arg;
-	await(&shared->go);
+	await_word(&shared->go);
 	for (int i = 0; i < ROUNDS; i++) {
-		await(&held_lock);	/* held by the other thread */
+		await_word(&held_lock);	/* held by the other thread */
 		MEASURE(t, selftest_futex());
 	}
 	set(&t->done, 1);
@@ -170,7 +170,7 @@ static void *lock_waiter(void *arg)
 static void *lock_holder(void *arg)
 {
 	(void)arg;
-	await(&shared->go);
+	await_word(&shared->go);
 	while (!__atomic_load_n(&shared->truth[SELFTEST_FUTEX].done, __ATOMIC_ACQUIRE)) {
 		set(&held_lock, 1);
 		sleep_ms(15);
@@ -185,7 +185,7 @@ static void *pipe_reader(void *arg)
 	struct selftest_truth *t = truth_of(SELFTEST_PIPE);
 
 	(void)arg;
-	await(&shared->go);
+	await_word(&shared->go);
 	for (int i = 0; i < ROUNDS; i++)
 		MEASURE(t, selftest_pipe());
 	set(&t->done, 1);
@@ -195,7 +195,7 @@ static void *pipe_reader(void *arg)
 static void *pipe_writer(void *arg)
 {
 	(void)arg;
-	await(&shared->go);
+	await_word(&shared->go);
 	for (int i = 0; i < ROUNDS; i++) {
 		sleep_ms(10);
 		if (write(pipe_fds[1], "x", 1) != 1)
@@ -211,7 +211,7 @@ static void *syncer(void *arg)
 	int fd = mkstemp(path);
 
 	(void)arg;
-	await(&shared->go);
+	await_word(&shared->go);
 	if (fd >= 0) {
 		unlink(path);
 		for (int i = 0; i < ROUNDS; i++) {
@@ -246,7 +246,7 @@ static void *hog(void *arg)
 	struct selftest_truth *t = arg ? truth_of(SELFTEST_PREEMPT) : NULL;
 
 	pin_to_first_cpu();
-	await(&shared->go);
+	await_word(&shared->go);
 	uint64_t until = clock_ns(CLOCK_MONOTONIC) + 200000000;
 	if (!t) {
 		selftest_preempt(until);
@@ -282,5 +282,5 @@ void selftest_workload(struct selftest_shared *memory)
 	sleep_ms(20);	/* until all are ready to begin */
 	set(&shared->ready, 1);
 	for (int i = 0; i < SELFTEST_BLOCKED; i++)
-		await(&shared->truth[i].done);
+		await_word(&shared->truth[i].done);
 }

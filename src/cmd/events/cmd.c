@@ -42,7 +42,7 @@ void events_put(struct events *ev, const void *bytes, gsize len)
 		output_put(ev->out, bytes, len, &ev->error);
 }
 
-static bool put(void *ctx, const void *bytes, gsize len, GError **error)
+static bool put_output(void *ctx, const void *bytes, gsize len, GError **error)
 {
 	struct events *ev = ctx;
 
@@ -53,7 +53,7 @@ static bool put(void *ctx, const void *bytes, gsize len, GError **error)
 
 struct sink events_sink(struct events *ev)
 {
-	return (struct sink){ put, ev };
+	return (struct sink){ put_output, ev };
 }
 
 /* Drops the parts of run-queue blame that belong to an omitted wait. */
@@ -177,7 +177,7 @@ static const struct profile *profile_of(void *run)
 	return session_profile(((struct run *)run)->session);
 }
 
-static void prepare(struct events *ev, struct target *target)
+static void prepare_format(struct events *ev, struct target *target)
 {
 	const struct event_source source = { wait_of, waker_of, profile_of, ev->run };
 	struct collect_options *o = &target->collect;
@@ -206,7 +206,7 @@ static void prepare(struct events *ev, struct target *target)
 }
 
 /* A closed pipe is no error: `offcpu events | head`. */
-static int finish(struct events *ev)
+static int finish_output(struct events *ev)
 {
 	g_autoptr(GError) error = g_steal_pointer(&ev->error);
 
@@ -234,7 +234,7 @@ static int trace(struct events *ev)
 
 	p->info.command_line = profile_string(p, ev->command_line);
 	ev->format->end(ev, p);
-	status = finish(ev);
+	status = finish_output(ev);
 	print_losses(ev, p);
 	profile_free(p);
 	return status == EXIT_OK ? run_command_status(ev->run) : status;
@@ -292,7 +292,7 @@ int cmd_events(int argc, char **argv)
 	status = parse_format(&ev, format, json) && fit_together(&ev, &target, json) ? EXIT_OK : EXIT_USAGE;
 	if (status != EXIT_OK || (status = target_resolve(&target, "events")) != EXIT_OK)
 		goto out;
-	prepare(&ev, &target);
+	prepare_format(&ev, &target);
 	status = trace(&ev);
 out:
 	run_release(&run);

@@ -51,7 +51,7 @@ static int by_thread_and_time(gconstpointer a, gconstpointer b)
 	return x->kind != y->kind ? (x->kind > y->kind) - (x->kind < y->kind) : strcmp(x->comm, y->comm);
 }
 
-static void add(struct blame *into, const struct blame *b)
+static void add_blame(struct blame *into, const struct blame *b)
 {
 	if (into->pid != b->pid)
 		into->pid = into->tid = 0;
@@ -72,7 +72,7 @@ static GArray *sum_by_name(const struct profile *window)
 	g_array_sort_with_data(all, by_name, (gpointer)(uintptr_t)window);
 	EACH_ROW(i, const struct blame, b, all) {
 		if (i && by_name(b - 1, b, (gpointer)(uintptr_t)window) == 0)
-			add(&g_array_index(rows, struct blame, rows->len - 1), b);
+			add_blame(&g_array_index(rows, struct blame, rows->len - 1), b);
 		else
 			g_array_append_vals(rows, b, 1);
 	}

@@ -132,8 +132,8 @@ static uint64_t take_off(uint64_t *rest_ns, uint64_t ns)
  * Limits blame to the thread's delay: after a late cut, the end of a delay may be in the next window, while its blame
  * is in this one.
  */
-static void tell_blame(struct session *s, GArray *rests, const struct blame_key *k, const struct blame_sum *sum,
-		       struct profile *p)
+static void add_blame(struct session *s, GArray *rests, const struct blame_key *k, const struct blame_sum *sum,
+		      struct profile *p)
 {
 	char comm[BLAME_COMM_LEN + 1] = { 0 };
 	struct blame row = { .kind = (uint8_t)k->kind,
@@ -171,7 +171,7 @@ static void finish(struct session *s, void *state, struct profile *p)
 	/* a BPF scheduler's queued threads are in no CPU's queue, so whoever ran there did not delay them */
 	g_hash_table_iter_init(&iter, b->sums);
 	while (!p->info.scheduler && g_hash_table_iter_next(&iter, &key, &value))
-		tell_blame(s, rests, key, value, p);
+		add_blame(s, rests, key, value, p);
 	g_hash_table_remove_all(b->sums);
 }
 

@@ -18,7 +18,7 @@ const char *critical_kind_name(enum critical_kind kind)
 }
 
 /* Marks the threads that `subject` means; returns their number. */
-static uint32_t choose(const struct profile *p, const char *subject, bool *threads)
+static uint32_t choose_threads(const struct profile *p, const char *subject, bool *threads)
 {
 	guint64 id = 0;
 	bool is_number = g_ascii_string_to_unsigned(subject, 10, 0, G_MAXUINT32, &id, NULL);
@@ -65,7 +65,7 @@ static struct selection *waits_of(const struct profile *p, const bool *threads)
 	return s;
 }
 
-static uint32_t append(struct critical *c, uint32_t parent, enum critical_kind kind, int64_t ns, uint64_t count)
+static uint32_t append_part(struct critical *c, uint32_t parent, enum critical_kind kind, int64_t ns, uint64_t count)
 {
 	struct critical_part part = { .parent = parent, .kind = kind, .actor = NONE, .ns = ns, .count = count };
 
@@ -77,17 +77,17 @@ static void append_parts(struct critical *c, const struct thread *sum, int64_t r
 {
 	uint64_t asleep_cnt = 0;
 
-	append(c, NONE, CRITICAL_ON_CPU, (int64_t)sum->on_cpu_ns, 0);
-	append(c, NONE, CRITICAL_RUNNABLE, (int64_t)sum->runnable_ns, 0);
-	append(c, NONE, CRITICAL_PREEMPTED, (int64_t)sum->preempted_ns, 0);
-	uint32_t waiting = append(c, NONE, CRITICAL_WAITING, (int64_t)sum->blocked_ns, 0);
+	append_part(c, NONE, CRITICAL_ON_CPU, (int64_t)sum->on_cpu_ns, 0);
+	append_part(c, NONE, CRITICAL_RUNNABLE, (int64_t)sum->runnable_ns, 0);
+	append_part(c, NONE, CRITICAL_PREEMPTED, (int64_t)sum->preempted_ns, 0);
+	uint32_t waiting = append_part(c, NONE, CRITICAL_WAITING, (int64_t)sum->blocked_ns, 0);
 	critical_append_waiting(c, waiting);
 	for (guint i = 0; i < c->graph->actors->rows->len; i++)
 		asleep_cnt += c->graph->asleep_cnt[i];
-	append(c, waiting, CRITICAL_ASLEEP, (int64_t)c->graph->all_asleep_ns, asleep_cnt);
-	append(c, waiting, CRITICAL_UNLISTED,
-	       (int64_t)(sum->blocked_ns - c->graph->blocked_ns - c->graph->all_asleep_ns), 0);
-	append(c, NONE, CRITICAL_RESIDUAL, residual_ns, 0);
+	append_part(c, waiting, CRITICAL_ASLEEP, (int64_t)c->graph->all_asleep_ns, asleep_cnt);
+	append_part(c, waiting, CRITICAL_UNLISTED,
+		    (int64_t)(sum->blocked_ns - c->graph->blocked_ns - c->graph->all_asleep_ns), 0);
+	append_part(c, NONE, CRITICAL_RESIDUAL, residual_ns, 0);
 }
 
 struct critical *critical_new(const struct profile *p, const char *subject, enum actor_by by, GError **error)
@@ -97,7 +97,7 @@ struct critical *critical_new(const struct profile *p, const char *subject, enum
 	int64_t residual_ns = 0;
 	struct critical *c;
 
-	if (!choose(p, subject, threads) && !choose_actor(p, subject, by, threads)) {
+	if (!choose_threads(p, subject, threads) && !choose_actor(p, subject, by, threads)) {
 		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
 			    "\"%s\": no thread of the recording has that id or name", subject);
 		return NULL;

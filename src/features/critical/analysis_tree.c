@@ -37,7 +37,7 @@ struct tree {
 HASH_KEY(node, struct node, parent, actor, kind, end, wait, waker)
 
 /* Adds to the node with that key; returns its index. */
-static uint32_t add(struct tree *t, const struct node *key, uint64_t ns, uint64_t count)
+static uint32_t add_node(struct tree *t, const struct node *key, uint64_t ns, uint64_t count)
 {
 	gpointer at;
 
@@ -58,7 +58,7 @@ static void add_time(struct tree *t, uint32_t parent, uint32_t actor, enum criti
 	const struct node key = { .parent = parent, .actor = actor, .kind = kind };
 
 	if (ns)
-		add(t, &key, ns, 0);
+		add_node(t, &key, ns, 0);
 }
 
 /* The story's time from that step of its chain on. */
@@ -91,14 +91,14 @@ static void add_story(struct tree *t, uint32_t place, const struct story *s)
 				.parent = at, .actor = actor, .kind = CRITICAL_REST, .end = link->end
 			};
 
-			add(t, &key, below_ns, 0);
+			add_node(t, &key, below_ns, 0);
 			return;
 		}
 		link = profile_get_chain(g->profile, link->next - 1);
 		actor = g->actors->of_waker[link->waker];
 		const struct node key = { .parent = at, .actor = actor, .kind = CRITICAL_FOR };
 
-		at = add(t, &key, below_ns, s->count);
+		at = add_node(t, &key, below_ns, s->count);
 		/* an interrupt has no earlier activity */
 		if (actors_get(g->actors, actor)->kind == ACTOR_INTERRUPT)
 			return;
@@ -117,11 +117,11 @@ static void add_sleeps(struct tree *t, uint32_t wait, uint32_t wake, const struc
 
 	if (!k->count && !k->blocked_ns)
 		return;
-	key.parent = add(t, &key, k->blocked_ns, k->count);
+	key.parent = add_node(t, &key, k->blocked_ns, k->count);
 	key.kind = CRITICAL_PLACE;
 	key.wait = plumbing_leaf(g->plumbing, w);
 	key.waker = wake == NONE ? "" : plumbing_waker(g->plumbing, profile_get_waker(g->profile, k->waker));
-	uint32_t place = add(t, &key, k->blocked_ns, k->count);
+	uint32_t place = add_node(t, &key, k->blocked_ns, k->count);
 	if (!t->c->has_chains || actors_get(g->actors, actor)->kind != ACTOR_THREADS)
 		return;
 	for (uint32_t i = t->by_wake->first[wake]; has_story && i < t->by_wake->first[wake + 1]; i++) {
@@ -133,7 +133,7 @@ static void add_sleeps(struct tree *t, uint32_t wait, uint32_t wake, const struc
 	add_time(t, place, actor, CRITICAL_UNTOLD, untold_ns);
 }
 
-static void grow(struct tree *t)
+static void add_all_sleeps(struct tree *t)
 {
 	const struct profile *p = t->c->graph->profile;
 
@@ -225,7 +225,7 @@ void critical_append_waiting(struct critical *c, uint32_t waiting)
 	t.nodes = g_array_new(FALSE, FALSE, sizeof(struct node));
 	t.index = g_hash_table_new_full(node_hash, node_equal, g_free, NULL);
 	t.by_wake = stories_by_wake_new(c->graph->profile);
-	grow(&t);
+	add_all_sleeps(&t);
 	write_out(&t, waiting);
 	g_array_unref(t.nodes);
 	g_hash_table_unref(t.index);

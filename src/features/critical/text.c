@@ -25,7 +25,7 @@ static unsigned depth_of(const struct critical *c, uint32_t part)
 }
 
 /* "    12.3 s   45.6%  " and an indentation. */
-static void amount(struct printer *pr, int64_t ns, unsigned depth)
+static void append_amount(struct printer *pr, int64_t ns, unsigned depth)
 {
 	g_autoptr(GString) cell = g_string_new(NULL);
 
@@ -118,7 +118,7 @@ static void part_line(struct printer *pr, uint32_t i)
 {
 	const struct critical_part *part = critical_get(pr->c, i);
 
-	amount(pr, part->ns, depth_of(pr->c, i));
+	append_amount(pr, part->ns, depth_of(pr->c, i));
 	part_text(pr, part);
 	g_string_append_c(pr->s, '\n');
 	if (part->kind == CRITICAL_FOR && part->actor == pr->c->graph->actors->unknown)
@@ -126,12 +126,12 @@ static void part_line(struct printer *pr, uint32_t i)
 }
 
 /* Children of a part that are not shown. */
-struct hidden {
+struct hidden_parts {
 	unsigned shown_cnt, cnt;
 	int64_t ns;
 };
 
-static bool is_shown(const struct printer *pr, const struct critical_part *part, const struct hidden *siblings)
+static bool is_shown(const struct printer *pr, const struct critical_part *part, const struct hidden_parts *siblings)
 {
 	const struct critical_part *above = part->parent == NONE ? NULL : critical_get(pr->c, part->parent);
 
@@ -149,14 +149,14 @@ static bool is_shown(const struct printer *pr, const struct critical_part *part,
 	return (uint64_t)part->ns >= pr->c->observed_ns / 100;
 }
 
-static void hidden_line(struct printer *pr, uint32_t parent, const struct hidden *h)
+static void hidden_line(struct printer *pr, uint32_t parent, const struct hidden_parts *h)
 {
-	amount(pr, h->ns, depth_of(pr->c, parent) + 1);
+	append_amount(pr, h->ns, depth_of(pr->c, parent) + 1);
 	g_string_append_printf(pr->s, "(%u more)\n", h->cnt);
 }
 
 /* Closes parts that do not contain part `next`, and prints what they hide. */
-static uint32_t close_parts(struct printer *pr, const struct hidden *hidden, uint32_t open, uint32_t next)
+static uint32_t close_parts(struct printer *pr, const struct hidden_parts *hidden, uint32_t open, uint32_t next)
 {
 	while (open != NONE && open != next) {
 		bool is_all = critical_get(pr->c, open)->kind > CRITICAL_FOR && !hidden[open].shown_cnt;
@@ -169,15 +169,15 @@ static uint32_t close_parts(struct printer *pr, const struct hidden *hidden, uin
 	return open;
 }
 
-static void parts(struct printer *pr)
+static void append_parts(struct printer *pr)
 {
 	const struct critical *c = pr->c;
-	g_autofree struct hidden *hidden = g_new0(struct hidden, (gsize)c->parts->len + 1);
+	g_autofree struct hidden_parts *hidden = g_new0(struct hidden_parts, (gsize)c->parts->len + 1);
 	g_autofree bool *shown = g_new0(bool, (gsize)c->parts->len + 1);
 	uint32_t open = NONE;
 
 	EACH_ROW(i, const struct critical_part, part, c->parts) {
-		struct hidden *above = part->parent == NONE ? NULL : &hidden[part->parent];
+		struct hidden_parts *above = part->parent == NONE ? NULL : &hidden[part->parent];
 
 		if (part->parent != NONE && !shown[part->parent])
 			continue;
@@ -255,7 +255,7 @@ static void share_cell(GString *s, uint64_t ns)
 }
 
 /* Who had the waiting time, at any step of the chains. */
-static void shares(struct printer *pr)
+static void append_shares(struct printer *pr)
 {
 	const struct critical *c = pr->c;
 	unsigned shown = pr->o->top ? MIN(pr->o->top, c->shares->len) : c->shares->len;
@@ -292,10 +292,10 @@ void critical_text(GString *s, const struct critical *c, const struct text_optio
 	struct printer pr = { s, c, options };
 
 	head(&pr);
-	parts(&pr);
-	amount(&pr, (int64_t)c->observed_ns, 0);
+	append_parts(&pr);
+	append_amount(&pr, (int64_t)c->observed_ns, 0);
 	g_string_append(s, "observed\n");
 	if (c->shares->len)
-		shares(&pr);
+		append_shares(&pr);
 	what_next(&pr);
 }

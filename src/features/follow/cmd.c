@@ -48,7 +48,7 @@ static struct profile *read_path(struct sources *s, const char *path, GError **e
 	return range_read_profile(path, range, error);
 }
 
-static const struct profile *first(struct sources *s, GError **error)
+static const struct profile *first_profile(struct sources *s, GError **error)
 {
 	if (fleet_is_asked(s->args->fleet))
 		return first_host(s, error);
@@ -70,7 +70,7 @@ static void say_nothing(GString *out, const struct profile *p)
 		g_string_append(out, "Nothing to follow: little of the time that matters is waited for a connection. See `offcpu report`.\n");
 }
 
-static bool print(struct sources *s, const struct profile *p, GError **error)
+static bool print_chains(struct sources *s, const struct profile *p, GError **error)
 {
 	const struct follow_source source = s->fleet ? fleet_follow_source(s->fleet) : follow_source_of(s->profiles);
 	struct selection *selection = selection_new(p, &s->args->filters->query, error);
@@ -94,8 +94,8 @@ int follow_report(const struct follow_args *a)
 {
 	struct sources s = { .args = a, .profiles = g_ptr_array_new_with_free_func((GDestroyNotify)profile_free) };
 	g_autoptr(GError) error = NULL;
-	const struct profile *p = first(&s, &error);
-	bool ok = p && print(&s, p, &error);
+	const struct profile *p = first_profile(&s, &error);
+	bool ok = p && print_chains(&s, p, &error);
 
 	if (!ok)
 		cmd_error("report", "%s", error->message);

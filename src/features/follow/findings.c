@@ -25,7 +25,7 @@ struct walk {
 };
 
 /* Some threads of a recording and what they did. */
-struct doing {
+struct thread_work {
 	const struct profile *p;
 	struct selection *selection;
 	struct findings *findings;
@@ -43,12 +43,12 @@ CLEARS(hop_clear, struct follow_hop, h, g_free(h->host); g_free(h->process); g_f
 FREES_DATA(chain_free, struct follow_chain, c, g_array_unref(c->hops); g_free(c->end))
 
 /* Nanoseconds per second of the recording's window. */
-static double rate(uint64_t ns, const struct profile *p)
+static double rate_in_window(uint64_t ns, const struct profile *p)
 {
 	return p->info.duration_ns ? (double)ns / (double)p->info.duration_ns : 0;
 }
 
-static bool serves(const struct object *o, const char *local, const char *client)
+static bool waits_for_client(const struct object *o, const char *local, const char *client)
 {
 	const char *port = strrchr(local, ':'), *from = o->kind == OBJECT_SOCKET ? strstr(o->name, " from ") : NULL;
 	size_t len = port ? strlen(port) : 0;
@@ -73,21 +73,21 @@ static GArray *serving_threads(const struct profile *p, const struct peer *peer,
 		bool is_one = false;
 
 		for (guint k = 0; o && k < peer->pid_cnt; k++)
-			is_one = is_one || (peer->pids[k] == t->pid && serves(o, peer->local, client));
+			is_one = is_one || (peer->pids[k] == t->pid && waits_for_client(o, peer->local, client));
 		if (is_one && g_hash_table_add(noted, GUINT_TO_POINTER(t->tid)))
 			g_array_append_val(tids, t->tid);
 	}
 	return tids;
 }
 
-static void doing_clear(struct doing *d)
+static void doing_clear(struct thread_work *d)
 {
 	if (!d->is_borrowed) {
 		findings_free(d->findings);
 		selection_free(d->selection);
 	}
 	g_clear_pointer(&d->asks, g_ptr_array_unref);
-	*d = (struct doing){ 0 };
+	*d = (struct thread_work){ 0 };
 }
 
 static bool is_for_client(const struct findings *f, const struct finding *row)
@@ -97,7 +97,7 @@ static bool is_for_client(const struct findings *f, const struct finding *row)
 	return o && reason_family(row->reason) == FAMILY_NETWORK && peers_is_for_client(o);
 }
 
-static void sum_up(struct doing *d)
+static void sum_work(struct thread_work *d)
 {
 	for (guint i = 0; i < d->p->threads->len; i++)
 		d->on_cpu_ns += d->selection->threads[i] ? profile_thread(d->p, i)->on_cpu_ns : 0;
@@ -111,17 +111,17 @@ static void sum_up(struct doing *d)
 }
 
 /* What the serving threads did.  client: the client's address if connections are told apart, else "". */
-static bool look_at(struct doing *ret, const struct profile *p, const struct peer *peer, const char *client)
+static bool find_doing(struct thread_work *ret, const struct profile *p, const struct peer *peer, const char *client)
 {
 	g_autoptr(GArray) tids = serving_threads(p, peer, client);
 	const struct query q = { .pids = tids->len ? NULL : peer->pids, .pids_cnt = tids->len ? 0 : peer->pid_cnt,
 				 .tids = (const uint32_t *)(const void *)tids->data, .tids_cnt = tids->len };
 
-	*ret = (struct doing){ .p = p, .selection = selection_new(p, &q, NULL) };
+	*ret = (struct thread_work){ .p = p, .selection = selection_new(p, &q, NULL) };
 	if (!ret->selection)
 		return false;
 	ret->findings = findings_new(p, ret->selection);
-	sum_up(ret);
+	sum_work(ret);
 	return true;
 }
 
@@ -168,7 +168,7 @@ static void end_unknown(struct walk *w, const struct peer *peer, const char *the
 }
 
 /* "Meanwhile on db1, 92% of that time: ledger waits for fsync, ib_logfile0, in trx_commit" */
-static void add_hop(struct walk *w, const struct doing *d, const struct follow_hop *of, const char *what)
+static void add_hop(struct walk *w, const struct thread_work *d, const struct follow_hop *of, const char *what)
 {
 	struct follow_hop hop = *of;
 	GString *s = g_string_new(hop.how == PEER_NONE ? "On " : "Meanwhile on ");
@@ -196,9 +196,9 @@ static void add_hop(struct walk *w, const struct doing *d, const struct follow_h
 }
 
 /* Share of the waiting time spent on that; each time is relative to its own window. */
-static void set_share(struct follow_hop *hop, const struct doing *d, double waited, uint64_t ns)
+static void set_share(struct follow_hop *hop, const struct thread_work *d, double waited, uint64_t ns)
 {
-	double percent = waited > 0 ? 100 * rate(ns, d->p) / waited : 0;
+	double percent = waited > 0 ? 100 * rate_in_window(ns, d->p) / waited : 0;
 
 	if ((hop->how == PEER_CONNECTION || hop->how == PEER_REWRITTEN) && percent <= PART_MAX_PERCENT) {
 		hop->percent = percent;
@@ -226,7 +226,7 @@ static char *address_of(const struct findings *f, const struct finding *row)
 /*
  * Addresses that these processes have connected to.  An event loop's waits do not tell whether it waits for an answer.
  */
-static GPtrArray *connected_to(const struct doing *d)
+static GPtrArray *connected_to(const struct thread_work *d)
 {
 	GPtrArray *all = g_ptr_array_new_with_free_func(g_free);
 
@@ -240,14 +240,14 @@ static GPtrArray *connected_to(const struct doing *d)
 	return all;
 }
 
-static struct follow_hop hop_of(const struct doing *d, const struct peer *peer)
+static struct follow_hop hop_of(const struct thread_work *d, const struct peer *peer)
 {
 	return (struct follow_hop){ .host = (char *)(uintptr_t)peer->host, .process = (char *)(uintptr_t)peer->process,
 				    .how = peer->how, .reason = "", .time_ns = d->work_ns, .window_ns = d->p->info.duration_ns };
 }
 
 /* A server that is mostly idle during that time: it asks others, or has not received the request yet. */
-static void tell_idle_peer(struct walk *w, struct doing *d, const struct peer *peer)
+static void add_idle_hop(struct walk *w, struct thread_work *d, const struct peer *peer)
 {
 	struct follow_hop hop = hop_of(d, peer);
 
@@ -259,7 +259,7 @@ static void tell_idle_peer(struct walk *w, struct doing *d, const struct peer *p
 }
 
 /* Reports what the server does and sets d->asks to the servers that it asks. */
-static void tell_peer(struct walk *w, struct doing *d, const struct peer *peer)
+static void add_peer_hop(struct walk *w, struct thread_work *d, const struct peer *peer)
 {
 	const uint64_t row_ns = d->row ? d->row->time_ns : 0;
 	const bool computes = d->on_cpu_ns > row_ns;
@@ -267,9 +267,9 @@ static void tell_peer(struct walk *w, struct doing *d, const struct peer *peer)
 	char *there;
 
 	d->asks = connected_to(d);
-	if (100 * rate(d->work_ns, d->p) < (d->asks->len ? PASSES_PERCENT : BUSY_PERCENT) * d->waited ||
+	if (100 * rate_in_window(d->work_ns, d->p) < (d->asks->len ? PASSES_PERCENT : BUSY_PERCENT) * d->waited ||
 	    !(row_ns || computes)) {
-		tell_idle_peer(w, d, peer);
+		add_idle_hop(w, d, peer);
 		return;
 	}
 	hop.time_ns = MAX(row_ns, d->on_cpu_ns);
@@ -280,7 +280,7 @@ static void tell_peer(struct walk *w, struct doing *d, const struct peer *peer)
 	there = computes ? NULL : address_of(d->findings, d->row);
 	if (there) {
 		g_ptr_array_add(d->asks, there);
-		d->waited = rate(row_ns, d->p);
+		d->waited = rate_in_window(row_ns, d->p);
 	} else {
 		end_chain(w, "%s", computes ? "See what runs there: `offcpu record --cpu`." : sentence_advice(d->findings, d->row));
 	}
@@ -293,8 +293,8 @@ static bool is_loop(struct walk *w, const char *host, const char *there)
 }
 
 /* Finds who serves that address, and what they do; ret->p is NULL if unknown.  False on error. */
-static bool look_there(struct walk *w, const struct doing *d, const char *there, struct peer *ret_peer,
-		       struct doing *ret, GError **error)
+static bool find_server(struct walk *w, const struct thread_work *d, const char *there, struct peer *ret_peer,
+			struct thread_work *ret, GError **error)
 {
 	g_autofree const char **locals = peers_locals(d->p, d->selection, there);
 	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct peer_row));
@@ -302,7 +302,7 @@ static bool look_there(struct walk *w, const struct doing *d, const char *there,
 				      .from_unix_ns = d->p->info.start_unix_ns,
 				      .to_unix_ns = d->p->info.start_unix_ns + d->p->info.duration_ns };
 
-	*ret = (struct doing){ 0 };
+	*ret = (struct thread_work){ 0 };
 	if (!w->source->add_rows(w->source->ctx, &ask, rows, error))
 		return false;
 	*ret_peer = peers_find(&ask, rows);
@@ -313,7 +313,7 @@ static bool look_there(struct walk *w, const struct doing *d, const char *there,
 	const struct profile *p = w->source->recording(w->source->ctx, ret_peer, error);
 
 	if (p)
-		look_at(ret, p, ret_peer, client);
+		find_doing(ret, p, ret_peer, client);
 	ret->waited = d->waited;
 	return p != NULL;
 }
@@ -322,22 +322,23 @@ static bool look_there(struct walk *w, const struct doing *d, const char *there,
  * Of all servers that it asks, the busiest.  ret->p NULL: none is known; ret_peer and ret_there are of the first
  * address.
  */
-static bool look_on(struct walk *w, const struct doing *d, struct peer *ret_peer, const char **ret_there,
-		    struct doing *ret, GError **error)
+static bool find_busiest_server(struct walk *w, const struct thread_work *d, struct peer *ret_peer,
+				const char **ret_there, struct thread_work *ret, GError **error)
 {
-	*ret = (struct doing){ 0 };
+	*ret = (struct thread_work){ 0 };
 	*ret_there = NULL;
 	EACH_POINTER(i, const char, there, d->asks) {
 		struct peer peer;
-		struct doing next;
+		struct thread_work next;
 
 		if (is_loop(w, d->p->info.host, there))
 			continue;
-		if (!look_there(w, d, there, &peer, &next, error)) {
+		if (!find_server(w, d, there, &peer, &next, error)) {
 			doing_clear(ret);
 			return false;
 		}
-		bool is_more = next.p && (!ret->p || rate(next.work_ns, next.p) > rate(ret->work_ns, ret->p));
+		bool is_more = next.p && (!ret->p || rate_in_window(next.work_ns, next.p) >
+							     rate_in_window(ret->work_ns, ret->p));
 		if (!*ret_there || is_more) {
 			doing_clear(ret);
 			*ret = next;
@@ -351,28 +352,28 @@ static bool look_on(struct walk *w, const struct doing *d, struct peer *ret_peer
 }
 
 /* Moves d one hop on.  False at the end of the chain or on error. */
-static bool step(struct walk *w, struct doing *d, GError **error)
+static bool step_on(struct walk *w, struct thread_work *d, GError **error)
 {
 	const char *there;
-	struct doing next;
+	struct thread_work next;
 	struct peer peer = { 0 };
 
 	if (d->asks->len && w->chain->hops->len > FOLLOW_HOPS_MAX)
 		end_chain(w, "So many hops are followed at once: go on from the last one with --pid.");
-	if (!d->asks->len || w->chain->hops->len > FOLLOW_HOPS_MAX || !look_on(w, d, &peer, &there, &next, error) ||
-	    !there)
+	if (!d->asks->len || w->chain->hops->len > FOLLOW_HOPS_MAX ||
+	    !find_busiest_server(w, d, &peer, &there, &next, error) || !there)
 		return false;
 	if (!next.p) {
 		end_unknown(w, &peer, there);
 		return false;
 	}
-	tell_peer(w, &next, &peer);
+	add_peer_hop(w, &next, &peer);
 	doing_clear(d);
 	*d = next;
 	return true;
 }
 
-static bool follow_chain(GPtrArray *chains, const struct follow_source *source, struct doing *d,
+static bool follow_chain(GPtrArray *chains, const struct follow_source *source, struct thread_work *d,
 			 const struct follow_hop *hop, const char *what, GError **error)
 {
 	struct walk w = { .source = source, .chain = g_new0(struct follow_chain, 1) };
@@ -383,7 +384,7 @@ static bool follow_chain(GPtrArray *chains, const struct follow_source *source, 
 	g_array_set_clear_func(w.chain->hops, hop_clear);
 	g_ptr_array_add(chains, w.chain);
 	add_hop(&w, d, hop, what);
-	while (step(&w, d, &failed))
+	while (step_on(&w, d, &failed))
 		;
 	g_hash_table_unref(w.seen);
 	doing_clear(d);
@@ -393,7 +394,7 @@ static bool follow_chain(GPtrArray *chains, const struct follow_source *source, 
 }
 
 /* Follows waits whose object names the other end. */
-static bool follow_rows(GPtrArray *chains, const struct doing *whole, const struct follow_source *source,
+static bool follow_rows(GPtrArray *chains, const struct thread_work *whole, const struct follow_source *source,
 			GError **error)
 {
 	g_autoptr(GHashTable) asked = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -403,7 +404,7 @@ static bool follow_rows(GPtrArray *chains, const struct doing *whole, const stru
 	for (guint i = 0; ok && i < f->rows->len && chains->len < FOLLOW_CHAINS_MAX; i++) {
 		const struct finding *row = &g_array_index(f->rows, struct finding, i);
 		g_autofree char *there = is_worth(f, row) ? address_of(f, row) : NULL;
-		struct doing first = *whole;
+		struct thread_work first = *whole;
 
 		if (!there || !g_hash_table_add(asked, g_strdup(there)))
 			continue;
@@ -417,7 +418,7 @@ static bool follow_rows(GPtrArray *chains, const struct doing *whole, const stru
 			.of = "the time that matters",
 		};
 		first.row = row;
-		first.waited = rate(row->time_ns, first.p);
+		first.waited = rate_in_window(row->time_ns, first.p);
 		first.asks = g_ptr_array_new_with_free_func(g_free);
 		g_ptr_array_add(first.asks, g_steal_pointer(&there));
 		ok = follow_chain(chains, source, &first, &hop, NULL, error);
@@ -441,7 +442,7 @@ static bool is_served(const struct follow_chain *c)
 /*
  * Time in event loops of threads that have asked somebody, and their observed time.  Returns one of them; NULL: none.
  */
-static const struct thread *loops_of(const struct doing *whole, uint64_t *ret_ns, uint64_t *ret_observed_ns)
+static const struct thread *loops_of(const struct thread_work *whole, uint64_t *ret_ns, uint64_t *ret_observed_ns)
 {
 	const struct profile *p = whole->p;
 	g_autofree uint64_t *loop_ns = g_new0(uint64_t, p->threads->len + 1);
@@ -468,17 +469,17 @@ static const struct thread *loops_of(const struct doing *whole, uint64_t *ret_ns
 }
 
 /* An event loop waits in the same way for answers and for work.  What its servers do tells which it is. */
-static bool follow_loops(GPtrArray *chains, const struct doing *whole, const struct follow_source *source,
+static bool follow_loops(GPtrArray *chains, const struct thread_work *whole, const struct follow_source *source,
 			 GError **error)
 {
 	uint64_t loop_ns, observed_ns;
 	const struct thread *loop = loops_of(whole, &loop_ns, &observed_ns);
-	struct doing first = *whole;
+	struct thread_work first = *whole;
 
 	if (!loop)
 		return true;
 	first.asks = connected_to(&first);
-	first.waited = rate(loop_ns, whole->p);
+	first.waited = rate_in_window(loop_ns, whole->p);
 	const struct follow_hop hop = {
 		.host = (char *)(uintptr_t)whole->p->info.host,
 		.process = (char *)(uintptr_t)loop->process,
@@ -522,7 +523,7 @@ GPtrArray *follow_new(const struct profile *p, const struct selection *selection
 {
 	g_autoptr(GPtrArray) chains = g_ptr_array_new_with_free_func(chain_free);
 	struct findings *f = findings_new(p, selection);
-	const struct doing whole = {
+	const struct thread_work whole = {
 		.p = p, .selection = (struct selection *)(uintptr_t)selection, .findings = f, .is_borrowed = true
 	};
 	bool ok = follow_rows(chains, &whole, source, error) &&

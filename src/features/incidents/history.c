@@ -114,7 +114,7 @@ static void remove_folder(const char *dir)
 }
 
 /* If root keeps an incident for the agent, the agent must be able to remove it. */
-static void give(const char *path, void *data)
+static void give_to_agent(const char *path, void *data)
 {
 	const struct stat *owner = data;
 
@@ -259,7 +259,7 @@ GPtrArray *incident_list(const char *dir, GError **error)
 
 /* ---- making */
 
-struct keeping {
+struct incident_copy {
 	const struct store_choice *c;
 	const char *dir;		/* of the copy */
 	struct store_file *to;		/* NULL: none is open */
@@ -267,7 +267,7 @@ struct keeping {
 };
 
 /* The copy's file for that tier and day, whichever part the row is in. */
-static struct store_file *file_to(struct keeping *k, enum store_tier tier, int64_t day, GError **error)
+static struct store_file *file_to(struct incident_copy *k, enum store_tier tier, int64_t day, GError **error)
 {
 	const struct store_name name = { .tier = tier, .day = day };
 
@@ -279,7 +279,7 @@ static struct store_file *file_to(struct keeping *k, enum store_tier tier, int64
 }
 
 /* Copies it unchanged, without rounding or folding again. */
-static bool copy_row(struct keeping *k, const struct store_row *row, GError **error)
+static bool copy_row(struct incident_copy *k, const struct store_row *row, GError **error)
 {
 	struct store_file *from = store_choice_file(k->c, row);
 	struct merger *m = merge_new();
@@ -311,7 +311,7 @@ static void count(struct incident *i, const struct store_row *row)
 	i->to_unix_ns = MAX(i->to_unix_ns, store_row_end_ns(row));
 }
 
-static bool copy_gaps(struct keeping *k, GError **error)
+static bool copy_gaps(struct incident_copy *k, GError **error)
 {
 	EACH_ROW(i, const struct store_gap, gap, k->c->gaps) {
 		struct store_file *f = file_to(k, TIER_HOUR, store_day_of(gap->from_unix_ns), error);
@@ -332,7 +332,7 @@ static int by_tier(gconstpointer a, gconstpointer b)
 }
 
 /* File by file, so that only one is open at a time. */
-static bool copy(struct keeping *k, GError **error)
+static bool copy_rows(struct incident_copy *k, GError **error)
 {
 	g_autoptr(GArray) order = g_array_new(FALSE, FALSE, sizeof(struct store_row));
 	bool ok = true;
@@ -390,13 +390,13 @@ static int take_lock(const char *folder, const struct stat *owner, GError **erro
 	int fd = -1;
 
 	if (mkdir(folder, DIR_MODE) == 0)
-		give(folder, (void *)(uintptr_t)owner);
+		give_to_agent(folder, (void *)(uintptr_t)owner);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
 	if (fd < 0) {
 		store_fail(error, STORE_ERROR_FILE, "cannot write in '%s': %s", folder, g_strerror(errno));
 		return -1;
 	}
-	give(path, (void *)(uintptr_t)owner);
+	give_to_agent(path, (void *)(uintptr_t)owner);
 	while (flock(fd, LOCK_EX) && errno == EINTR)
 		;
 	return fd;
@@ -445,18 +445,18 @@ static bool keep_locked(const struct incident_options *o, const char *folder, co
 {
 	g_autofree char *half = g_build_filename(folder, ".making", NULL);
 	g_autofree char *path = g_build_filename(folder, about->name, NULL);
-	struct keeping k = { .c = c, .dir = half, .about = about };
+	struct incident_copy k = { .c = c, .dir = half, .about = about };
 
 	remove_halves(folder);
 	if (!o->may_replace && g_file_test(path, G_FILE_TEST_EXISTS))
 		return store_fail(error, STORE_ERROR_BUSY, "there is an incident called '%s' already", about->name);
 	if (mkdir(half, DIR_MODE))
 		return store_fail(error, STORE_ERROR_FILE, "cannot make '%s': %s", half, g_strerror(errno));
-	bool ok = copy(&k, error) && take_recording(o, half, path, error);
+	bool ok = copy_rows(&k, error) && take_recording(o, half, path, error);
 
 	if (ok) {
-		each_file(half, give, owner);
-		give(half, owner);
+		each_file(half, give_to_agent, owner);
+		give_to_agent(half, owner);
 		each_file(half, sync_path, NULL);
 		sync_path(half, NULL);
 		each_file(half, add_bytes, &about->bytes);

@@ -283,7 +283,7 @@ static void join_loops(struct joining *j)
 ORDER(compare_edges, struct service_edge, ORDER_HIGH(threads) ORDER_LOW(from) ORDER_LOW(to))
 
 /* All nodes reachable from there, or from which it can be reached. */
-static bool *reach(const struct service_graph *g, guint focus, bool is_down)
+static bool *reachable(const struct service_graph *g, guint focus, bool is_down)
 {
 	bool *in = g_new0(bool, g->nodes->len + 1);
 
@@ -305,7 +305,7 @@ static void draw_node(struct service_graph *g, guint i)
 }
 
 /* Draws the heaviest edges while there is room; later ones only if both ends are drawn. */
-static void choose(struct service_graph *g, const bool *up, const bool *down)
+static void choose_edges(struct service_graph *g, const bool *up, const bool *down)
 {
 	for (guint i = 0; i < g->edges->len; i++) {
 		struct service_edge *e = service_edge(g, i);
@@ -334,16 +334,16 @@ static void count_linked(struct service_graph *g)
 		g->linked_nodes += linked[i];
 }
 
-static void draw(struct joining *j, const char *focus)
+static void choose_drawn(struct joining *j, const char *focus)
 {
 	struct service_graph *g = j->graph;
 	const guint at = focus ? GPOINTER_TO_UINT(g_hash_table_lookup(j->nodes, focus)) : 0;
-	g_autofree bool *up = at ? reach(g, at - 1, false) : NULL, *down = at ? reach(g, at - 1, true) : NULL;
+	g_autofree bool *up = at ? reachable(g, at - 1, false) : NULL, *down = at ? reachable(g, at - 1, true) : NULL;
 
 	if (at)
 		draw_node(g, at - 1);
 	if (at || !focus)
-		choose(g, up, down);
+		choose_edges(g, up, down);
 	count_linked(g);
 }
 
@@ -366,7 +366,7 @@ struct service_graph *service_graph_new(const struct service_map *m, const char 
 	sum_nodes(&j);
 	join_loops(&j);
 	g_array_sort(g->edges, compare_edges);
-	draw(&j, focus);
+	choose_drawn(&j, focus);
 	g_hash_table_unref(j.nodes);
 	g_hash_table_unref(j.edges);
 	g_array_unref(j.most);

@@ -12,27 +12,27 @@
 /* Waits whose object names the other end. */
 #define IS_FOR_SOMEBODY "(startsWith(reason, 'network.') OR reason = 'event_loop')"
 
-struct reading {
+struct row_reader {
 	struct target *target;
 	struct service_map *map;
 	const struct fleet_query *range;
 	GString *texts[5];	/* of the current row */
 };
 
-static const char *take_text(struct reading *r, struct cursor *c, unsigned n)
+static const char *take_text(struct row_reader *r, struct cursor *c, unsigned n)
 {
 	fleet_text(c, r->texts[n]);
 	return r->texts[n]->str;
 }
 
-static void host_row(struct reading *r, struct cursor *c)
+static void host_row(struct row_reader *r, struct cursor *c)
 {
 	const char *host = take_text(r, c, 0);
 
 	service_map_add_host(r->map, host, cursor_u64(c));
 }
 
-static void on_cpu_row(struct reading *r, struct cursor *c)
+static void on_cpu_row(struct row_reader *r, struct cursor *c)
 {
 	struct service_time t = { .host = take_text(r, c, 0), .service = take_text(r, c, 1), .reason = REASON_ON_CPU };
 
@@ -42,7 +42,7 @@ static void on_cpu_row(struct reading *r, struct cursor *c)
 }
 
 /* An unknown reason comes from a later version. */
-static void wait_row(struct reading *r, struct cursor *c)
+static void wait_row(struct row_reader *r, struct cursor *c)
 {
 	struct object o = { .operation = "", .place = "" };
 	struct service_time t = { .host = take_text(r, c, 0), .service = take_text(r, c, 1) }, queued = t;
@@ -61,7 +61,7 @@ static void wait_row(struct reading *r, struct cursor *c)
 	service_map_add_time(r->map, &queued);
 }
 
-static void connection_row(struct reading *r, struct cursor *c)
+static void connection_row(struct row_reader *r, struct cursor *c)
 {
 	struct peer_row row = { .host = take_text(r, c, 0),
 				.process = take_text(r, c, 1),
@@ -80,7 +80,7 @@ static void connection_row(struct reading *r, struct cursor *c)
 #define BOUND " LIMIT " G_STRINGIFY(ROWS_MAX)
 static const struct {
 	const char *sql;
-	void (*row)(struct reading *r, struct cursor *c);
+	void (*row)(struct row_reader *r, struct cursor *c);
 	bool of_windows;	/* windows have no column `service` */
 } selects[] = {
 	{ "SELECT host, sum(duration_ns) FROM $Twindows FINAL WHERE $W GROUP BY host ORDER BY host" BOUND, host_row, true },
@@ -100,7 +100,7 @@ static const struct {
 	  connection_row, false },
 };
 
-static bool read_rows(struct reading *r, const char *sql, void (*row)(struct reading *r, struct cursor *c),
+static bool read_rows(struct row_reader *r, const char *sql, void (*row)(struct row_reader *r, struct cursor *c),
 		      GError **error)
 {
 	g_autoptr(GByteArray) answer = target_query(r->target, sql, ANSWER_MAX_BYTES, error);
@@ -119,7 +119,7 @@ static bool read_rows(struct reading *r, const char *sql, void (*row)(struct rea
 bool fleet_services(struct target *t, const struct fleet_hosts_query *q, struct service_map *map, GError **error)
 {
 	g_autoptr(GString) tables = g_string_new(NULL), windows = g_string_new(NULL), days = g_string_new(NULL);
-	struct reading r = { .target = t, .map = map, .range = &q->range };
+	struct row_reader r = { .target = t, .map = map, .range = &q->range };
 	bool ok = true;
 
 	clickhouse_name(tables, target_database(t));

@@ -226,7 +226,7 @@ static void find_sleepers(const struct profile *p, const struct selection *selec
 	}
 }
 
-static void judge(const struct profile *p, struct storm_row *r)
+static void judge_storm(const struct profile *p, struct storm_row *r)
 {
 	const struct waker *waker = profile_get_waker(p, r->storm.waker);
 
@@ -259,7 +259,7 @@ struct storm_table *storm_table_new(const struct profile *p, const struct select
 			row_clear(row);
 			continue;
 		}
-		judge(p, row);
+		judge_storm(p, row);
 		g_array_append_vals(t->rows, row, 1);
 	}
 	g_array_unref(all);

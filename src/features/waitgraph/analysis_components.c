@@ -50,7 +50,7 @@ struct tarjan {
 	uint32_t met_cnt, components_cnt;
 };
 
-static void enter(struct tarjan *t, uint32_t node)
+static void enter_node(struct tarjan *t, uint32_t node)
 {
 	t->order[node] = t->low[node] = ++t->met_cnt;
 	t->next[node] = t->graph->first[node];
@@ -58,7 +58,7 @@ static void enter(struct tarjan *t, uint32_t node)
 	t->calls[t->calls_cnt++] = node;
 }
 
-static void leave(struct tarjan *t, uint32_t node)
+static void leave_node(struct tarjan *t, uint32_t node)
 {
 	uint32_t member;
 
@@ -79,17 +79,17 @@ static void leave(struct tarjan *t, uint32_t node)
 
 static void search_from(struct tarjan *t, uint32_t root)
 {
-	enter(t, root);
+	enter_node(t, root);
 	while (t->calls_cnt) {
 		uint32_t node = t->calls[t->calls_cnt - 1];
 
 		if (t->next[node] == t->graph->first[node + 1]) {
-			leave(t, node);
+			leave_node(t, node);
 			continue;
 		}
 		uint32_t to = t->graph->to[t->next[node]++];
 		if (!t->order[to])
-			enter(t, to);
+			enter_node(t, to);
 		else if (t->component[to] == NONE)
 			t->low[node] = MIN(t->low[node], t->order[to]);
 	}
@@ -152,7 +152,7 @@ static int compare_weights(const void *va, const void *vb)
 }
 
 /* The largest weight for which edges at least that heavy still form a cycle. */
-static uint64_t tightest(const struct inner *g)
+static uint64_t tightest_weight(const struct inner *g)
 {
 	g_autofree uint64_t *weights = g_new(uint64_t, (gsize)g->edges_cnt + 1);
 	uint32_t low = 0, high = g->edges_cnt;	/* invariant: a cycle exists at low, none at high */
@@ -217,7 +217,7 @@ static void find_cycle(struct knot *k, const struct inner *g)
 		k->cycle_weight = k->held;
 		return;
 	}
-	k->cycle_weight = tightest(g);
+	k->cycle_weight = tightest_weight(g);
 	uint32_t edge = edge_on_cycle(g, k->cycle_weight);
 	g_assert(edge != NONE);
 	append_way(k->cycle, g, k->cycle_weight, g->edges[edge].to, g->edges[edge].from);

@@ -93,7 +93,7 @@ static uint32_t only_thread(const struct profile *p, uint32_t pid)
 	return found;
 }
 
-static uint32_t find(const struct far_ends *f, uint32_t waiter, uint32_t peer)
+static uint32_t find_thread(const struct far_ends *f, uint32_t waiter, uint32_t peer)
 {
 	uint32_t thread = waiter == peer ? NONE : by_socket(f->p, waiter, peer);
 
@@ -111,7 +111,7 @@ uint32_t far_ends_thread(struct far_ends *f, uint32_t wait)
 	if (!peer)
 		return NONE;
 	if (!g_hash_table_lookup_extended(f->found, &key, NULL, &found)) {
-		found = GUINT_TO_POINTER(find(f, waiter, peer) + 1);
+		found = GUINT_TO_POINTER(find_thread(f, waiter, peer) + 1);
 		g_hash_table_insert(f->found, g_memdup2(&key, sizeof(key)), found);
 	}
 	return GPOINTER_TO_UINT(found) - 1;

@@ -17,7 +17,7 @@ enum doing {
 	QUEUES_AWAKE,	/* for a CPU in turn, to try to take a station */
 };
 
-struct one {
+struct sim_thread {
 	enum doing doing;
 	uint32_t step;
 	double left_ns;		/* for COMPUTES: remaining CPU time */
@@ -29,7 +29,7 @@ struct one {
 
 struct replay {
 	const struct closed_model *m;
-	struct one one[CLOSED_THREADS_MAX];
+	struct sim_thread one[CLOSED_THREADS_MAX];
 	uint32_t taken[CLOSED_STATIONS_MAX];
 	uint32_t queue[CLOSED_STATIONS_MAX][CLOSED_THREADS_MAX], queued[CLOSED_STATIONS_MAX];
 	/* with is_in_turn: free CPUs, and the threads that wait for one */
@@ -63,11 +63,11 @@ static double length_of(struct replay *r, const struct closed_step *s)
 }
 
 /* A sleeper stays in the queue until it has the station.  If it wakes in vain, it is still first. */
-static void give(struct replay *r, uint32_t station)
+static void give_station(struct replay *r, uint32_t station)
 {
 	r->taken[station]--;
 	for (uint32_t i = 0; i < r->queued[station]; i++) {
-		struct one *o = &r->one[r->queue[station][i]];
+		struct sim_thread *o = &r->one[r->queue[station][i]];
 
 		if (o->doing != SLEEPS)
 			continue;
@@ -109,7 +109,7 @@ static void leave_cpu(struct replay *r, uint32_t thread)
 /* False: it has to queue for a CPU. */
 static bool want_cpu(struct replay *r, uint32_t thread, enum doing otherwise)
 {
-	struct one *o = &r->one[thread];
+	struct sim_thread *o = &r->one[thread];
 
 	if (!r->m->is_in_turn || o->has_cpu)
 		return true;
@@ -123,9 +123,9 @@ static bool want_cpu(struct replay *r, uint32_t thread, enum doing otherwise)
 }
 
 /* False: it has to sleep. */
-static bool take(struct replay *r, uint32_t thread, bool is_woken)
+static bool take_station(struct replay *r, uint32_t thread, bool is_woken)
 {
-	struct one *o = &r->one[thread];
+	struct sim_thread *o = &r->one[thread];
 	uint32_t station = r->m->steps[o->step].station;
 
 	if (r->taken[station] >= r->m->stations[station].servers) {
@@ -144,9 +144,9 @@ static bool take(struct replay *r, uint32_t thread, bool is_woken)
 }
 
 /* Continues at the thread's step until it must wait or compute. */
-static void go_on(struct replay *r, uint32_t thread)
+static void run_thread(struct replay *r, uint32_t thread)
 {
-	struct one *o = &r->one[thread];
+	struct sim_thread *o = &r->one[thread];
 
 	for (;; o->step++) {
 		if (o->step == r->m->steps_cnt) {
@@ -156,9 +156,9 @@ static void go_on(struct replay *r, uint32_t thread)
 		const struct closed_step *s = &r->m->steps[o->step];
 		o->since_ns = r->now_ns;
 		if (s->kind == CLOSED_GIVE) {
-			give(r, s->station);
+			give_station(r, s->station);
 		} else if (s->kind == CLOSED_TAKE) {
-			if (!take(r, thread, false))
+			if (!take_station(r, thread, false))
 				return;
 		} else if (s->ns > 0) {
 			o->left_ns = o->work_ns = length_of(r, s);
@@ -176,10 +176,10 @@ static void go_on(struct replay *r, uint32_t thread)
 
 static void try_again(struct replay *r, uint32_t thread)
 {
-	if (!take(r, thread, true))
+	if (!take_station(r, thread, true))
 		return;
 	r->one[thread].step++;
-	go_on(r, thread);
+	run_thread(r, thread);
 }
 
 static void got_cpu(struct replay *r, uint32_t thread)
@@ -200,7 +200,7 @@ static uint32_t advance(struct replay *r)
 		computing += r->one[i].doing == COMPUTES;
 	double rate = r->m->is_in_turn ? r->speed : computing > r->m->cpus ? r->m->cpus / computing : 1;
 	for (uint32_t i = 0; i < r->m->threads; i++) {
-		const struct one *o = &r->one[i];
+		const struct sim_thread *o = &r->one[i];
 		double end_ns = o->doing == COMPUTES ? r->now_ns + o->left_ns / rate :
 				o->doing == WAITS || o->doing == WAKES ? o->until_ns : NEVER;
 		if (end_ns < at_ns) {
@@ -217,7 +217,7 @@ static uint32_t advance(struct replay *r)
 
 static void end_step(struct replay *r, uint32_t thread)
 {
-	struct one *o = &r->one[thread];
+	struct sim_thread *o = &r->one[thread];
 
 	if (o->doing == COMPUTES)
 		r->sum.queue_ns += r->now_ns - o->since_ns - o->work_ns;
@@ -227,7 +227,7 @@ static void end_step(struct replay *r, uint32_t thread)
 		return;
 	}
 	o->step++;
-	go_on(r, thread);
+	run_thread(r, thread);
 }
 
 /* Without any step that takes time the replay would not end. */
@@ -253,7 +253,7 @@ void closed_solve(const struct closed_model *m, uint32_t cycles, struct closed_r
 	r->cpus = (uint32_t)fmax(1, ceil(m->cpus - 1e-6));
 	r->speed = m->cpus / r->cpus;
 	for (uint32_t i = 0; i < m->threads; i++)
-		go_on(r, i);
+		run_thread(r, i);
 	while (r->cycles < cycles + warm_up) {
 		end_step(r, advance(r));
 		if (!counted_from && r->cycles >= warm_up) {

@@ -33,8 +33,8 @@ struct whatif_args {
 	gboolean pauses, json;
 };
 
-static int print(const struct profile *p, const struct whatif_change *changes, guint cnt,
-		 const struct whatif_args *args)
+static int print_answer(const struct profile *p, const struct whatif_change *changes, guint cnt,
+			const struct whatif_args *args)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 	g_autoptr(GError) error = NULL;
@@ -52,7 +52,7 @@ static int print(const struct profile *p, const struct whatif_change *changes, g
 }
 
 /* Reads the recording and answers; returns the exit status. */
-static int answer(int argc, char **argv, const struct whatif_args *args)
+static int answer_args(int argc, char **argv, const struct whatif_args *args)
 {
 	struct whatif_change changes[WHATIF_CHANGES_MAX];
 	g_autoptr(GError) error = NULL;
@@ -66,7 +66,7 @@ static int answer(int argc, char **argv, const struct whatif_args *args)
 	struct profile *p = recording_read(first == 2 ? argv[1] : RECORDING_DEFAULT_FILE, &error);
 	if (!p)
 		return cmd_failed(COMMAND, "%s", error->message);
-	int status = print(p, changes, (guint)(argc - first), args);
+	int status = print_answer(p, changes, (guint)(argc - first), args);
 	profile_free(p);
 	return status;
 }
@@ -84,7 +84,7 @@ int cmd_whatif(int argc, char **argv)
 	int status = EXIT_OK;
 
 	if (cmd_parse(COMMAND, "[FILE] CHANGE ...", description, entries, &argc, &argv, &status))
-		status = answer(argc, argv, &args);
+		status = answer_args(argc, argv, &args);
 	g_free(args.of);
 	return status;
 }

@@ -183,7 +183,7 @@ static bool choose_asked(const struct work_source *s, const char *of, bool *chos
 	return any || no("no thread in it is called '%s'%s%s", comm, slash ? " and waits in " : "", slash ? slash + 1 : "");
 }
 
-static bool choose(const struct work_source *s, const char *of, bool *chosen, GError **error)
+static bool choose_threads(const struct work_source *s, const char *of, bool *chosen, GError **error)
 {
 	uint32_t role;
 
@@ -394,7 +394,7 @@ static bool is_stage(const struct work_source *s, const struct work *chosen)
 	return handed > HANDED_MAX * chosen->total_ns && busy > (1 + HANDED_MAX) * chosen->on_cpu * chosen->total_ns;
 }
 
-static void describe(const struct work_source *s, const struct work *w, struct whatif *ret)
+static void describe_answer(const struct work_source *s, const struct work *w, struct whatif *ret)
 {
 	const struct thread *t = profile_thread(s->p, w->first_thread);
 	GString *text = g_string_new(NULL);
@@ -416,17 +416,17 @@ static void describe(const struct work_source *s, const struct work *w, struct w
 	ret->rest = w->delay[WHATIF_CHANGES_MAX] + w->outside + w->lost;
 }
 
-static bool answer(const struct work_source *s, const char *of, struct whatif *ret, GError **error)
+static bool answer_change(const struct work_source *s, const char *of, struct whatif *ret, GError **error)
 {
 	g_autofree bool *chosen = g_new0(bool, (gsize)s->p->threads->len + 1);
 	struct work w;
 
-	if (!choose(s, of, chosen, error))
+	if (!choose_threads(s, of, chosen, error))
 		return false;
 	work_of(s, chosen, &w);
 	if (!w.threads_cnt || !changes_are_of(s, &w, error) || !is_closed(s, &w, error))
 		return w.threads_cnt > 0 ? false : no("there are no threads in it");
-	describe(s, &w, ret);
+	describe_answer(s, &w, ret);
 	if (!(w.handed > HANDED_MAX || is_stage(s, &w) ? answer_pipeline(s, &w, ret, error)
 						       : answer_cycle(s, &w, ret, error)))
 		return false;
@@ -452,7 +452,7 @@ bool whatif_answer(const struct profile *p, const struct whatif_change *changes,
 	s.reasons = reasons_new(p, NULL);
 	s.roles = roles_new(p, reasons_plumbing(s.reasons));
 	s.lock_ids = lock_ids_new(p);
-	ok = answer(&s, of, ret, error);
+	ok = answer_change(&s, of, ret, error);
 	g_free(s.lock_ids);
 	roles_free(s.roles);
 	reasons_free(s.reasons);

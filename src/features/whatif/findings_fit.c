@@ -13,7 +13,7 @@
 #define CYCLE_NS 1e6	/* arbitrary length if unknown: only ratios matter */
 
 /* A set of assumptions. */
-struct way {
+struct assumption {
 	uint32_t phases;	/* regularity of CPU times and holds, which recordings do not have */
 	/* sleepers take as long to wake as recorded, and CPUs are shared; else CPUs go in turn */
 	bool is_woken_late;
@@ -24,7 +24,7 @@ struct way {
 	bool is_queue;		/* a server that was not recorded serves one at a time; else all at once */
 };
 
-static const struct way ways[] = {
+static const struct assumption ways[] = {
 	{ 1, true, true, true, false, false },
 	{ 16, true, false, false, true, true },
 	{ 64, false, false, true, true, true },
@@ -35,7 +35,7 @@ struct fit {
 	const struct work *w;
 	const struct whatif_change *changes;
 	guint changes_cnt;
-	const struct way *way;
+	const struct assumption *way;
 	double cycle_ns;
 	double hold[WORK_LOCKS_MAX];		/* per cycle */
 	double service[WHATIF_CHANGES_MAX];	/* part of the delays that queues for servers */
@@ -43,12 +43,12 @@ struct fit {
 	double cpus, excess;
 };
 
-struct building {
+struct model_parts {
 	struct closed_model m;
 	double cpu, delay[WHATIF_CHANGES_MAX + 1];	/* what remains to be placed */
 };
 
-static void step(struct closed_model *m, enum closed_kind kind, uint32_t station, uint32_t phases, double ns)
+static void add_step(struct closed_model *m, enum closed_kind kind, uint32_t station, uint32_t phases, double ns)
 {
 	if (kind <= CLOSED_DELAY && ns <= 0)
 		return;
@@ -76,23 +76,23 @@ static uint32_t servers_of(const struct fit *f, guint change)
 }
 
 /* The server's part of the change's delays; all if unknown. */
-static double served(const struct fit *f, guint change)
+static double server_part(const struct fit *f, guint change)
 {
 	const struct work_service *v = &f->w->service[change];
 
 	return v->servers ? fmin(v->busy, f->w->delay[change]) : f->w->delay[change];
 }
 
-static double factor(const struct fit *f, int change, bool is_changed)
+static double change_factor(const struct fit *f, int change, bool is_changed)
 {
 	return is_changed && change >= 0 && change < (int)f->changes_cnt ? f->changes[change].factor : 1;
 }
 
 /* Adds a hold of a lock, built from the thread's CPU time and delays. */
-static void add_hold(const struct fit *f, uint32_t i, bool is_changed, struct building *b)
+static void add_hold(const struct fit *f, uint32_t i, bool is_changed, struct model_parts *b)
 {
 	const struct work_lock *l = &f->w->locks[i];
-	double left = f->hold[i], times = factor(f, l->change, is_changed), cpu = fmin(left, b->cpu);
+	double left = f->hold[i], times = change_factor(f, l->change, is_changed), cpu = fmin(left, b->cpu);
 	double part[WHATIF_CHANGES_MAX + 1] = { 0 };
 
 	if (!f->way->holds_waits)
@@ -105,31 +105,31 @@ static void add_hold(const struct fit *f, uint32_t i, bool is_changed, struct bu
 	if (f->way->holds_waits)
 		cpu = fmin(left, b->cpu);
 	b->cpu -= cpu;
-	step(&b->m, CLOSED_TAKE, i, 0, 0);
-	step(&b->m, CLOSED_CPU, 0, f->way->phases, cpu * times * f->cycle_ns);
+	add_step(&b->m, CLOSED_TAKE, i, 0, 0);
+	add_step(&b->m, CLOSED_CPU, 0, f->way->phases, cpu * times * f->cycle_ns);
 	for (int c = 0; c <= WHATIF_CHANGES_MAX; c++)
-		step(&b->m, CLOSED_DELAY, 0, delay_phases(f, c),
-		     part[c] * times * factor(f, c, is_changed) * f->cycle_ns);
-	step(&b->m, CLOSED_GIVE, i, 0, 0);
+		add_step(&b->m, CLOSED_DELAY, 0, delay_phases(f, c),
+			 part[c] * times * change_factor(f, c, is_changed) * f->cycle_ns);
+	add_step(&b->m, CLOSED_GIVE, i, 0, 0);
 }
 
-static void add_service(const struct fit *f, guint change, bool is_changed, struct building *b)
+static void add_service(const struct fit *f, guint change, bool is_changed, struct model_parts *b)
 {
-	double times = factor(f, (int)change, is_changed), left = b->delay[change];
+	double times = change_factor(f, (int)change, is_changed), left = b->delay[change];
 	uint32_t servers = servers_of(f, change), station = f->w->locks_cnt + change;
 
 	b->delay[change] = 0;
 	if (servers) {
 		b->m.stations[station].servers = servers;
-		step(&b->m, CLOSED_TAKE, station, 0, 0);
-		step(&b->m, CLOSED_DELAY, 0, f->way->phases, f->service[change] * times * f->cycle_ns);
-		step(&b->m, CLOSED_GIVE, station, 0, 0);
-		step(&b->m, CLOSED_DELAY, 0, 1, f->apart[change] * f->cycle_ns);
+		add_step(&b->m, CLOSED_TAKE, station, 0, 0);
+		add_step(&b->m, CLOSED_DELAY, 0, f->way->phases, f->service[change] * times * f->cycle_ns);
+		add_step(&b->m, CLOSED_GIVE, station, 0, 0);
+		add_step(&b->m, CLOSED_DELAY, 0, 1, f->apart[change] * f->cycle_ns);
 		return;
 	}
-	double taken = fmin(left, served(f, change));
-	step(&b->m, CLOSED_DELAY, 0, delay_phases(f, (int)change), taken * times * f->cycle_ns);
-	step(&b->m, CLOSED_DELAY, 0, 1, (left - taken) * (times > 0 ? 1 : 0) * f->cycle_ns);
+	double taken = fmin(left, server_part(f, change));
+	add_step(&b->m, CLOSED_DELAY, 0, delay_phases(f, (int)change), taken * times * f->cycle_ns);
+	add_step(&b->m, CLOSED_DELAY, 0, 1, (left - taken) * (times > 0 ? 1 : 0) * f->cycle_ns);
 }
 
 static double cpus_added(const struct fit *f, bool is_changed)
@@ -141,10 +141,10 @@ static double cpus_added(const struct fit *f, bool is_changed)
 	return added;
 }
 
-static void solve(const struct fit *f, bool is_changed, uint32_t cycles, struct closed_result *ret)
+static void solve_model(const struct fit *f, bool is_changed, uint32_t cycles, struct closed_result *ret)
 {
 	const struct work *w = f->w;
-	struct building b = { .cpu = w->on_cpu };
+	struct model_parts b = { .cpu = w->on_cpu };
 
 	b.m = (struct closed_model){ .threads = MIN(w->threads_cnt, CLOSED_THREADS_MAX),
 				     .is_in_turn = !f->way->is_woken_late,
@@ -168,9 +168,9 @@ static void solve(const struct fit *f, bool is_changed, uint32_t cycles, struct 
 			b.cpu -= fmin(w->cpu_in_calls[c], b.cpu);
 			excess -= w->queue > 0 ? f->excess * w->queue_behind[c] / w->queue : 0;
 		}
-	step(&b.m, CLOSED_CPU, 0, f->way->phases, b.cpu * f->cycle_ns);
-	step(&b.m, CLOSED_DELAY, 0, 1, excess * f->cycle_ns);
-	step(&b.m, CLOSED_DELAY, 0, delay_phases(f, WHATIF_CHANGES_MAX), b.delay[WHATIF_CHANGES_MAX] * f->cycle_ns);
+	add_step(&b.m, CLOSED_CPU, 0, f->way->phases, b.cpu * f->cycle_ns);
+	add_step(&b.m, CLOSED_DELAY, 0, 1, excess * f->cycle_ns);
+	add_step(&b.m, CLOSED_DELAY, 0, delay_phases(f, WHATIF_CHANGES_MAX), b.delay[WHATIF_CHANGES_MAX] * f->cycle_ns);
 	closed_solve(&b.m, cycles, ret);
 }
 
@@ -182,7 +182,7 @@ static void fit_value(struct fit *f, double *value, double low, double high,
 
 	for (int n = 0; n < HALVINGS; n++) {
 		*value = (low + high) / 2;
-		solve(f, false, FIT_CYCLES, &r);
+		solve_model(f, false, FIT_CYCLES, &r);
 		if (is_less(f, i, &r))
 			low = *value;
 		else
@@ -217,7 +217,7 @@ static void fit_cycle(struct fit *f)
 			most = &f->w->locks[i];
 	if (!most || !f->way->is_woken_late)
 		return;
-	solve(f, false, FIT_CYCLES, &r);
+	solve_model(f, false, FIT_CYCLES, &r);
 	double sleeps = r.sleeps[most - f->w->locks];
 	if (sleeps > 0)
 		f->cycle_ns = CLAMP(sleeps / most->sleeps_a_ns, f->cycle_ns / 4, f->cycle_ns * 4);
@@ -237,8 +237,8 @@ static void fit_pass(struct fit *f)
 	for (guint c = 0; c < f->changes_cnt; c++) {
 		if (!servers_of(f, c))
 			continue;
-		fit_value(f, &f->service[c], 0, served(f, c), is_served_sooner, c);
-		solve(f, false, FIT_CYCLES, &r);
+		fit_value(f, &f->service[c], 0, server_part(f, c), is_served_sooner, c);
+		solve_model(f, false, FIT_CYCLES, &r);
 		f->apart[c] = fmax(0, w->delay[c] - f->service[c] - r.wait_ns[w->locks_cnt + c] / f->cycle_ns);
 	}
 	if (f->way->has_less_cpu || cpus_added(f, true) != 0) {
@@ -246,7 +246,7 @@ static void fit_pass(struct fit *f)
 		fit_value(f, &f->cpus, 0.05, w->cpus, queues_more, 0);
 		f->cpus = (f->cpus + before) / 2;	/* depends on the holds, so change it slowly */
 	}
-	solve(f, false, FIT_CYCLES, &r);
+	solve_model(f, false, FIT_CYCLES, &r);
 	f->excess = fmax(0, w->queue - r.queue_ns / f->cycle_ns);
 	fit_cycle(f);
 }
@@ -261,8 +261,8 @@ void fit_work(const struct work *w, const struct whatif_change *changes, guint c
 
 		for (int n = 0; n < PASSES; n++)
 			fit_pass(&f);
-		solve(&f, false, ANSWER_CYCLES, &now);
-		solve(&f, true, ANSWER_CYCLES, &then);
+		solve_model(&f, false, ANSWER_CYCLES, &now);
+		solve_model(&f, true, ANSWER_CYCLES, &then);
 		ret->off = fmin(ret->off, fabs(now.cycle_ns / f.cycle_ns - 1));
 		if (fabs(now.cycle_ns / f.cycle_ns - 1) > FIT_OFF_MAX)
 			continue;

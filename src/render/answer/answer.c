@@ -97,7 +97,7 @@ static size_t name_max(const struct answer *a)
 	return MIN(ANSWER_NAME_MAX, a->options->max_bytes / 8);
 }
 
-static struct json *begin(struct answer *a)
+static struct json *begin_piece(struct answer *a)
 {
 	g_string_truncate(a->text, 0);
 	json_init(&a->json, a->text);
@@ -109,20 +109,20 @@ struct json *answer_member(struct answer *a, const char *key)
 {
 	a->open = (struct piece){ .section = section_of(a, key, false) };
 	a->is_short = false;
-	return begin(a);
+	return begin_piece(a);
 }
 
 struct json *answer_item(struct answer *a, const char *key)
 {
 	a->open = (struct piece){ .section = section_of(a, key, true) };
 	a->is_short = false;
-	return begin(a);
+	return begin_piece(a);
 }
 
 struct json *answer_in_short(struct answer *a)
 {
 	a->is_short = true;
-	return begin(a);
+	return begin_piece(a);
 }
 
 void answer_end(struct answer *a, unsigned rank)
@@ -220,7 +220,7 @@ static size_t digits(guint n)
 }
 
 /* Upper bound of the answer's length as chosen so far, with "left_out" and "next". */
-static size_t length(const struct answer *a)
+static size_t length_max(const struct answer *a)
 {
 	size_t sum = strlen("{}\n") + (a->options->id ? NEXT_BYTES + strlen(a->options->id) : 0), left_out = 0;
 
@@ -236,7 +236,7 @@ static size_t length(const struct answer *a)
 }
 
 /* Chooses this text for the piece if it fits. */
-static bool take_text(struct answer *a, struct piece *piece, const char *text)
+static bool choose_text(struct answer *a, struct piece *piece, const char *text)
 {
 	struct section *s = section_at(a, piece->section);
 	const struct section before = *s;
@@ -244,7 +244,7 @@ static bool take_text(struct answer *a, struct piece *piece, const char *text)
 	s->bytes += strlen(text);
 	s->chosen_cnt++;
 	s->left_cnt--;
-	if (length(a) <= a->options->max_bytes) {
+	if (length_max(a) <= a->options->max_bytes) {
 		piece->chosen = text;
 		return true;
 	}
@@ -252,9 +252,9 @@ static bool take_text(struct answer *a, struct piece *piece, const char *text)
 	return false;
 }
 
-static bool take(struct answer *a, struct piece *piece)
+static bool choose_piece(struct answer *a, struct piece *piece)
 {
-	return take_text(a, piece, piece->text) || (piece->in_short && take_text(a, piece, piece->in_short));
+	return choose_text(a, piece, piece->text) || (piece->in_short && choose_text(a, piece, piece->in_short));
 }
 
 static int compare_ranks(gconstpointer va, gconstpointer vb)
@@ -267,7 +267,7 @@ static int compare_ranks(gconstpointer va, gconstpointer vb)
 }
 
 /* Chooses pieces by rank. */
-static void choose(struct answer *a)
+static void choose_by_rank(struct answer *a)
 {
 	g_autoptr(GPtrArray) order = g_ptr_array_new();
 
@@ -279,7 +279,7 @@ static void choose(struct answer *a)
 	EACH_POINTER(i, struct piece, piece, order) {
 		struct section *s = section_at(a, piece->section);
 
-		if (!(s->is_list && s->is_cut) && !take(a, piece))
+		if (!(s->is_list && s->is_cut) && !choose_piece(a, piece))
 			s->is_cut = true;
 	}
 }
@@ -300,7 +300,7 @@ static guint choose_page(struct answer *a)
 		if (piece->rank && (at++ < a->options->cursor || next))
 			continue;
 		s->left_cnt++;
-		if (take(a, piece)) {
+		if (choose_piece(a, piece)) {
 			taken += piece->rank != 0;
 		} else if (taken) {
 			s->left_cnt--;
@@ -371,7 +371,7 @@ bool answer_write(GString *out, struct answer *a, GError **error)
 	if (a->options->id)
 		next = choose_page(a);
 	else
-		choose(a);
+		choose_by_rank(a);
 	json_begin(&j, out);
 	for (guint i = 0; i < a->sections->len; i++)
 		write_section(&j, a, i);

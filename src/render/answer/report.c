@@ -183,7 +183,7 @@ static GArray *stacks_order(const struct report *r)
 }
 
 /* If there are findings, a stack that belongs to none is of threads that nobody waits for. */
-static bool tells(const struct report *r, guint group, guint shown)
+static bool is_informative(const struct report *r, guint group, guint shown)
 {
 	if (r->is_list)
 		return true;
@@ -210,7 +210,7 @@ static void write_stacks(const struct report *r)
 	for (guint i = 0; is_told && i < order->len && shown < at_most(r, STACKS_MAX); i++) {
 		guint group = g_array_index(order, guint, i);
 
-		if (!tells(r, group, shown))
+		if (!is_informative(r, group, shown))
 			continue;
 		things_write_stack(r->a, r->things, "stacks", group, rank_of_stack(shown));
 		shown++;

@@ -6,8 +6,8 @@
 #include "base/each.h"
 #include "render/json/parts.h"
 
-static void add(struct things *t, enum thing_kind kind, guint at, const char *prefix, const char *const *parts,
-		unsigned parts_cnt)
+static void add_thing(struct things *t, enum thing_kind kind, guint at, const char *prefix, const char *const *parts,
+		      unsigned parts_cnt)
 {
 	char *id = answer_id(t->by_id, prefix, parts, parts_cnt);
 	struct thing *thing = g_new(struct thing, 1);
@@ -28,7 +28,7 @@ static void add_findings(struct things *t)
 					row->loop ? row->loop->name : NULL,
 					row->busy_rule ? row->busy_rule->name : NULL };
 
-		add(t, THING_FINDING, i, row->busy ? "busy" : "wait", parts, G_N_ELEMENTS(parts));
+		add_thing(t, THING_FINDING, i, row->busy ? "busy" : "wait", parts, G_N_ELEMENTS(parts));
 	}
 }
 
@@ -40,7 +40,7 @@ static void add_tasks(struct things *t)
 		const struct task_wait *w = &g_array_index(tasks->rows, struct task_wait, i);
 		const char *parts[] = { w->program, w->state, w->reason, w->function, w->call, w->creator };
 
-		add(t, THING_TASK, i, "tasks", parts, G_N_ELEMENTS(parts));
+		add_thing(t, THING_TASK, i, "tasks", parts, G_N_ELEMENTS(parts));
 	}
 }
 
@@ -51,7 +51,7 @@ static void add_groups(struct things *t)
 		const char *parts[] = { profile_thread(t->p, profile_wait(t->p, h->wait)->thread)->comm,
 					reason_name(h->reason), h->name };
 
-		add(t, THING_STACK, i, "stack", parts, G_N_ELEMENTS(parts));
+		add_thing(t, THING_STACK, i, "stack", parts, G_N_ELEMENTS(parts));
 	}
 }
 
@@ -60,7 +60,7 @@ static void add_processes(struct things *t)
 	const GArray *classes = t->e->findings->classes;
 
 	for (guint i = 0; i < classes->len; i++)
-		add(t, THING_PROCESS, i, "process", &g_array_index(classes, struct finding_class, i).process, 1);
+		add_thing(t, THING_PROCESS, i, "process", &g_array_index(classes, struct finding_class, i).process, 1);
 }
 
 static void add_requests(struct things *t)
@@ -68,7 +68,7 @@ static void add_requests(struct things *t)
 	for (guint i = 0; i < t->p->requests->len; i++) {
 		const char *parts[] = { profile_request(t->p, i)->name, profile_request(t->p, i)->file };
 
-		add(t, THING_REQUEST, i, "request", parts, G_N_ELEMENTS(parts));
+		add_thing(t, THING_REQUEST, i, "request", parts, G_N_ELEMENTS(parts));
 	}
 }
 

@@ -29,7 +29,7 @@ static void before_value(struct json *j)
 	j->comma[j->depth] = true;
 }
 
-static void begin(struct json *j, char bracket)
+static void begin_bracket(struct json *j, char bracket)
 {
 	before_value(j);
 	g_assert(j->depth < JSON_DEPTH_MAX);
@@ -37,7 +37,7 @@ static void begin(struct json *j, char bracket)
 	j->comma[++j->depth] = false;
 }
 
-static void end(struct json *j, char bracket)
+static void end_bracket(struct json *j, char bracket)
 {
 	g_assert(j->depth > 0);
 	j->depth--;
@@ -46,12 +46,12 @@ static void end(struct json *j, char bracket)
 
 void json_object_begin(struct json *j)
 {
-	begin(j, '{');
+	begin_bracket(j, '{');
 }
 
 void json_object_end(struct json *j)
 {
-	end(j, '}');
+	end_bracket(j, '}');
 }
 
 void json_end(struct json *j)
@@ -62,12 +62,12 @@ void json_end(struct json *j)
 
 void json_array_begin(struct json *j)
 {
-	begin(j, '[');
+	begin_bracket(j, '[');
 }
 
 void json_array_end(struct json *j)
 {
-	end(j, ']');
+	end_bracket(j, ']');
 }
 
 void json_key(struct json *j, const char *key)

@@ -103,7 +103,7 @@ static uint64_t width_of(const struct picture *pic, enum diff_side side, uint32_
 	return (uint64_t)llround(fmin((double)ns * pic->d->scale[side] / scale, (double)PROFILE_NS_MAX));
 }
 
-static void build(struct picture *pic)
+static void build_tree(struct picture *pic)
 {
 	const struct diff *d = pic->d;
 	g_autofree uint32_t *labels = g_new(uint32_t, d->tree->labels->len + 1);
@@ -202,7 +202,7 @@ static void append_share(GString *out, const struct mark *m)
 		g_string_append(out, m->after > 0 ? "+ new" : "\u2212 gone");
 }
 
-static void sign(const void *data, uint32_t node, GString *out)
+static void append_sign(const void *data, uint32_t node, GString *out)
 {
 	const struct picture *pic = data;
 	const struct mark *m = &pic->marks[node];
@@ -237,7 +237,7 @@ static void tooltip(const void *data, uint32_t node, GString *out)
 		g_string_append(out, ", within the noise");
 }
 
-static void draw(GString *out, struct picture *pic)
+static void draw_picture(GString *out, struct picture *pic)
 {
 	const struct svg_diff_options *o = pic->options;
 	const char *only = o->negated ? "only in AFTER: beside the others, as wide as it is" :
@@ -254,7 +254,7 @@ static void draw(GString *out, struct picture *pic)
 	const char *subtitle[] = { o->finding, before->str, after->str, NULL };
 	const char *foot[] = { o->negated ? "as wide as BEFORE" : "as wide as AFTER", pic->apart ? only : NULL, NULL };
 	const struct svg_paint paint = {
-		.colour = colour, .sign = sign, .tooltip = tooltip, .data = pic, .legend = keys,
+		.colour = colour, .sign = append_sign, .tooltip = tooltip, .data = pic, .legend = keys,
 		.legend_cnt = G_N_ELEMENTS(keys), .subtitle = subtitle, .foot = foot,
 	};
 	const struct svg_options options = {
@@ -275,11 +275,11 @@ bool svg_diff(GString *out, struct diff *d, const struct svg_diff_options *optio
 	};
 
 	measure_source(&pic);
-	build(&pic);
+	build_tree(&pic);
 	mark_nodes(&pic);
 	bool has_time = tree_node(pic.t, 0)->total != 0;
 	if (has_time)
-		draw(out, &pic);
+		draw_picture(out, &pic);
 	tree_free(pic.t);
 	g_free(pic.source);
 	g_free(pic.nodes);

@@ -9,13 +9,13 @@
 #define SWEEPS 8
 #define LINK_HEIGHT 0.4	/* of a link that passes a layer */
 
-static struct layers_place *place(const struct layers *l, guint i)
+static struct layers_place *place_of(const struct layers *l, guint i)
 {
 	return &g_array_index(l->places, struct layers_place, i);
 }
 
 /* Whether a path of forward links leads from a to b. */
-static bool leads(const struct layers_link *links, const bool *is_forward, guint cnt, guint nodes, guint a, guint b)
+static bool has_path(const struct layers_link *links, const bool *is_forward, guint cnt, guint nodes, guint a, guint b)
 {
 	g_autofree bool *met = g_new0(bool, nodes);
 	bool is_more = true;
@@ -38,8 +38,8 @@ static void set_layers(struct layers *l, const struct layers_link *links, const 
 	for (bool is_more = true; is_more;) {
 		is_more = false;
 		for (guint i = 0; i < cnt; i++) {
-			struct layers_place *to = place(l, links[i].to);
-			const guint layer = place(l, links[i].from)->layer + 1;
+			struct layers_place *to = place_of(l, links[i].to);
+			const guint layer = place_of(l, links[i].from)->layer + 1;
 
 			if (!is_forward[i] || to->layer >= layer)
 				continue;
@@ -53,10 +53,10 @@ static void set_layers(struct layers *l, const struct layers_link *links, const 
 static void add_path(struct layers *l, struct layers_link link, bool is_forward)
 {
 	GArray *path = g_array_new(FALSE, FALSE, sizeof(guint));
-	const guint last = place(l, link.to)->layer;
+	const guint last = place_of(l, link.to)->layer;
 
 	g_array_append_val(path, link.from);
-	for (guint layer = place(l, link.from)->layer + 1; is_forward && layer < last; layer++) {
+	for (guint layer = place_of(l, link.from)->layer + 1; is_forward && layer < last; layer++) {
 		const struct layers_place passes = { .layer = layer };
 
 		g_array_append_val(path, l->places->len);
@@ -86,29 +86,29 @@ static double wish_of(const struct layers *l, guint of, guint layer)
 			const guint a = g_array_index(path, guint, k - 1), b = g_array_index(path, guint, k);
 			const guint other = a == of ? b : b == of ? a : G_MAXUINT;
 
-			if (other == G_MAXUINT || place(l, other)->layer != layer)
+			if (other == G_MAXUINT || place_of(l, other)->layer != layer)
 				continue;
-			sum += place(l, other)->y;
+			sum += place_of(l, other)->y;
 			cnt++;
 		}
 	}
-	return cnt ? sum / cnt : place(l, of)->y;
+	return cnt ? sum / cnt : place_of(l, of)->y;
 }
 
 /* Stacks each layer's nodes around the middle. */
-static void stack(struct layers *l, GArray *order)
+static void stack_layers(struct layers *l, GArray *order)
 {
 	double y = 0;
 
 	for (guint i = 0; i < order->len; i++) {
-		struct layers_place *p = place(l, g_array_index(order, struct order, i).place);
+		struct layers_place *p = place_of(l, g_array_index(order, struct order, i).place);
 		const double height = p->is_node ? 1 : LINK_HEIGHT;
 
 		p->y = y + height / 2;
 		y += height;
 	}
 	for (guint i = 0; i < order->len; i++)
-		place(l, g_array_index(order, struct order, i).place)->y -= y / 2;
+		place_of(l, g_array_index(order, struct order, i).place)->y -= y / 2;
 	l->height = MAX(l->height, y);
 }
 
@@ -119,13 +119,13 @@ static void order_layer(struct layers *l, guint layer, guint by)
 	for (guint i = 0; i < l->places->len; i++) {
 		struct order one = { .place = i };
 
-		if (place(l, i)->layer != layer)
+		if (place_of(l, i)->layer != layer)
 			continue;
 		one.wish = wish_of(l, i, by);
 		g_array_append_val(order, one);
 	}
 	g_array_sort(order, compare);
-	stack(l, order);
+	stack_layers(l, order);
 }
 
 static void order_all(struct layers *l)
@@ -139,7 +139,7 @@ static void order_all(struct layers *l)
 			order_layer(l, layer, sweep % 2 ? layer - 1 : layer + 1);
 		}
 	for (guint i = 0; i < l->places->len; i++)
-		place(l, i)->y += l->height / 2;
+		place_of(l, i)->y += l->height / 2;
 }
 
 struct layers *layers_new(guint nodes_cnt, const struct layers_link *links, guint links_cnt)
@@ -156,7 +156,7 @@ struct layers *layers_new(guint nodes_cnt, const struct layers_link *links, guin
 		g_array_append_val(l->places, node);
 	}
 	for (guint i = 0; i < links_cnt; i++)
-		is_forward[i] = !leads(links, is_forward, i, nodes_cnt, links[i].to, links[i].from);
+		is_forward[i] = !has_path(links, is_forward, i, nodes_cnt, links[i].to, links[i].from);
 	set_layers(l, links, is_forward, links_cnt);
 	for (guint i = 0; i < links_cnt; i++)
 		add_path(l, links[i], is_forward[i]);

@@ -68,7 +68,7 @@ static uint32_t channel(double hue, double saturation, double lightness, double 
 	return (uint32_t)lround(v * 255);
 }
 
-static uint32_t pick(const struct family *f, uint32_t hash)
+static uint32_t colour_of_family(const struct family *f, uint32_t hash)
 {
 	double u = (hash & 0x3ff) / 1023.0, v = (hash >> 10 & 0x3ff) / 1023.0, w = (hash >> 20 & 0x3ff) / 1023.0;
 	double hue = f->hue + u * f->hue_span;
@@ -100,23 +100,23 @@ uint32_t palette_colour(enum palette palette, const struct tree_label *label, co
 	/* on-CPU time is warm in every palette, waits are cold */
 	if ((palette != PALETTE_STATE && tree_dominant_state(node) != TREE_STATE_ON_CPU) || f == &comm ||
 	    f == &delimiter)
-		return pick(f, hash);
+		return colour_of_family(f, hash);
 	struct family state = states[tree_dominant_state(node)];
 	if (label->kind == TREE_KERNEL) {
 		state.lightness -= 6;
 		state.lightness_span /= 2;
 	}
-	return pick(&state, hash);
+	return colour_of_family(&state, hash);
 }
 
 uint32_t palette_kind_colour(enum palette palette, enum tree_kind kind, bool waker)
 {
-	return pick(kind_family(palette, kind, waker), 0x1ff << 20 | 0x1ff << 10 | 0x1ff);
+	return colour_of_family(kind_family(palette, kind, waker), 0x1ff << 20 | 0x1ff << 10 | 0x1ff);
 }
 
 uint32_t palette_state_colour(enum tree_state state)
 {
-	return pick(&states[state], 0x1ff << 20 | 0x1ff << 10 | 0x1ff);
+	return colour_of_family(&states[state], 0x1ff << 20 | 0x1ff << 10 | 0x1ff);
 }
 
 const char *palette_background(enum palette palette)

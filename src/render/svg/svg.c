@@ -58,7 +58,7 @@ static struct svg_elided elided_below(const struct canvas *c, uint32_t i)
 	return e;
 }
 
-static struct svg_elided measure(struct canvas *c)
+static struct svg_elided measure_tree(struct canvas *c)
 {
 	struct svg_elided all = { 0 };
 	const struct tree *t = c->t;
@@ -386,7 +386,7 @@ static void append_svg(const struct profile *p, const struct tree *t, const stru
 		.max_rows = options->max_rows ? options->max_rows : UINT_MAX,
 	};
 	limit_frames(&c);
-	struct svg_elided elided = measure(&c);
+	struct svg_elided elided = measure_tree(&c);
 	struct svg_head *head = svg_head_new(p, t, options, &elided);
 
 	c.top_px = head->height_px;

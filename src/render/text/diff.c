@@ -193,12 +193,12 @@ static const struct diff_row *main_row(struct diff *d, bool by_time)
 }
 
 /* "waits"; both sides have the same kind of rows. */
-static const char *rows(const struct diff *d)
+static const char *rows_word(const struct diff *d)
 {
 	return profile_rows_word(d->in[DIFF_BEFORE].profile->info.rows_are, 2);
 }
 
-static const char *does(const struct diff *d)
+static const char *rows_verb(const struct diff *d)
 {
 	const struct rows_kind *kind = profile_rows_kind(d->in[DIFF_BEFORE].profile->info.rows_are);
 
@@ -206,7 +206,7 @@ static const char *does(const struct diff *d)
 }
 
 /* "futex_wait (commit), which waits for a mutex" */
-static void append_told(GString *s, const struct diff_row *r)
+static void append_row_name(GString *s, const struct diff_row *r)
 {
 	text_safe(s, r->name);
 	if (!r->says)
@@ -218,7 +218,7 @@ static void append_told(GString *s, const struct diff_row *r)
 /* "futex_wait (commit), which waits for a mutex: each wait takes 10% longer, 1.00 ms -> 1.10 ms" */
 static void append_what_changed(GString *s, const struct diff *d, const struct diff_row *r)
 {
-	append_told(s, r);
+	append_row_name(s, r);
 	if (r->each.is_real) {
 		g_string_append(s, ": each wait is ");
 		if (diff_each_percent(r) >= 100 * (TIMES - 1)) {
@@ -237,7 +237,7 @@ static void append_what_changed(GString *s, const struct diff *d, const struct d
 
 static void append_totals(GString *s, const struct diff *d)
 {
-	g_string_append_printf(s, "BEFORE %s %s, AFTER ", does(d),
+	g_string_append_printf(s, "BEFORE %s %s, AFTER ", rows_verb(d),
 			       TEXT_NS((uint64_t)rounded(d->total.side[DIFF_BEFORE].scaled_ns)));
 	diff_text_scaled(s, d, d->total.side[DIFF_AFTER].scaled_ns);
 }
@@ -248,7 +248,7 @@ static void append_more_or_less(GString *s, const struct diff *d)
 	const struct diff_row *total = &d->total;
 	double before = total->side[DIFF_BEFORE].scaled_ns;
 
-	g_string_append_printf(s, "AFTER %s ", does(d));
+	g_string_append_printf(s, "AFTER %s ", rows_verb(d));
 	if (total->time.by == 0) {
 		g_string_append(s, "as long as BEFORE: ");
 	} else if (before > 0 && total->side[DIFF_AFTER].scaled_ns >= TIMES * before) {
@@ -319,7 +319,7 @@ static void append_total_change(GString *s, struct diff *d)
 												    : NULL;
 	if (likely && total->time.is_real) {
 		g_string_append(s, "; most of it is ");
-		append_told(s, likely);
+		append_row_name(s, likely);
 		g_string_append_c(s, ' ');
 		append_change(s, &likely->time);
 		g_string_append(s, ", which alone is not beyond the noise.");
@@ -331,7 +331,7 @@ static void append_total_change(GString *s, struct diff *d)
 	}
 	g_string_append(s, fabs(most->time.by) >= MOST * fabs(total->time.by) ? "; most of it is "
 									      : "; the largest part of it is ");
-	append_told(s, most);
+	append_row_name(s, most);
 	g_string_append(s, ": ");
 	append_signed(s, most->time.by);
 	g_string_append(s, ".");
@@ -346,12 +346,12 @@ static void append_without_counts(GString *s, struct diff *d)
 	append_more_or_less(s, d);
 	if (most && most->time.by != 0) {
 		g_string_append(s, "; the largest change of a stack is ");
-		append_told(s, most);
+		append_row_name(s, most);
 		g_string_append(s, ": ");
 		append_signed(s, most->time.by);
 	}
 	g_string_append_printf(s, ". How many %s there were is not known, so nothing tells how much of that is noise.",
-			       rows(d));
+			       rows_word(d));
 }
 
 void diff_text_finding(GString *s, struct diff *d)
@@ -386,7 +386,7 @@ void diff_text_finding(GString *s, struct diff *d)
 			   : other->fate == DIFF_VANISHED ? "What has vanished since BEFORE is "
 							  : "What changed from BEFORE to AFTER is ");
 	append_what_changed(s, d, other);
-	g_string_append_printf(s, ". All %s together differ within the noise: ", rows(d));
+	g_string_append_printf(s, ". All %s together differ within the noise: ", rows_word(d));
 	append_totals(s, d);
 	g_string_append(s, " ");
 	append_change(s, &d->total.time);

@@ -26,7 +26,7 @@ static const char *unit_name(enum hist_unit unit)
 }
 
 /* Fills buckets up to the last that is not empty; returns their number. */
-static unsigned fill(struct bucket *buckets, const uint64_t *slots, enum hist_unit unit)
+static unsigned fill_buckets(struct bucket *buckets, const uint64_t *slots, enum hist_unit unit)
 {
 	uint64_t per = unit_ns(unit);
 	unsigned cnt = 0, used = 0;
@@ -85,7 +85,7 @@ static void append_sums(GString *s, const struct hist_row *row)
 void hist_text(GString *s, const struct hist_row *row, enum hist_unit unit)
 {
 	struct bucket buckets[PROFILE_HIST_SLOTS];
-	unsigned cnt = fill(buckets, row->slots, unit);
+	unsigned cnt = fill_buckets(buckets, row->slots, unit);
 	uint64_t most = 0, widest = cnt ? buckets[cnt - 1].high : 0;
 	int width = widest > UINT32_MAX ? 20 : 10;
 

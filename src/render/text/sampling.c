@@ -10,7 +10,7 @@ static void append_ppm(GString *s, uint32_t ppm)
 	g_string_append_printf(s, "%.*f%%", ppm < 9995 ? 2 : 1, (double)ppm / 1e4);
 }
 
-static const char *times(uint32_t cnt)
+static const char *times_word(uint32_t cnt)
 {
 	return cnt == 1 ? "time" : "times";
 }
@@ -57,12 +57,12 @@ static void budget_line(GString *s, const struct profile_sampling *sampling, con
 	g_string_append_printf(s, "%sbudget    tracing cost ", indent);
 	append_budget(s, sampling);
 	if (sampling->over_cnt)
-		g_string_append_printf(s, ". It was exceeded %u %s", sampling->over_cnt, times(sampling->over_cnt));
+		g_string_append_printf(s, ". It was exceeded %u %s", sampling->over_cnt, times_word(sampling->over_cnt));
 	if (sampling->raised_cnt)
 		g_string_append_printf(s, ". So fewer short waits were looked at, %u %s", sampling->raised_cnt,
-				       times(sampling->raised_cnt));
+				       times_word(sampling->raised_cnt));
 	if (sampling->raised_cnt && sampling->lowered_cnt)
-		g_string_append_printf(s, ", and more again, %u %s", sampling->lowered_cnt, times(sampling->lowered_cnt));
+		g_string_append_printf(s, ", and more again, %u %s", sampling->lowered_cnt, times_word(sampling->lowered_cnt));
 	else if (!sampling->raised_cnt && !sampling->max_ns)
 		g_string_append(s, ", but all waits were looked at");
 	g_string_append(s, ".\n");

@@ -311,8 +311,8 @@ void text_coverage(GString *to, const struct profile *p, const struct selection 
  * explains nothing.  So these are summed up in one line and left to -k, unless they were asked for, or there is
  * nothing else.  NULL: no change.
  */
-static struct selection *foreground(GString *s, const struct profile *p, const struct query *query,
-				    const struct selection *selection)
+static struct selection *foreground_threads(GString *s, const struct profile *p, const struct query *query,
+					    const struct selection *selection)
 {
 	struct query users = query ? *query : (struct query){ 0 };
 	uint64_t kernel_ns = 0, user_ns = 0;
@@ -364,7 +364,7 @@ void text_ranked(GString *s, const struct profile *p, const struct query *query,
 		text_imported(s, p, query, selection, options);
 	else
 		text_header(s, p, query, options);
-	struct selection *users = foreground(s, p, query, selection);
+	struct selection *users = foreground_threads(s, p, query, selection);
 	const struct selection *shown = users ? users : selection;
 	struct top *top = options->attribute ? top_new_of(p, shown, options->attribute, options->weight)
 					     : top_new(p, shown, options->by, options->weight);
@@ -388,7 +388,7 @@ void text_report(GString *s, const struct profile *p, const struct query *query,
 		text_coverage(s, p, selection, options);
 		text_accounts(s, a, options);
 	}
-	struct selection *users = foreground(s, p, query, selection);
+	struct selection *users = foreground_threads(s, p, query, selection);
 	const struct selection *ranked = users ? users : selection;
 	struct top *leaves = top_new(p, ranked, TOP_BY_LEAF, options->weight);
 	text_headline(s, leaves, options);
