@@ -123,13 +123,16 @@ static __always_inline void look_at_file(struct offcpu_rec_target *rec, __u64 fi
  */
 static __always_inline __u32 purpose_of_socket(const struct offcpu_rec_target *rec, __u64 file, __u32 events)
 {
+	const bool wants_room = events & EVENT_OUT && !(events & EVENT_IN) && rec->sock_state != TCP_LISTEN;
 	__u64 sk;
 
+	if (rec->family == FAMILY_UNIX)	/* its connect() is over at once */
+		return wants_room ? OFFCPU_FOR_ROOM : OFFCPU_FOR_ANY;
 	if (rec->sock_type != SOCKET_STREAM || (rec->family != FAMILY_INET && rec->family != FAMILY_INET6))
 		return OFFCPU_FOR_ANY;
 	if (rec->sock_state == TCP_SYN_SENT)
 		return OFFCPU_FOR_CONNECTION;
-	if (!(events & EVENT_OUT) || events & EVENT_IN || rec->sock_state == TCP_LISTEN)
+	if (!wants_room)
 		return OFFCPU_FOR_ANY;
 	if (!bpf_core_field_exists(((struct tcp_sock *)0)->data_segs_out))
 		return OFFCPU_FOR_ROOM;

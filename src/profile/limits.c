@@ -72,6 +72,14 @@ uint32_t profile_file_lock_holder(const struct profile *p, uint32_t pid)
 	return holder_of(profile_find_limit(p, LIMIT_FILE_LOCK, pid, 0));
 }
 
+uint32_t profile_file_lock_holder_child(const struct profile *p, uint32_t pid)
+{
+	const struct profile_limit *l = profile_find_limit(p, LIMIT_FILE_LOCK, pid, 0);
+	uint32_t child = 0;
+
+	return l && sscanf(l->text, "%*u %" SCNu32, &child) == 1 ? child : 0;
+}
+
 uint32_t profile_monitor_holder(const struct profile *p, uint32_t pid, uint32_t tid)
 {
 	return holder_of(profile_find_limit(p, LIMIT_MONITOR, pid, tid));

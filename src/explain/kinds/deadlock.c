@@ -205,6 +205,16 @@ static bool is_held_still(const struct finder *f, const struct wait *w, const st
 	       deadlock_knows_all(p, profile_thread(p, w->thread)->pid);
 }
 
+/* The same of the process that has the lock of a file, or else of the child that it waits for. */
+static uint32_t next_of_file(const struct finder *f, uint32_t waiter)
+{
+	uint32_t own = GPOINTER_TO_UINT(
+		g_hash_table_lookup(f->files, GUINT_TO_POINTER(profile_file_lock_holder(f->p, waiter))));
+
+	return own ? own : GPOINTER_TO_UINT(g_hash_table_lookup(
+				   f->files, GUINT_TO_POINTER(profile_file_lock_holder_child(f->p, waiter))));
+}
+
 /* The wait, index + 1, of who holds the lock of that one; 0: it waits for no lock. */
 static uint32_t next_of(const struct finder *f, uint32_t wait)
 {
@@ -213,8 +223,7 @@ static uint32_t next_of(const struct finder *f, uint32_t wait)
 
 	/* as the kernel told when the recording had ended, and both wait on */
 	if (GPOINTER_TO_UINT(g_hash_table_lookup(f->files, GUINT_TO_POINTER(pid))) == wait + 1)
-		return GPOINTER_TO_UINT(
-			g_hash_table_lookup(f->files, GUINT_TO_POINTER(profile_file_lock_holder(f->p, pid))));
+		return next_of_file(f, pid);
 	uint32_t monitor_holder = profile_monitor_holder(f->p, pid, profile_thread(f->p, w->thread)->tid);
 	g_autofree uint64_t *key = key_new(pid,
 					   monitor_holder ? monitor_holder : profile_wait_object(f->p, w)->holder_tid);

@@ -724,8 +724,8 @@ static bool is_lock(const struct task_wait *w)
 
 /*
  * In all looks, every non-idle task of the process waits for a lock or to send to a channel, and its threads hardly
- * ran: nobody is left to release a lock or to receive. Beside senders, others may serve something now and then. A
- * task that waits to receive does so from another channel, since a channel with a waiting sender blocks no receiver.
+ * ran: nobody is left to release a lock or to receive. Beside senders, others may serve something now and
+ * then, while a slow receiver is at work nearly always. A task that waits to receive does so from another channel, since a channel with a waiting sender blocks no receiver.
  */
 static bool stands_still(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
@@ -744,7 +744,7 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
 	for (uint32_t i = 0; i < p->threads->len; i++)
 		on_cpu_ns += profile_thread(p, i)->pid == w->pid ? profile_thread(p, i)->on_cpu_ns : 0;
 	return is_lock(w) ? !others_ns && on_cpu_ns < p->info.duration_ns / 100 :
-			    others_ns < w->task_ns / HELD_UP_PART && on_cpu_ns < p->info.duration_ns / HELD_UP_PART;
+			    (double)others_ns * w->tasks < (double)w->task_ns * TASKS_MIN && on_cpu_ns < p->info.duration_ns / HELD_UP_PART;
 }
 
 /*

@@ -130,6 +130,14 @@ static struct child last_of(const struct looker *l, struct child c)
 	return c;
 }
 
+uint32_t child_at_file_lock(const char *proc_dir, uint32_t pid)
+{
+	const struct looker l = { .proc_dir = proc_dir };
+	struct child c = last_of(&l, (struct child){ .pid = pid, .does = look_at(&l, pid) });
+
+	return c.does == CHILD_FILE_LOCK && c.pid != pid ? c.pid : 0;
+}
+
 /* Its only outgoing connection. NULL: none, or several. */
 static const struct net_socket *connection_of(const struct looker *l, uint32_t pid)
 {

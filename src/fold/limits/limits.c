@@ -353,29 +353,6 @@ static void look_at_pools(struct profile *p, struct net_tables *nets, struct soc
 	}
 }
 
-/* Holders precede waiters: "3: FLOCK ADVISORY WRITE 4711 08:01:42 0 EOF", "3: -> FLOCK ADVISORY WRITE 4712 ..". */
-static void add_file_locks(struct profile *p, GHashTable *pids, const char *text)
-{
-	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-	uint64_t lock = 0, id;
-	uint32_t holder = 0, pid;
-
-	for (char **line = lines; *line; line++) {
-		bool is_waiting = strstr(*line, "-> ");
-
-		if (sscanf(*line, is_waiting ? "%" SCNu64 ": -> %*s %*s %*s %" SCNu32 : "%" SCNu64 ": %*s %*s %*s %" SCNu32, &id, &pid) != 2)
-			continue;
-		if (!is_waiting) {
-			lock = id;
-			holder = pid;
-		} else if (id == lock && holder && g_hash_table_remove(pids, GUINT_TO_POINTER(pid))) {
-			g_autofree char *number = g_strdup_printf("%" PRIu32, holder);
-
-			profile_add_limit(p, LIMIT_FILE_LOCK, pid, 0, number);
-		}
-	}
-}
-
 static bool is_there(const char *proc_dir, uint32_t tid)
 {
 	g_autofree char *status = status_of(proc_dir, tid, tid), *state = status ? field_of(status, "State") : NULL;
@@ -400,8 +377,8 @@ static bool keeps_lock(const char *proc_dir, uint32_t pid, int fd, uint32_t take
 	return false;
 }
 
-/* "file", or "file 4712 cat": the process that inherited the open file, and with it the lock. */
-static char *file_keeper(const char *proc_dir, uint32_t taker)
+/* The process that shares the open file of the lock, and so has the lock. 0: none was found. */
+static uint32_t file_keeper(const char *proc_dir, uint32_t taker)
 {
 	g_autoptr(GDir) dir = g_dir_open(proc_dir, 0, NULL);
 	unsigned left = KEEPER_LOOKS;
@@ -409,15 +386,57 @@ static char *file_keeper(const char *proc_dir, uint32_t taker)
 	for (const char *name; dir && left >= KEEPER_FDS && (name = g_dir_read_name(dir));) {
 		uint32_t pid = (uint32_t)g_ascii_strtoull(name, NULL, 10);
 
-		for (int fd = 0; pid && fd < KEEPER_FDS; fd++, left--) {
-			if (!keeps_lock(proc_dir, pid, fd, taker))
-				continue;
-			g_autofree char *status = status_of(proc_dir, pid, pid), *comm = status ? field_of(status, "Name") : NULL;
+		for (int fd = 0; pid && fd < KEEPER_FDS; fd++, left--)
+			if (keeps_lock(proc_dir, pid, fd, taker))
+				return pid;
+	}
+	return 0;
+}
 
-			return g_strdup_printf("file %" PRIu32 " %s", pid, comm ? comm : "");
+/* "file", or "file 4712 cat": whoever keeps the lock of a file since its taker has ended. */
+static char *keeper_text(const char *proc_dir, uint32_t taker)
+{
+	uint32_t pid = file_keeper(proc_dir, taker);
+	g_autofree char *status = pid ? status_of(proc_dir, pid, pid) : NULL, *comm = status ? field_of(status, "Name") : NULL;
+
+	return pid ? g_strdup_printf("file %" PRIu32 " %s", pid, comm ? comm : "") : g_strdup("file");
+}
+
+/*
+ * Whoever has the lock: its taker, or, where that has ended and was handed the open file by an older process, as flock(1)
+ * by a shell (exec 9>file; flock 9), that process.  Process numbers grow, but for where they begin again.
+ */
+static uint32_t file_lock_owner(const char *proc_dir, uint32_t taker)
+{
+	uint32_t keeper = is_there(proc_dir, taker) ? 0 : file_keeper(proc_dir, taker);
+
+	return keeper && keeper < taker ? keeper : taker;
+}
+
+
+/* Holders precede waiters: "3: FLOCK ADVISORY WRITE 4711 08:01:42 0 EOF", "3: -> FLOCK ADVISORY WRITE 4712 ..". */
+static void add_file_locks(struct profile *p, GHashTable *pids, const char *text, const char *proc_dir)
+{
+	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+	uint64_t lock = 0, id;
+	uint32_t holder = 0, owner = 0, pid;
+
+	for (char **line = lines; *line; line++) {
+		bool is_waiting = strstr(*line, "-> ");
+
+		if (sscanf(*line, is_waiting ? "%" SCNu64 ": -> %*s %*s %*s %" SCNu32 : "%" SCNu64 ": %*s %*s %*s %" SCNu32, &id, &pid) != 2)
+			continue;
+		if (!is_waiting) {
+			lock = id;
+			holder = pid;
+			owner = 0;
+		} else if (id == lock && holder && g_hash_table_remove(pids, GUINT_TO_POINTER(pid))) {
+			owner = owner ? owner : file_lock_owner(proc_dir, holder);
+			g_autofree char *who = g_strdup_printf("%" PRIu32 " %" PRIu32, owner, child_at_file_lock(proc_dir, owner));
+
+			profile_add_limit(p, LIMIT_FILE_LOCK, pid, 0, who);
 		}
 	}
-	return g_strdup("file");
 }
 
 /* Shared locks whose holder has ended. For private ones the recording shows that itself. */
@@ -446,7 +465,7 @@ static void look_at_holders(struct profile *p, const char *proc_dir)
 			continue;
 		if (is_file && holder != of_taker) {
 			g_free(keeper);
-			keeper = file_keeper(proc_dir, holder);
+			keeper = keeper_text(proc_dir, holder);
 			of_taker = holder;
 		}
 		profile_add_limit(p, LIMIT_GONE, pid, holder, is_file ? keeper : "mutex");
@@ -464,7 +483,7 @@ static void look_at_file_locks(struct profile *p, const char *proc_dir)
 			g_hash_table_add(pids, GUINT_TO_POINTER(profile_thread(p, profile_wait(p, i)->thread)->pid));
 	text = g_hash_table_size(pids) ? opener_text(path, OPENER_TEXT_MAX, &len) : NULL;
 	if (text)
-		add_file_locks(p, pids, text);
+		add_file_locks(p, pids, text, proc_dir);
 }
 
 GHashTable *limits_pids_new(const struct profile *p)

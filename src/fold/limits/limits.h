@@ -157,6 +157,8 @@ void backlog_look(struct profile *p, struct net_tables *nets, const char *proc_d
 
 /* The children of a process's first thread, uint32_t; free with g_array_unref(). */
 GArray *children_of(const char *proc_dir, uint32_t pid);
+/* The only child of a process that waits for it to end, if that waits for the lock of a file; 0: there is none. */
+uint32_t child_at_file_lock(const char *proc_dir, uint32_t pid);
 
 /*
  * What the unrecorded child of a waiting process does at the end of the recording: the descendant that itself waits
