@@ -175,6 +175,14 @@ static bool is_asked_on(const struct finding *row, const struct finding *cause)
 	       row->by.blocked_ns > row->time_ns / 2 && cause->time_ns > row->time_ns / 2;
 }
 
+/* Who writes into the pipe mostly waits itself, and for no other pipe: that is what the reader's time goes to. */
+static bool is_for_waiting_writer(const struct findings *f, const struct finding *row, const struct finding *cause)
+{
+	return row->reason == REASON_PIPE && rule_begins(f, row, "pipe-read") && cause->reason != REASON_PIPE &&
+	       row->by.pid && cause->pid == row->by.pid && cause->pid != row->pid && !cause->is_told_elsewhere &&
+	       !row->deadlock && row->by.does_ns > row->by.off_cpu_ns / 2 && cause->time_ns > row->time_ns / 2;
+}
+
 /* The workers of whom it asks are all taken by clients that ask for nothing, so that it has not been accepted yet. */
 static bool is_for_free_worker(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
@@ -188,7 +196,8 @@ void behind_find_peers(struct findings *f)
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, i), *cause = finding_cause(f, row);
 
-		if (cause && (is_asked_on(row, cause) || is_for_free_worker(f, row, cause))) {
+		if (cause && (is_asked_on(row, cause) || is_for_waiting_writer(f, row, cause) ||
+			      is_for_free_worker(f, row, cause))) {
 			row->is_told_with = row->is_behind = true;
 			cause->leads_ns += row->time_ns;
 		}

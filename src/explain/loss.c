@@ -65,8 +65,11 @@ bool loss_find(const struct findings *f, const struct finding *row, struct findi
 		return false;
 	const struct profile_limit *loss = loss_of(f, o, MAX(LOST_MIN, slow_cnt / 2)), *full = full_of(f, o);
 
-	/* an answer that takes long beside a full queue may only be slow */
-	*ret = (struct finding_limit){ .limit = full && (connects || loss) ? full : connects ? NULL : loss };
+	/* an answer that takes long beside a full queue may only be slow, unless segments were dropped for it */
+	if (full && (connects || loss_of(f, o, LOST_MIN)))
+		ret->limit = full;
+	else
+		ret->limit = connects ? NULL : loss;
 	return ret->limit;
 }
 

@@ -61,6 +61,7 @@ const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const
 #define BURST_WAITS_MIN 50
 #define BURST_NS 20000000ULL	/* of p99 */
 #define BURST_TIMES 30	/* as long as the median */
+#define SLOW_SYNC_NS 100000000ULL	/* of the median: a disk that turns takes 10 to 30 ms */
 #define ROW_ANSWER_NS 10000000	/* the same of questions of which so many come in a row, and that take most of the window */
 #define IN_A_ROW 10
 #define CPUS_FULL 0.75	/* of all CPUs' time */
@@ -577,13 +578,17 @@ static bool is_of_connections(const struct findings *f, const struct finding *ro
 	return rule && g_str_has_prefix(rule->name, "connections-");
 }
 
-/* A disk that is fast, but for some waits: what it does then is somebody else's, or a limit's. */
-static const char *advice_of_bursts(const struct finding *row)
+/* A disk that is fast but for some waits, or slower than any is by itself: somebody else's work on it, or a limit. */
+static const char *advice_of_slow_sync(const struct finding *row)
 {
 	uint64_t long_ns = wait_percentile_ns(row->hist, 0.99, row->durations_ns, row->max_ns);
 
-	if (row->reason != REASON_DISK_SYNC || row->count < BURST_WAITS_MIN || long_ns < BURST_NS ||
-	    median_ns(row) > long_ns / BURST_TIMES)
+	if (row->reason != REASON_DISK_SYNC || row->count < BURST_WAITS_MIN || long_ns < BURST_NS)
+		return NULL;
+	if (median_ns(row) > SLOW_SYNC_NS)
+		return "A disk takes so long where it has other work, or a limit holds it: `offcpu io` tells which, and record -a who "
+		       "writes there. One fsync for many changes meets that less often.";
+	if (median_ns(row) > long_ns / BURST_TIMES)
 		return NULL;
 	return "Most take a moment, and some many times as long: others write to that disk meanwhile, or a limit holds it: `offcpu io` "
 	       "tells. One fsync for many changes meets that less often.";
@@ -687,7 +692,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (is_many_small(f, row))
 		return "Each answer comes soon, and the next question at once: ask for many at a time (a join, one query for a list, a "
 		       "batch, a pipeline).";
-	if (advice_of_bursts(row) && !is_of_rule(f, row))
-		return advice_of_bursts(row);
+	if (advice_of_slow_sync(row) && !is_of_rule(f, row))
+		return advice_of_slow_sync(row);
 	return backlog_advice(f, row) ?: advice_of_server(f, row) ?: reasons_advice(f->reasons, row->wait);
 }
