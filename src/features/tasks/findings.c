@@ -724,8 +724,9 @@ static bool is_lock(const struct task_wait *w)
 
 /*
  * In all looks, every non-idle task of the process waits for a lock or to send to a channel, and its threads hardly
- * ran: nobody is left to release a lock or to receive. Beside senders, others may serve something now and
- * then, while a slow receiver is at work nearly always. A task that waits to receive does so from another channel, since a channel with a waiting sender blocks no receiver.
+ * ran: nobody is left to release a lock or to receive. Beside senders, others may serve something now and then, while a
+ * slow receiver is at work nearly always. A task that waits to receive does so from another channel, since a channel
+ * with a waiting sender blocks no receiver.
  */
 static bool stands_still(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {

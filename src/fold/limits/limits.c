@@ -432,7 +432,9 @@ static void add_file_locks(struct profile *p, GHashTable *pids, const char *text
 			owner = 0;
 		} else if (id == lock && holder && g_hash_table_remove(pids, GUINT_TO_POINTER(pid))) {
 			owner = owner ? owner : file_lock_owner(proc_dir, holder);
-			g_autofree char *who = g_strdup_printf("%" PRIu32 " %" PRIu32, owner, child_at_file_lock(proc_dir, owner));
+			uint32_t child = child_at_file_lock(proc_dir, owner);
+			g_autofree char *who = child ? g_strdup_printf("%" PRIu32 " %" PRIu32, owner, child) :
+						       g_strdup_printf("%" PRIu32, owner);
 
 			profile_add_limit(p, LIMIT_FILE_LOCK, pid, 0, who);
 		}

@@ -48,10 +48,16 @@ static uint32_t *rings_of(const struct profile *p)
 	return deadlock_rings_new(p, locks);
 }
 
-/* Two processes wait for locks of files, each for what the other one has; with a second thread it is not certain. */
+/*
+ * Two processes wait for locks of files, each for what the other one has; with a second thread it is not certain.  Of
+ * flock(1) the shells have them that wait for these processes.
+ */
 static void test_file_locks(void)
 {
-	for (unsigned has_more = 0; has_more < 2; has_more++) {
+	static const char *const holders[][2] = { { "21", "20" }, { "31 21", "30 20" } };
+
+	for (unsigned c = 0; c < 4; c++) {
+		const bool has_more = c % 2, are_shells = c / 2;
 		struct profile *p = profile_of(0);
 		uint32_t waits[2];
 
@@ -64,7 +70,7 @@ static void test_file_locks(void)
 						.flags = WAIT_OPEN_AT_END, .blocked_ns = LONG_NS, .max_ns = LONG_NS };
 
 			waits[i] = profile_add_wait(p, &w);
-			profile_add_limit(p, LIMIT_FILE_LOCK, 20 + i, 0, i ? "20" : "21");
+			profile_add_limit(p, LIMIT_FILE_LOCK, 20 + i, 0, holders[are_shells][i]);
 		}
 		if (has_more)
 			fixture_thread(p, 21, 99, "job", "job");

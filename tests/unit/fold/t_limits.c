@@ -30,7 +30,11 @@ static void put(const char *name, const char *format, ...)
 	text = g_strdup_vprintf(format, ap);
 	va_end(ap);
 	g_assert_cmpint(g_mkdir_with_parents(dir, 0700), ==, 0);
-	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+	/* whole at each instant, as the kernel's files are, and without an fsync(), which takes long on a busy disk */
+	g_autofree char *next = g_strconcat(path, ".next", NULL);
+
+	g_assert_true(g_file_set_contents_full(next, text, -1, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+	g_assert_cmpint(rename(next, path), ==, 0);
 }
 
 static void begin(void)
@@ -361,6 +365,35 @@ static void test_file_locks(void)
 
 		begin();
 		put("proc/locks", "%s", cases[i].text);
+		w->flags = WAIT_OPEN_AT_END;
+		w->kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "__do_sys_flock@[kernel] locks_lock_inode_wait@[kernel]");
+		look(p);
+		const struct profile_limit *l = profile_find_limit(p, LIMIT_FILE_LOCK, 10, 0);
+		g_assert_cmpstr(l ? l->text : NULL, ==, cases[i].told);
+		end(p);
+	}
+}
+
+/* flock(1) took it for the shell that handed it the open file, whose next flock(1) waits for another one. */
+static void test_file_lock_of_shell(void)
+{
+	static const struct { uint32_t keeper; const char *wchan, *told; } cases[] = {
+		{ 5, "do_wait", "5 12" }, { 5, "hrtimer_nanosleep", "5" }, { 99, "do_wait", "77" } /* younger: it has inherited it */
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new('S');
+		struct wait *w = &g_array_index(p->waits, struct wait, 0);
+		g_autofree char *fdinfo = g_strdup_printf("proc/%u/fdinfo/9", cases[i].keeper);
+
+		begin();
+		put("proc/locks", "1: FLOCK  ADVISORY  WRITE 77 fe:00:12 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 10 fe:00:12 0 EOF\n");
+		put(fdinfo, "pos:\t0\nlock:\t1: FLOCK  ADVISORY  WRITE 77 fe:00:12 0 EOF\n");
+		put("proc/5/status", "Name:\tsh\nState:\tS (sleeping)\n");
+		put("proc/5/wchan", "%s", cases[i].wchan);
+		put("proc/5/task/5/children", "12 ");
+		put("proc/12/status", "Name:\tflock\nState:\tS (sleeping)\n");
+		put("proc/12/wchan", "locks_lock_inode_wait");
 		w->flags = WAIT_OPEN_AT_END;
 		w->kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "__do_sys_flock@[kernel] locks_lock_inode_wait@[kernel]");
 		look(p);
@@ -748,6 +781,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/limits/pool", test_pool);
 	g_test_add_func("/limits/pool-of-unix", test_pool_of_unix);
 	g_test_add_func("/limits/file-locks", test_file_locks);
+	g_test_add_func("/limits/file-lock-of-shell", test_file_lock_of_shell);
 	g_test_add_func("/limits/pool-text", test_pool_text);
 	g_test_add_func("/limits/connect-text", test_connect_text);
 	g_test_add_func("/limits/child", test_child);
