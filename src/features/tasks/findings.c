@@ -745,7 +745,8 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
 	for (uint32_t i = 0; i < p->threads->len; i++)
 		on_cpu_ns += profile_thread(p, i)->pid == w->pid ? profile_thread(p, i)->on_cpu_ns : 0;
 	return is_lock(w) ? !others_ns && on_cpu_ns < p->info.duration_ns / 100 :
-			    (double)others_ns * w->tasks < (double)w->task_ns * TASKS_MIN && on_cpu_ns < p->info.duration_ns / HELD_UP_PART;
+			    (double)others_ns * w->tasks < (double)w->task_ns * TASKS_MIN &&
+				    on_cpu_ns < p->info.duration_ns / HELD_UP_PART;
 }
 
 /*
