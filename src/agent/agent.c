@@ -65,7 +65,7 @@ struct agent {
 	uint64_t begun_ns, anew_ns, reported_ns;
 	uint64_t resident_bytes;	/* when the last window's memory was freed; 0: none yet */
 	unsigned windows, anew_cnt, late_cnt;
-	uint64_t late_told_ns;
+	uint64_t late_reported_ns;
 	bool is_over, wants_reload;
 	uint64_t reloaded_unix_ns;	/* last reading of the configuration, successful or not */
 	bool is_reload_bad;
@@ -135,6 +135,15 @@ static void set_collect(struct agent *a)
 	a->collect.cgroup_ids = find_groups(a);
 }
 
+static void free_collect(struct agent *a)
+{
+	agent_requests_free(a->requests);
+	g_clear_pointer(&a->collect.cgroup_ids, g_array_unref);
+	g_free(a->filters);
+	g_free(a->missing_groups);
+	g_free(a->counted_groups);
+}
+
 bool agent_try(const struct agent_options *options, struct agent_config *config, GError **error)
 {
 	struct agent a = { .options = options, .config = config };
@@ -142,11 +151,7 @@ bool agent_try(const struct agent_options *options, struct agent_config *config,
 
 	set_collect(&a);
 	can = session_try(&a.collect, error);
-	agent_requests_free(a.requests);
-	g_clear_pointer(&a.collect.cgroup_ids, g_array_unref);
-	g_free(a.filters);
-	g_free(a.missing_groups);
-	g_free(a.counted_groups);
+	free_collect(&a);
 	return can;
 }
 
@@ -319,9 +324,9 @@ static void tell_length(struct agent *a, uint64_t duration_ns, uint64_t now_ns)
 	if (duration_ns < a->config->window_ns / 2 * 3)
 		return;
 	a->late_cnt++;
-	if (a->late_told_ns && now_ns - a->late_told_ns < LATE_PAUSE_NS)
+	if (a->late_reported_ns && now_ns - a->late_reported_ns < LATE_PAUSE_NS)
 		return;
-	a->late_told_ns = now_ns;
+	a->late_reported_ns = now_ns;
 	log_say(a->options->log, LOG_LEVEL_NOTICE,
 		"a window took %.1f s in place of %.1f: the machine is so busy that it ended late (%u such windows so far)",
 		(double)duration_ns / 1e9, (double)a->config->window_ns / 1e9, a->late_cnt);
@@ -667,17 +672,13 @@ bool agent_run(const struct agent_options *options, struct agent_config *config,
 	exporter_free(a.exporter);
 	task_sampler_free(a.tasks);
 	session_free(a.session);
-	agent_requests_free(a.requests);
 	agent_requests_free(a.requests_before);
 	processes_end();
 	watchdog_end();
 	notify_free(a.notify);
 	if (a.signal_fd >= 0)
 		close(a.signal_fd);
-	g_clear_pointer(&a.collect.cgroup_ids, g_array_unref);
-	g_free(a.filters);
-	g_free(a.missing_groups);
-	g_free(a.counted_groups);
+	free_collect(&a);
 	agent_config_free(a.config);
 	return is_well;
 }

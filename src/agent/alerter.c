@@ -157,17 +157,11 @@ static bool is_met(const struct alerter *a, struct standing *s, const struct ale
 	return s->yesterday >= 0 && v->value > 0 && v->value > s->rule->threshold * s->yesterday;
 }
 
-/* In the child: drops all privileges, unblocks signals, and makes a process group that can be killed at once. */
+/* In the child: a process group that can be killed at once. */
 static void become_nobody(gpointer data)
 {
-	sigset_t none;
-
-	(void)data;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 	setpgid(0, 0);
-	privileges_limits_drop();
-	privileges_drop(0, NULL);
+	privileges_drop_all(data);
 }
 
 static void run_command(const struct alerter *a, struct standing *s, const struct alert_value *v, const char *text)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "agent/aside.h"
 
-#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,17 +46,6 @@ struct aside *aside_new(const struct agent_config *config, struct aside *old, st
 	return a;
 }
 
-static void become_nobody(gpointer data)
-{
-	sigset_t none;
-
-	(void)data;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	privileges_limits_drop();
-	privileges_drop(0, NULL);
-}
-
 static char *time_word(uint64_t unix_ns)
 {
 	return g_strdup_printf("@%" G_GUINT64_FORMAT ".%09" G_GUINT64_FORMAT, unix_ns / SECOND_NS, unix_ns % SECOND_NS);
@@ -81,7 +69,7 @@ static void start_keeping(struct aside *a, const struct piece *p)
 	}
 	environment[0] = zone;
 	if (!g_spawn_async("/", words, environment, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL,
-			   become_nobody, NULL, &a->keeper, &error)) {
+			   privileges_drop_all, NULL, &a->keeper, &error)) {
 		a->keeper = 0;
 		log_say(a->log, LOG_LEVEL_ERROR, "the incident %s is not kept: %s", p->name, error->message);
 		return;

@@ -23,13 +23,11 @@ G_DEFINE_QUARK(offcpu-agent-config-error, agent_config_error)
 
 bool config_wrong(GError **error, const char *format, ...)
 {
-	g_autofree char *text = NULL;
 	va_list args;
 
 	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
+	g_propagate_error(error, g_error_new_valist(AGENT_CONFIG_ERROR, 0, format, args));
 	va_end(args);
-	g_set_error_literal(error, AGENT_CONFIG_ERROR, 0, text);
 	return false;
 }
 
@@ -307,13 +305,12 @@ struct place {
 static bool wrong(const struct place *at, GError **error, const char *format, ...) G_GNUC_PRINTF(3, 4);
 static bool wrong(const struct place *at, GError **error, const char *format, ...)
 {
-	g_autofree char *text = NULL;
 	va_list args;
 
 	va_start(args, format);
-	text = g_strdup_vprintf(format, args);
+	g_propagate_prefixed_error(error, g_error_new_valist(AGENT_CONFIG_ERROR, 0, format, args), "%s, line %u: ",
+				   at->path, at->line);
 	va_end(args);
-	g_set_error(error, AGENT_CONFIG_ERROR, 0, "%s, line %u: %s", at->path, at->line, text);
 	return false;
 }
 

@@ -54,16 +54,16 @@ bool processes_give_up(const struct agent_config *c, log_fn log, GError **error)
 
 bool processes_check(log_fn log, GError **error)
 {
-	static uint64_t told;
+	static uint64_t reported;
 	struct opener_counts counts = opener_counts();
 
 	for (char *news; (news = opener_news()); g_free(news))
 		log_say(log, LOG_LEVEL_WARNING, "%s", news);
-	if (counts.replaced > told)
+	if (counts.replaced > reported)
 		log_say(log, LOG_LEVEL_NOTICE,
 			"the process that opens what is other users' ended or did not answer: another one took its place "
 			"(%" G_GUINT64_FORMAT " so far)", counts.replaced);
-	told = counts.replaced;
+	reported = counts.replaced;
 	if (!opener_is_lost())
 		return true;
 	g_set_error_literal(error, ATTACH_ERROR, ATTACH_ERROR_FAILED,

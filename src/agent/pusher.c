@@ -14,7 +14,7 @@
 struct pusher {
 	const struct agent_config *config;
 	struct sender *senders[PUSH_ENGINES];	/* NULL: not configured, or not started yet */
-	bool is_told[PUSH_ENGINES];	/* it was reported that windows cannot be kept for it */
+	bool is_reported[PUSH_ENGINES];	/* it was reported that windows cannot be kept for it */
 	bool is_chosen;	/* this host is selected for pushing */
 	gint64 again_us;	/* CLOCK_MONOTONIC: next attempt for those that could not be started */
 	log_fn log;
@@ -57,12 +57,12 @@ static void start_missing(struct pusher *p)
 		if (!p->config->push_urls[i] || p->senders[i])
 			continue;
 		p->senders[i] = start_sender(p, p->config, (enum push_engine)i, &error);
-		if (!p->senders[i] && !p->is_told[i])
+		if (!p->senders[i] && !p->is_reported[i])
 			log_say(p->log, LOG_LEVEL_ERROR, "nothing is pushed to %s, which is tried again each minute: %s",
 				engines[i].title, error->message);
-		else if (p->senders[i] && p->is_told[i])
+		else if (p->senders[i] && p->is_reported[i])
 			log_say(p->log, LOG_LEVEL_NOTICE, "windows are pushed to %s from now on", engines[i].title);
-		p->is_told[i] = !p->senders[i];
+		p->is_reported[i] = !p->senders[i];
 	}
 	p->again_us = g_get_monotonic_time() + AGAIN_US;
 }
@@ -138,10 +138,10 @@ void pusher_add(struct pusher *p, const struct profile *window, const struct rea
 			continue;
 		bool is_kept = sender_window(p->senders[i], window, reasons, &error);
 
-		if (!is_kept && !p->is_told[i])
+		if (!is_kept && !p->is_reported[i])
 			log_say(p->log, LOG_LEVEL_ERROR, "windows for %s are lost from now on: %s",
 				sender_name(p->senders[i]), error->message);
-		p->is_told[i] = !is_kept;
+		p->is_reported[i] = !is_kept;
 	}
 }
 
@@ -165,37 +165,33 @@ void pusher_text(struct pusher *p, GString *s)
 	}
 }
 
-/* One metric of all active senders, by engine. */
-static void append_metric(struct pusher *p, GString *s, const char *name, const char *type, const char *help,
-			  uint64_t (*of)(const struct sender_status *))
+/* The metrics of all active senders, by engine. */
+static void append_counts(struct pusher *p, GString *s)
 {
-	bool has_head = false;
+	static const struct { const char *name, *type, *help;
+	} counts[] = {
+		{ "offcpu_push_taken_total", "counter", "Requests (of ClickHouse: windows) that the engine took." },
+		{ "offcpu_push_dropped_total", "counter", "Those that it will never have." },
+		{ "offcpu_push_failed_total", "counter", "Attempts that came to nothing." },
+		{ "offcpu_push_spool_bytes", "gauge", "What waits for the engine." },
+	};
 
-	for (int i = 0; i < PUSH_ENGINES; i++) {
-		if (!p->senders[i])
-			continue;
-		const struct sender_status status = sender_status(p->senders[i]);
+	for (size_t n = 0; n < G_N_ELEMENTS(counts); n++) {
+		bool has_head = false;
 
-		if (!has_head)
-			metrics_head(s, name, type, help);
-		has_head = true;
-		metrics_labelled(s, name, "engine", engines[i].name, of(&status));
+		for (int i = 0; i < PUSH_ENGINES; i++) {
+			if (!p->senders[i])
+				continue;
+			const struct sender_status status = sender_status(p->senders[i]);
+			const uint64_t values[] = { status.taken, dropped_cnt(&status), status.failed,
+						    status.waiting_bytes };
+
+			if (!has_head)
+				metrics_head(s, counts[n].name, counts[n].type, counts[n].help);
+			has_head = true;
+			metrics_labelled(s, counts[n].name, "engine", engines[i].name, values[n]);
+		}
 	}
-}
-
-static uint64_t taken_cnt(const struct sender_status *s)
-{
-	return s->taken;
-}
-
-static uint64_t failed_cnt(const struct sender_status *s)
-{
-	return s->failed;
-}
-
-static uint64_t waiting_bytes(const struct sender_status *s)
-{
-	return s->waiting_bytes;
 }
 
 void pusher_metrics(struct pusher *p, GString *s)
@@ -213,9 +209,5 @@ void pusher_metrics(struct pusher *p, GString *s)
 
 		metrics_labelled(s, "offcpu_push_up", "engine", engines[i].name, !status.is_away);
 	}
-	append_metric(p, s, "offcpu_push_taken_total", "counter",
-		      "Requests (of ClickHouse: windows) that the engine took.", taken_cnt);
-	append_metric(p, s, "offcpu_push_dropped_total", "counter", "Those that it will never have.", dropped_cnt);
-	append_metric(p, s, "offcpu_push_failed_total", "counter", "Attempts that came to nothing.", failed_cnt);
-	append_metric(p, s, "offcpu_push_spool_bytes", "gauge", "What waits for the engine.", waiting_bytes);
+	append_counts(p, s);
 }

@@ -92,11 +92,11 @@ static bool save_recording(struct session *s, const struct agent_config *c, cons
 }
 
 /* Logs only errors: the agent itself reports that it records. */
-static log_fn told;
+static log_fn agent_log;
 static void tell_trouble(enum log_level level, const char *text)
 {
 	if (level <= LOG_LEVEL_WARNING)
-		told(level, text);
+		agent_log(level, text);
 }
 
 /* The configuration may have changed since the agent began: it is read again. */
@@ -110,7 +110,7 @@ static bool record_once(const struct agent_options *options, const struct order 
 
 	if (!c)
 		return false;
-	told = options->log;
+	agent_log = options->log;
 	processes_begin(c, tell_trouble);
 	collect = options_of(c, chosen_groups(c->cgroups, &missing, &why));
 	s = processes_give_up(c, tell_trouble, error) ? session_new(&collect, error) : NULL;

@@ -97,12 +97,13 @@ bool feature_has_tracepoint(const char *typedef_name)
 	return tracepoint_args(typedef_name) >= 0;
 }
 
+static const struct bpf_insn return_0[] = {
+	{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
+	{ .code = BPF_JMP | BPF_EXIT },
+};
+
 static int load_tracing(enum bpf_attach_type attach, const char *target, __u32 kind)
 {
-	const struct bpf_insn code[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = attach);
 	int id, fd, link;
 
@@ -112,7 +113,7 @@ static int load_tracing(enum bpf_attach_type attach, const char *target, __u32 k
 	if (id < 0)
 		return id;
 	opts.attach_btf_id = (__u32)id;
-	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "offcpu_probe", "GPL", code, G_N_ELEMENTS(code), &opts);
+	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "offcpu_probe", "GPL", return_0, G_N_ELEMENTS(return_0), &opts);
 	if (fd < 0)
 		return -errno;
 	if (attach == BPF_TRACE_ITER) {
@@ -227,13 +228,10 @@ static int probe_kprobes(void)
 /* An unreadable address is EFAULT to a kernel that has this link type, and EINVAL to others. */
 static int probe_kprobe_multi(void)
 {
-	const struct bpf_insn code[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_KPROBE_MULTI);
 	LIBBPF_OPTS(bpf_link_create_opts, link, .kprobe_multi.cnt = 1, .kprobe_multi.addrs = (const unsigned long *)1);
-	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "offcpu_probe", "GPL", code, G_N_ELEMENTS(code), &opts), err;
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "offcpu_probe", "GPL", return_0, G_N_ELEMENTS(return_0), &opts);
+	int err;
 
 	if (fd < 0)
 		return -errno;

@@ -30,17 +30,14 @@ static size_t go_entry_place(const uint8_t *code, size_t len)
 	return code[at] == 0x76 || (code[at] == 0x0f && code[at + 1] == 0x86) ? at : 0;	/* jbe */
 }
 
-size_t insn_entry_place(const uint8_t *code, size_t len)
+/* The first instruction of these kinds (1 << enum insn_kind) from `at` on, behind plain ones only; 0: none. */
+static size_t first_of_kinds(const uint8_t *code, size_t len, size_t at, unsigned kinds)
 {
-	size_t at = insn_is_endbr64(code, len) ? 4 : 0, go_at = go_entry_place(code, len);
-
-	if (go_at)
-		return go_at;
 	for (unsigned n = 0; n < WALK_MAX && at < len; n++) {
 		struct insn insn;
 		size_t bytes = insn_decode(code + at, len - at, &insn);
 
-		if (insn.kind == INSN_PUSH || insn.kind == INSN_NOP)
+		if (kinds >> insn.kind & 1)
 			return at;
 		if (insn.kind != INSN_PLAIN)
 			break;
@@ -49,19 +46,15 @@ size_t insn_entry_place(const uint8_t *code, size_t len)
 	return 0;
 }
 
+size_t insn_entry_place(const uint8_t *code, size_t len)
+{
+	size_t go_at = go_entry_place(code, len);
+
+	return go_at ? go_at
+		     : first_of_kinds(code, len, insn_is_endbr64(code, len) ? 4 : 0, 1 << INSN_PUSH | 1 << INSN_NOP);
+}
+
 size_t insn_return_place(const uint8_t *code, size_t len)
 {
-	size_t at = 0;
-
-	for (unsigned n = 0; n < WALK_MAX && at < len; n++) {
-		struct insn insn;
-		size_t bytes = insn_decode(code + at, len - at, &insn);
-
-		if (insn.kind == INSN_PUSH || insn.kind == INSN_NOP || insn.kind == INSN_JUMP || insn.kind == INSN_CALL)
-			return at;
-		if (insn.kind != INSN_PLAIN)
-			break;
-		at += bytes;
-	}
-	return 0;
+	return first_of_kinds(code, len, 0, 1 << INSN_PUSH | 1 << INSN_NOP | 1 << INSN_JUMP | 1 << INSN_CALL);
 }

@@ -13,7 +13,7 @@ static struct {
 	GMutex lock;	/* protects what follows */
 	GCond cond;
 	gint64 due_us;
-	bool has_told, is_over;
+	bool has_reported, is_over;
 } dog;
 
 static char *read_own(const char *tid, const char *name)
@@ -74,12 +74,12 @@ static gpointer run_watchdog(gpointer data)
 	(void)data;
 	g_mutex_lock(&dog.lock);
 	while (!dog.is_over) {
-		if (dog.has_told) {
+		if (dog.has_reported) {
 			g_cond_wait(&dog.cond, &dog.lock);
 		} else if (g_get_monotonic_time() < dog.due_us) {
 			g_cond_wait_until(&dog.cond, &dog.lock, dog.due_us);
 		} else {
-			dog.has_told = true;
+			dog.has_reported = true;
 			g_mutex_unlock(&dog.lock);
 			report_threads(&dog.options);
 			g_mutex_lock(&dog.lock);
@@ -93,7 +93,7 @@ void watchdog_begin(const struct watchdog_options *options)
 {
 	watchdog_end();
 	dog.options = *options;
-	dog.is_over = dog.has_told = false;
+	dog.is_over = dog.has_reported = false;
 	dog.due_us = g_get_monotonic_time() + (gint64)options->after_ms * 1000;
 	dog.thread = quiet_thread_new("watchdog", run_watchdog, NULL, NULL);
 }
@@ -104,9 +104,9 @@ void watchdog_feed(void)
 		return;
 	g_mutex_lock(&dog.lock);
 	dog.due_us = g_get_monotonic_time() + (gint64)dog.options.after_ms * 1000;
-	if (dog.has_told)
+	if (dog.has_reported)
 		g_cond_signal(&dog.cond);
-	dog.has_told = false;
+	dog.has_reported = false;
 	g_mutex_unlock(&dog.lock);
 }
 

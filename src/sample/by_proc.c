@@ -299,9 +299,9 @@ static bool is_finished(struct sampler *s)
 	g_mutex_lock(&s->rounds.lock);
 	while (!s->rounds.is_over) {
 		gint64 until_us = g_get_monotonic_time() + answer_us;
-		bool is_told = g_cond_wait_until(&s->rounds.over, &s->rounds.lock, until_us);
+		bool is_signalled = g_cond_wait_until(&s->rounds.over, &s->rounds.lock, until_us);
 
-		if (!is_told && token && token == proc_thread_reading() && leave_behind(s, token))
+		if (!is_signalled && token && token == proc_thread_reading() && leave_behind(s, token))
 			break;
 		token = proc_thread_reading();
 	}

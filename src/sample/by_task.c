@@ -4,7 +4,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "abi/look_abi.h"
@@ -14,6 +13,7 @@
 #include "attach/kernel_names.h"
 #include "attach/maps.h"
 #include "base/clock.h"
+#include "base/proc/status.h"
 #include "sample/parts.h"
 #include "look.skel.h"
 
@@ -35,17 +35,9 @@ struct task_source {
 };
 
 /* Our pid namespace's number, 0 for the initial one. */
-static uint32_t pid_namespace(void)
-{
-	struct stat st;
-
-	/* PROC_PID_INIT_INO */
-	return stat("/proc/self/ns/pid", &st) || st.st_ino == 0xEFFFFFFCU ? 0 : (uint32_t)st.st_ino;
-}
-
 static void configure(struct look_bpf *skel, const struct sampler_options *o)
 {
-	skel->rodata->pidns_inum = pid_namespace();
+	skel->rodata->pidns_inum = proc_own_pid_namespace();
 	skel->rodata->by_tgid = o->pids != NULL;
 	skel->rodata->by_tid = o->tids != NULL;
 	skel->rodata->by_cgroup = o->cgroup_ids != NULL;

@@ -269,7 +269,6 @@ static uint64_t next_period_ns(const struct sampler *s, double cost_ns, uint64_t
 static void fill_info(struct sampler *s, uint64_t start_unix_ns, uint64_t end_ns, uint64_t asked_ns)
 {
 	struct profile_info *info = &s->profile->info;
-	g_autofree char *status = NULL;
 	struct utsname host;
 
 	uname(&host);
@@ -281,8 +280,7 @@ static void fill_info(struct sampler *s, uint64_t start_unix_ns, uint64_t end_ns
 	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 	info->version = profile_string(s->profile, version_text());
 	info->tracer_stop_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	if (g_file_get_contents("/proc/self/status", &status, NULL, NULL))
-		info->tracer_peak_rss_bytes = proc_status_number(status, "VmHWM") * 1024;
+	info->tracer_peak_rss_bytes = proc_own_peak_rss_bytes();
 	info->self_excluded = !s->options.include_self;
 	info->unknown = UNKNOWN_COUNTS | UNKNOWN_DURATIONS;
 	info->looks = (struct profile_looks){ .asked_ns = asked_ns,

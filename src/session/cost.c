@@ -23,7 +23,7 @@ struct cost {
 	double bursts_ns, bursts_switches;	/* of all bursts, with weights halved at each burst */
 	uint64_t read_ns, read_own_ns;		/* at the last reading */
 	struct offcpu_counts read;
-	double told_bpf_ns, told_switches;	/* sums of all readings */
+	double sum_bpf_ns, sum_switches;	/* sums of all readings */
 };
 
 struct cost *cost_new(struct bpf_object *const *programs, uint32_t cpus, struct offcpu_counts (*count)(void *data),
@@ -138,8 +138,8 @@ bool cost_poll(struct cost *c, struct governor_reading *ret_reading)
 	};
 	for (unsigned i = 0; i < OFFCPU_HIST_SLOTS; i++)
 		ret_reading->waits[i] = (double)(counts.waits_q8[i] - c->read.waits_q8[i]) / SAMPLE_ONE_Q8;
-	c->told_bpf_ns += ret_reading->bpf_ns;
-	c->told_switches += switches;
+	c->sum_bpf_ns += ret_reading->bpf_ns;
+	c->sum_switches += switches;
 	c->read_ns = now_ns;
 	c->read_own_ns = own_ns;
 	c->read = counts;
@@ -148,9 +148,9 @@ bool cost_poll(struct cost *c, struct governor_reading *ret_reading)
 
 bool cost_estimate(const struct cost *c, uint64_t switches, uint64_t *ret_bpf_ns)
 {
-	if (!c || c->told_switches <= 0)
+	if (!c || c->sum_switches <= 0)
 		return false;
-	*ret_bpf_ns = (uint64_t)(c->told_bpf_ns / c->told_switches * (double)switches);
+	*ret_bpf_ns = (uint64_t)(c->sum_bpf_ns / c->sum_switches * (double)switches);
 	return true;
 }
 

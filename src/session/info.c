@@ -148,22 +148,22 @@ static void record_hidden(struct session *s, const char *name, const char *text,
 }
 
 /* Growth of a counter since the previous window. */
-static uint64_t since_told(uint64_t *told, uint64_t now)
+static uint64_t growth_of(uint64_t *previous, uint64_t now)
 {
-	uint64_t more = now > *told ? now - *told : 0;
+	uint64_t more = now > *previous ? now - *previous : 0;
 
-	*told = MAX(*told, now);
+	*previous = MAX(*previous, now);
 	return more;
 }
 
 /* The time is not lost, but may be attributed to names of earlier code at the same addresses. */
 static void record_replaced(struct session *s)
 {
-	double ms = (double)since_told(&s->told.replaced_ns, s->replaced_ns) / 1e6;
+	double ms = (double)growth_of(&s->previous.replaced_ns, s->replaced_ns) / 1e6;
 	g_autofree char *help = g_strdup_printf("other code was loaded where some lay: for %.0f ms, until that was known, a stack "
 						"that both have alike kept the old names", ms);
 
-	profile_add_loss(s->profile, "replaced_code", help, since_told(&s->told.replaced, s->replaced_cnt), 0);
+	profile_add_loss(s->profile, "replaced_code", help, growth_of(&s->previous.replaced, s->replaced_cnt), 0);
 }
 
 /* Processes without names for that reason: only the last one, since an attacker can have many. */
@@ -173,7 +173,8 @@ static void record_skipped(struct session *s)
 	g_autofree char *help = g_strdup_printf("reads of a process's memory or of a file that were not answered, so names are "
 						"missing; the last: %s", last ? last : "?");
 
-	profile_add_loss(s->profile, "not_answered", help, since_told(&s->told.skipped, opener_counts().skipped), 0);
+	profile_add_loss(s->profile, "not_answered", help,
+			 growth_of(&s->previous.skipped, opener_counts().skipped), 0);
 }
 
 static void record_left_out(struct session *s)
@@ -181,7 +182,7 @@ static void record_left_out(struct session *s)
 	profile_add_loss(s->profile, "ended_early",
 			 "the end was asked for while the machine left no CPU for names: those still missing half a second later "
 			 "were not looked for",
-			 since_told(&s->told.left_out, hurry_left_out()), 0);
+			 growth_of(&s->previous.left_out, hurry_left_out()), 0);
 }
 
 #define NO_TABLE_EVER \
@@ -200,8 +201,8 @@ static void record_losses(struct session *s, uint64_t recursion)
 		read_loss(s, i, &loss);
 		if (i == OFFCPU_LOSS_RECURSION)
 			loss.count += recursion;
-		loss.count = since_told(&s->told.losses[i], loss.count);
-		loss.time_ns = since_told(&s->told.losses_ns[i], loss.time_ns);
+		loss.count = growth_of(&s->previous.losses[i], loss.count);
+		loss.time_ns = growth_of(&s->previous.losses_ns[i], loss.time_ns);
 		if (i == OFFCPU_LOSS_NO_TABLE && loss.count && !proc_is_ours("/proc"))
 			profile_add_loss(s->profile, words[i].name, NO_TABLE_EVER, loss.count, loss.time_ns);
 		else if (i == OFFCPU_LOSS_HIDDEN)
@@ -215,21 +216,12 @@ static void record_losses(struct session *s, uint64_t recursion)
 	if (s->tables)
 		profile_add_loss(s->profile, "unwind_room",
 				 "no room was left for a file's unwind table or a program's mappings",
-				 since_told(&s->told.refused, tables_refused_cnt(s->tables)), 0);
+				 growth_of(&s->previous.refused, tables_refused_cnt(s->tables)), 0);
 	if (s->tables)
 		record_crowded(s);
 	if (s->mmap_events)
 		profile_add_loss(s->profile, "mmap_events", "mapping events were lost: frames may lack names",
-				 since_told(&s->told.mmap_lost, mmap_events_lost_cnt(s->mmap_events)), 0);
-}
-
-/* Our peak memory. Not ru_maxrss, which a child inherits from its parent. */
-static uint64_t peak_rss_bytes(void)
-{
-	g_autofree char *text = NULL;
-
-	return g_file_get_contents("/proc/self/status", &text, NULL, NULL) ? proc_status_number(text, "VmHWM") * 1024
-									   : 0;
+				 growth_of(&s->previous.mmap_lost, mmap_events_lost_cnt(s->mmap_events)), 0);
 }
 
 static void fill_sampling(const struct session *s, struct profile_sampling *ret_sampling)
@@ -262,18 +254,18 @@ void session_fill_info(struct session *s)
 	info->kernel = profile_string(s->profile, host.release);
 	info->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 	info->version = profile_string(s->profile, version_text());
-	info->switches = since_told(&s->told.switches, counts.switches);
-	info->unfollowed = since_told(&s->told.unfollowed, counts.unfollowed);
+	info->switches = growth_of(&s->previous.switches, counts.switches);
+	info->unfollowed = growth_of(&s->previous.unfollowed, counts.unfollowed);
 	if (feature_supported(FEATURE_BPF_STATS) && all.runs) {
 		info->has_bpf_ns = true;
-		info->tracer_bpf_ns = since_told(&s->told.bpf_ns, all.ns);
+		info->tracer_bpf_ns = growth_of(&s->previous.bpf_ns, all.ns);
 	} else {
 		info->has_bpf_ns = cost_estimate(s->cost, info->switches, &info->tracer_bpf_ns);
 	}
 	info->tracer_cpu_ns = opener_cpu_ns() +
 		((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * 1000000000ULL +
 		((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000ULL;
-	info->tracer_peak_rss_bytes = peak_rss_bytes();
+	info->tracer_peak_rss_bytes = proc_own_peak_rss_bytes();
 	info->self_excluded = !s->options->include_self;
 	fill_sampling(s, &info->sampling);
 }

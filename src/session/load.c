@@ -4,7 +4,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "features/traces/abi.h"
@@ -23,15 +22,6 @@
 #include "offcpu_6_1.skel.h"
 
 /* Our pid namespace's number, 0 for the initial one. */
-static uint32_t pid_namespace(void)
-{
-	struct stat st;
-
-	if (stat("/proc/self/ns/pid", &st) || st.st_ino == 0xEFFFFFFCU)	/* PROC_PID_INIT_INO */
-		return 0;
-	return (uint32_t)st.st_ino;
-}
-
 static bool wants_stacks(const struct collect_options *o)
 {
 	return o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS;
@@ -135,7 +125,7 @@ static void fill_config(struct session *s, struct offcpu_config *cfg)
 		.max_ns = o->max_ns ? o->max_ns : UINT64_MAX,
 		.slice_ns = o->mode == COLLECT_WAITS && !o->may_cut ? o->slice_ns : 0,
 		.self_tgid = o->include_self ? 0 : (uint32_t)getpid(),
-		.pidns_inum = pid_namespace(),
+		.pidns_inum = proc_own_pid_namespace(),
 		.task_struct_id = feature_cast_id("task_struct"),
 		.timespec64_id = feature_cast_id("timespec64"),
 		.max_depth = o->max_depth ? MIN(o->max_depth, OFFCPU_MAX_DEPTH) : OFFCPU_MAX_DEPTH,

@@ -20,7 +20,7 @@
 struct offcpu_bpf;
 
 /* Counters since the session's start, as of the previous window. */
-struct session_told {
+struct session_counters {
 	uint64_t losses[OFFCPU_LOSS_COUNT], losses_ns[OFFCPU_LOSS_COUNT];
 	uint64_t refused, mmap_lost, replaced, replaced_ns, skipped, left_out;
 	uint64_t switches, unfollowed, bpf_ns, cpu_ns;
@@ -64,7 +64,7 @@ struct session {
 	uint64_t start_ns, stop_ns, start_unix_ns;	/* of the window */
 	uint64_t schedulers_begun;	/* sched_ext_begun() as the window began */
 	struct fold_windows *windows;	/* NULL: there is one window */
-	struct session_told told;	/* counters of the previous windows */
+	struct session_counters previous;	/* counters of the previous windows */
 	size_t crossed_kept;	/* rows of what crossed, after it was last forgotten */
 	bool has_forgotten;	/* the programs have forgotten; the profile's rows go when the next window begins */
 	bool has_window;	/* the profile is that of a window that was cut */

@@ -188,9 +188,9 @@ static uint64_t ring_lost_cnt(const struct ring *r)
 {
 	struct {
 		uint64_t value, lost_cnt;
-	} told;
+	} counted;
 
-	return read(r->fd, &told, sizeof(told)) == (ssize_t)sizeof(told) ? told.lost_cnt : 0;
+	return read(r->fd, &counted, sizeof(counted)) == (ssize_t)sizeof(counted) ? counted.lost_cnt : 0;
 }
 
 /*
@@ -348,12 +348,12 @@ static unsigned pass_on(const struct mmap_events_sink *sink, const struct perf_e
 
 ORDER(pending_compare, struct pending, ORDER_LOW(ts_ns) ORDER_LOW(number))
 
-/* Keeps only the pending records from index `told` on. */
-static void drop_passed_on(struct mmap_events *me, guint told)
+/* Drops the first `cnt` pending records. */
+static void drop_passed_on(struct mmap_events *me, guint cnt)
 {
 	GByteArray *bytes = g_byte_array_new();
 
-	g_array_remove_range(me->pending, 0, told);
+	g_array_remove_range(me->pending, 0, cnt);
 	EACH_ROW(i, struct pending, p, me->pending) {
 		const struct perf_event_header *header = (const void *)(me->bytes->data + p->off);
 
@@ -367,7 +367,7 @@ static void drop_passed_on(struct mmap_events *me, guint told)
 
 unsigned mmap_events_drain(struct mmap_events *me, const struct mmap_events_sink *sink)
 {
-	unsigned told_cnt = 0;
+	unsigned passed_cnt = 0;
 	uint64_t until_ns;
 	guint i;
 
@@ -390,8 +390,8 @@ unsigned mmap_events_drain(struct mmap_events *me, const struct mmap_events_sink
 
 		if (p->ts_ns > until_ns)
 			break;
-		told_cnt += pass_on(sink, (const void *)(me->bytes->data + p->off), p->ts_ns);
+		passed_cnt += pass_on(sink, (const void *)(me->bytes->data + p->off), p->ts_ns);
 	}
 	drop_passed_on(me, i);
-	return told_cnt;
+	return passed_cnt;
 }

@@ -35,7 +35,7 @@ struct seen_file {
 	struct maps_file key;
 	struct table_file *file;	/* NULL: it cannot be opened */
 	int64_t seen_us;
-	bool is_told;		/* the kernel's map has the file's table under this key */
+	bool is_published;		/* the kernel's map has the file's table under this key */
 };
 
 struct table_files {
@@ -194,7 +194,7 @@ static void publish_to_kernel(struct table_files *tf, struct seen_file *seen)
 	struct file_table_key key = kernel_key(seen);
 	uint64_t shift = 0;
 
-	if (seen->is_told || !file || file->state != TABLE_FILE_READY || !shift_of(file, &shift))
+	if (seen->is_published || !file || file->state != TABLE_FILE_READY || !shift_of(file, &shift))
 		return;
 	const struct file_table table = {
 		.bytes = file->key.bytes,
@@ -205,8 +205,8 @@ static void publish_to_kernel(struct table_files *tf, struct seen_file *seen)
 
 	if (bpf_map_update_elem(tf->kernel_fd, &key, &table, BPF_ANY))
 		return;	/* no room: such programs are walked by frame pointer, as before */
-	seen->is_told = true;
-	file->told_cnt++;
+	seen->is_published = true;
+	file->published_cnt++;
 	table_file_use(file);
 	tf->changed_cnt++;
 }
@@ -216,12 +216,12 @@ static void withdraw_from_kernel(struct table_files *tf, struct seen_file *seen)
 {
 	struct file_table_key key = kernel_key(seen);
 
-	if (!seen->is_told)
+	if (!seen->is_published)
 		return;
 	bpf_map_delete_elem(tf->kernel_fd, &key);
-	seen->is_told = false;
+	seen->is_published = false;
 	tf->changed_cnt++;
-	seen->file->told_cnt--;
+	seen->file->published_cnt--;
 	table_file_unuse(seen->file);
 }
 
@@ -362,7 +362,7 @@ bool table_files_suffice(const struct table_files *tf, const struct maps_file *i
 {
 	const struct seen_file *seen = g_hash_table_lookup(tf->seen, id);
 
-	return seen && seen->is_told && !seen->file->labels.labels_at;
+	return seen && seen->is_published && !seen->file->labels.labels_at;
 }
 
 /* The interpreter of a program: from a script's first line, or PT_INTERP. NULL: none. */
@@ -426,9 +426,9 @@ static void forget_seen(struct table_files *tf, int64_t before_us)
 		struct seen_file *seen = value;
 		const struct table_file *file = seen->file;
 
-		if (file && !seen->is_told ? !is_forgettable(file, before_us) : seen->seen_us >= before_us)
+		if (file && !seen->is_published ? !is_forgettable(file, before_us) : seen->seen_us >= before_us)
 			continue;
-		if (seen->is_told && file->users > file->told_cnt)
+		if (seen->is_published && file->users > file->published_cnt)
 			continue;
 		withdraw_from_kernel(tf, seen);
 		g_hash_table_iter_remove(&iter);

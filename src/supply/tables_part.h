@@ -168,7 +168,7 @@ struct table_file {
 	struct go_labels_place labels;	/* of goroutine labels, in a Go program */
 	/* private to table_files.c */
 	struct table_file_key key;
-	unsigned users, told_cnt;	/* told_cnt: number of entries in the kernel's map */
+	unsigned users, published_cnt;	/* published_cnt: number of entries in the kernel's map */
 	int64_t unused_us;
 	enum table_file_state result;	/* owned by the builder until it has finished */
 	int fd;

@@ -19,28 +19,28 @@ static bool has_record(const struct code_state *s)
 
 uint32_t code_rule(const struct code_state *s, const struct unwind_arch *arch)
 {
-	struct cfi_state as_told = { .cfa.how = CFI_REGISTER };
+	struct cfi_state cfi = { .cfa.how = CFI_REGISTER };
 	uint32_t rule;
 
 	if (s->is_outermost) {
-		as_told.column[CFI_RA].how = CFI_UNDEFINED;
-		return arch->compile(&as_told);
+		cfi.column[CFI_RA].how = CFI_UNDEFINED;
+		return arch->compile(&cfi);
 	}
 	/* walks cross it by frame pointer; V8's callees pop their arguments, so sp is not known there */
 	if (s->ra == CODE_LOST || has_record(s))
 		return 0;
 	if (s->has_sp && s->sp_off >= arch->code->entry.sp_off) {
-		as_told.cfa.reg = arch->sp_reg;
-		as_told.cfa.off = s->sp_off;
+		cfi.cfa.reg = arch->sp_reg;
+		cfi.cfa.off = s->sp_off;
 	} else if (s->has_bp && s->bp_off >= arch->code->entry.sp_off) {
-		as_told.cfa.reg = arch->bp_reg;
-		as_told.cfa.off = s->bp_off;
+		cfi.cfa.reg = arch->bp_reg;
+		cfi.cfa.off = s->bp_off;
 	} else {
 		return 0;
 	}
-	as_told.column[CFI_RA] = rule_where(s->ra, s->ra_at);
-	as_told.column[CFI_BP] = rule_where(s->bp, s->bp_at);
-	rule = arch->compile(&as_told);
+	cfi.column[CFI_RA] = rule_where(s->ra, s->ra_at);
+	cfi.column[CFI_BP] = rule_where(s->bp, s->bp_at);
+	rule = arch->compile(&cfi);
 	return unwind_rule_cfa(rule) == UNWIND_CFA_COMPLEX ? 0 : rule;
 }
 

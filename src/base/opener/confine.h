@@ -63,8 +63,6 @@ uint64_t privileges_to_open(bool with_admin);
  * capabilities for limits that could not be raised.
  */
 uint64_t privileges_to_limits(void);
-/* For programs that we run: resets the priority limit, and the priority that the thread has by it. */
-void privileges_limits_drop(void);
 /* "bpf, perfmon"; free with g_free(). */
 char *privileges_text(uint64_t privileges);
 /*
@@ -72,6 +70,8 @@ char *privileges_text(uint64_t privileges);
  * more. False with a sentence.
  */
 bool privileges_drop(uint64_t wanted, GError **error);
+/* A GSpawnChildSetupFunc for programs that we run: no privileges, raised limits, priority or blocked signals. */
+void privileges_drop_all(gpointer unused);
 /* Current effective capabilities; 0 when unknown. */
 uint64_t privileges_now(void);
 

@@ -60,7 +60,7 @@ static bool write_all(int fd, const char *bytes, size_t cnt)
 static bool copy_all(int fd, int to, uint64_t max_bytes, void (*go_on)(void))
 {
 	static char chunk[CHUNK_BYTES];
-	uint64_t done = 0, told = 0;
+	uint64_t done = 0, reported = 0;
 	ssize_t n = 1;
 
 	while (n && done < max_bytes) {
@@ -70,8 +70,8 @@ static bool copy_all(int fd, int to, uint64_t max_bytes, void (*go_on)(void))
 		if (n < 0 || !write_all(to, chunk, (size_t)n))
 			return false;
 		done += (uint64_t)n;
-		if (go_on && done - told >= GO_ON_BYTES) {
-			told = done;
+		if (go_on && done - reported >= GO_ON_BYTES) {
+			reported = done;
 			go_on();
 		}
 	}

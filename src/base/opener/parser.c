@@ -151,35 +151,35 @@ static GByteArray *read_answer(int fd, uint64_t bytes)
 }
 
 /* A request. */
-struct asked {
+struct question {
 	enum parser_job job;
 	int fd;
 	const void *question;
 	size_t question_bytes;
 };
 
-static bool send_request(struct channel *c, const struct asked *asked)
+static bool send_request(struct channel *c, const struct question *q)
 {
-	const uint32_t head[] = { ++c->seq == PARSER_IDLE ? ++c->seq : c->seq, asked->job };
-	g_autofree uint8_t *message = g_malloc(PARSER_REQUEST_BYTES + asked->question_bytes);
+	const uint32_t head[] = { ++c->seq == PARSER_IDLE ? ++c->seq : c->seq, q->job };
+	g_autofree uint8_t *message = g_malloc(PARSER_REQUEST_BYTES + q->question_bytes);
 
 	_Static_assert(sizeof(head) == PARSER_REQUEST_BYTES, "it is the request's beginning");
 	memcpy(message, head, sizeof(head));
-	if (asked->question_bytes)
-		memcpy(message + sizeof(head), asked->question, asked->question_bytes);
-	return parser_send(c->ask_fd, message, sizeof(head) + asked->question_bytes, asked->fd);
+	if (q->question_bytes)
+		memcpy(message + sizeof(head), q->question, q->question_bytes);
+	return parser_send(c->ask_fd, message, sizeof(head) + q->question_bytes, q->fd);
 }
 
 /*
  * Sends a request. A parser that died while idle may have taken the request with it, or not: then it is sent once
  * more.
  */
-static void try_to_ask(struct channel *c, const struct asked *asked, int wait_ms, struct parser_reply *ret, int *ret_fd)
+static void try_to_ask(struct channel *c, const struct question *q, int wait_ms, struct parser_reply *ret, int *ret_fd)
 {
 	for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
 		*ret_fd = -1;
 		*ret = (struct parser_reply){ .status = PARSER_LOST };
-		if (!send_request(c, asked))
+		if (!send_request(c, q))
 			return;
 		if (!await_reply(c, wait_ms, ret, ret_fd)) {
 			parser_send(c->control_fd, "k", 1, -1);	/* its keeper ends it, and starts another one */
@@ -195,14 +195,14 @@ static void try_to_ask(struct channel *c, const struct asked *asked, int wait_ms
 	}
 }
 
-static GByteArray *ask_and_count(struct channel *c, const struct asked *asked, int wait_ms)
+static GByteArray *ask_and_count(struct channel *c, const struct question *q, int wait_ms)
 {
 	struct parser_reply reply;
 	GByteArray *answer = NULL;
 	int answer_fd;
 
 	c->counts.asked++;
-	try_to_ask(c, asked, wait_ms, &reply, &answer_fd);
+	try_to_ask(c, q, wait_ms, &reply, &answer_fd);
 	if (reply.status == PARSER_HAS)
 		answer = read_answer(answer_fd, reply.bytes);
 	c->counts.lost += reply.status == PARSER_HAS ? !answer : reply.status != PARSER_HAS_NOT;
@@ -213,14 +213,14 @@ static GByteArray *ask_and_count(struct channel *c, const struct asked *asked, i
 
 GByteArray *parser_ask(enum parser_job job, int fd, const void *question, size_t question_bytes)
 {
-	const struct asked asked = { job, fd, question, question_bytes };
+	const struct question q = { job, fd, question, question_bytes };
 	unsigned i = job == PARSER_UNWIND;
 	GByteArray *answer;
 
 	if (question_bytes > PARSER_QUESTION_MAX || hurry_is_over())
 		return NULL;
 	g_mutex_lock(&channels[i].lock);
-	answer = ask_and_count(&channels[i], &asked, kinds[i].patience_ms);
+	answer = ask_and_count(&channels[i], &q, kinds[i].patience_ms);
 	g_mutex_unlock(&channels[i].lock);
 	return answer;
 }
@@ -279,8 +279,8 @@ static bool start_keeper(struct channel *c, const parser_fn fns[PARSER_JOBS])
 static bool is_able(struct channel *c, enum parser_job job)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	const struct asked asked = { job, fd, NULL, 0 };
-	GByteArray *answer = fd >= 0 ? ask_and_count(c, &asked, 10000) : NULL;
+	const struct question q = { job, fd, NULL, 0 };
+	GByteArray *answer = fd >= 0 ? ask_and_count(c, &q, 10000) : NULL;
 	bool is_so = answer != NULL;
 
 	if (answer)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -42,7 +43,7 @@ uint64_t privileges_to_limits(void)
 	return may_hurry ? 0 : PRIVILEGE(CAP_SYS_NICE);
 }
 
-void privileges_limits_drop(void)
+static void reset_priority(void)
 {
 	const struct sched_param others = { 0 };
 	const struct rlimit none = { 0 };
@@ -116,4 +117,15 @@ bool privileges_drop(uint64_t wanted, GError **error)
 		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno), "give up privileges: %s",
 			    g_strerror(errno));
 	return is_well;
+}
+
+void privileges_drop_all(gpointer unused)
+{
+	sigset_t none;
+
+	(void)unused;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	reset_priority();
+	privileges_drop(0, NULL);
 }

@@ -22,15 +22,15 @@
 #define OF_OWNER_MAX 4
 #define NAMESPACES "other user namespaces"
 
-struct one {
+struct entry {
 	int pidfd;		/* for a process; -1: none */
 	int64_t until_us, pause_us;
-	bool is_told;
+	bool is_reported;
 	unsigned cnt;		/* for an owner: how many of its processes did not answer */
 };
 
 struct opener_skipped {
-	GHashTable *subjects;	/* char * -> struct one; including owners */
+	GHashTable *subjects;	/* char * -> struct entry; including owners */
 	bool has_owners;	/* some owners are skipped as a whole */
 	GQueue news;		/* char * */
 	char *last;
@@ -38,11 +38,11 @@ struct opener_skipped {
 
 static void free_one(gpointer data)
 {
-	struct one *one = data;
+	struct entry *entry = data;
 
-	if (one->pidfd >= 0)
-		close(one->pidfd);
-	g_free(one);
+	if (entry->pidfd >= 0)
+		close(entry->pidfd);
+	g_free(entry);
 }
 
 struct opener_skipped *opener_skipped_new(void)
@@ -63,18 +63,18 @@ static const char *pid_of(const char *subject)
 }
 
 /* The process id may have been reused. Its /proc may never answer, a pidfd always does. */
-static bool has_ended(const struct one *one)
+static bool has_ended(const struct entry *entry)
 {
-	struct pollfd p = { .fd = one->pidfd, .events = POLLIN };
+	struct pollfd p = { .fd = entry->pidfd, .events = POLLIN };
 
-	return one->pidfd >= 0 && poll(&p, 1, 0) > 0;
+	return entry->pidfd >= 0 && poll(&p, 1, 0) > 0;
 }
 
-static struct one *known_subject(const struct opener_skipped *s, const char *subject)
+static struct entry *known_subject(const struct opener_skipped *s, const char *subject)
 {
-	struct one *one = subject ? g_hash_table_lookup(s->subjects, subject) : NULL;
+	struct entry *entry = subject ? g_hash_table_lookup(s->subjects, subject) : NULL;
 
-	return one && !has_ended(one) ? one : NULL;
+	return entry && !has_ended(entry) ? entry : NULL;
 }
 
 static char *file_of(const char *pid, const char *name)
@@ -100,9 +100,9 @@ static char *owner_of(const char *pid)
 	return uid ? g_strdup_printf("user %" PRIu64, uid) : NULL;
 }
 
-static bool is_skipped(const struct one *one, int64_t now_us)
+static bool is_skipped(const struct entry *entry, int64_t now_us)
 {
-	return one && now_us < one->until_us;
+	return entry && now_us < entry->until_us;
 }
 
 bool opener_skipped_has(const struct opener_skipped *s, const char *subject, int64_t now_us)
@@ -116,30 +116,30 @@ bool opener_skipped_has(const struct opener_skipped *s, const char *subject, int
 	return is_skipped(known_subject(s, owner), now_us);
 }
 
-static struct one *find_or_add(struct opener_skipped *s, const char *subject)
+static struct entry *find_or_add(struct opener_skipped *s, const char *subject)
 {
-	struct one *one = known_subject(s, subject);
+	struct entry *entry = known_subject(s, subject);
 	const char *pid = pid_of(subject);
 
-	if (one)
-		return one;
+	if (entry)
+		return entry;
 	if (g_hash_table_size(s->subjects) >= SUBJECTS_MAX)
 		g_hash_table_remove_all(s->subjects);	/* owners are recognised again at once */
-	one = g_new0(struct one, 1);
-	one->pidfd = pid ? (int)syscall(SYS_pidfd_open, atoi(pid), 0) : -1;	/* closes on exec */
-	g_hash_table_insert(s->subjects, g_strdup(subject), one);
-	return one;
+	entry = g_new0(struct entry, 1);
+	entry->pidfd = pid ? (int)syscall(SYS_pidfd_open, atoi(pid), 0) : -1;	/* closes on exec */
+	g_hash_table_insert(s->subjects, g_strdup(subject), entry);
+	return entry;
 }
 
 void opener_skipped_tell(struct opener_skipped *s, const char *subject, char *sentence)
 {
-	struct one *one = find_or_add(s, subject);
+	struct entry *entry = find_or_add(s, subject);
 
-	if (one->is_told || g_queue_get_length(&s->news) >= NEWS_MAX) {
+	if (entry->is_reported || g_queue_get_length(&s->news) >= NEWS_MAX) {
 		g_free(sentence);
 		return;
 	}
-	one->is_told = true;
+	entry->is_reported = true;
 	g_free(s->last);
 	s->last = g_strdup(sentence);
 	g_queue_push_tail(&s->news, sentence);
@@ -159,32 +159,32 @@ static char *name_of(const char *subject)
 	return g_strdup_printf("process %s (%s)", pid, comm);
 }
 
-static void pause_one(struct one *one, int64_t now_us)
+static void pause_entry(struct entry *entry, int64_t now_us)
 {
-	one->pause_us = one->pause_us ? MIN(2 * one->pause_us, PAUSE_MAX_US) : PAUSE_US;
-	one->until_us = now_us + one->pause_us;
+	entry->pause_us = entry->pause_us ? MIN(2 * entry->pause_us, PAUSE_MAX_US) : PAUSE_US;
+	entry->until_us = now_us + entry->pause_us;
 }
 
 static void add_owner(struct opener_skipped *s, const char *subject, int64_t now_us)
 {
 	g_autofree char *owner = pid_of(subject) ? owner_of(pid_of(subject)) : NULL;
-	struct one *one = owner ? find_or_add(s, owner) : NULL;
+	struct entry *entry = owner ? find_or_add(s, owner) : NULL;
 
-	if (!one || ++one->cnt < OF_OWNER_MAX)
+	if (!entry || ++entry->cnt < OF_OWNER_MAX)
 		return;
 	s->has_owners = true;
-	pause_one(one, now_us);
+	pause_entry(entry, now_us);
 	opener_skipped_tell(s, owner,
 			    g_strdup_printf("processes of %s did not answer %u times, and all of them are skipped for now: "
-					    "names will be missing", owner, one->cnt));
+					    "names will be missing", owner, entry->cnt));
 }
 
 void opener_skipped_add(struct opener_skipped *s, const char *subject, int64_t waited_us, int64_t now_us)
 {
-	struct one *one = find_or_add(s, subject);
+	struct entry *entry = find_or_add(s, subject);
 	g_autofree char *name = name_of(subject);
 
-	pause_one(one, now_us);
+	pause_entry(entry, now_us);
 	opener_skipped_tell(s, subject,
 			    g_strdup_printf("%s: %s did not answer within %.1f s, and %s skipped for now", name,
 					    pid_of(subject) ? "its memory, or a file of its," : "that file",

@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define PROC_PID_INIT_INO 0xEFFFFFFCU	/* include/linux/proc_ns.h */
 
 bool loadavg_threads(unsigned *ret_runnable, unsigned *ret_all)
 {
@@ -49,6 +52,21 @@ uint32_t proc_status_innermost_id(const char *status)
 		if (g_ascii_isdigit(*p) && !g_ascii_isdigit(p[-1]))
 			last = p;
 	return last ? (uint32_t)strtoul(last, NULL, 10) : 0;
+}
+
+uint32_t proc_own_pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) || st.st_ino == PROC_PID_INIT_INO ? 0 : (uint32_t)st.st_ino;
+}
+
+uint64_t proc_own_peak_rss_bytes(void)
+{
+	g_autofree char *text = NULL;
+
+	return g_file_get_contents("/proc/self/status", &text, NULL, NULL) ? proc_status_number(text, "VmHWM") * 1024
+									   : 0;
 }
 
 bool proc_is_ours(const char *proc_dir)

@@ -15,6 +15,10 @@ uint64_t proc_status_number(const char *status, const char *name);
 /* The number of the process or thread in the innermost pid namespace, which it uses itself; 0: not given. */
 uint32_t proc_status_innermost_id(const char *status);
 
+/* The number of our pid namespace; 0: it is the initial one. */
+uint32_t proc_own_pid_namespace(void);
+/* Not ru_maxrss, which a child inherits from its parent; 0: not known. */
+uint64_t proc_own_peak_rss_bytes(void);
 /*
  * Does that /proc use the same process ids as this process? Not if it was mounted in an outer pid namespace: then 2
  * there is another process than our 2. True also if it does not tell.
