@@ -13,7 +13,7 @@
 #define LOOK_COMM_LEN 16
 
 enum look_flag {
-	LOOK_KERNEL = 1 << 0,	/* a kernel thread */
+	LOOK_KERNEL = 1 << 0,
 	LOOK_RUNS = 1 << 1,	/* it is on a CPU */
 	LOOK_STOOD = 1 << 2,	/* has not run since the last look, so its stacks are left out */
 	LOOK_MOVED = 1 << 3,	/* ran while its stacks were read */

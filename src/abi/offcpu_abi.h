@@ -82,7 +82,6 @@ struct offcpu_loss_count {
 	__u64 time_ns;
 };
 
-/* The key of one aggregated wait. */
 struct offcpu_wait_key {
 	__u64 ustack;	/* stack ids, 0: none; hist: pid << 32 | tid */
 	__u64 kstack;
@@ -418,7 +417,7 @@ struct offcpu_rec_event {
 	__u8 state;
 	__u8 is_throttled;	/* as OFFCPU_KEY_THROTTLED */
 	__u8 open_at_start;
-	__u8 is_kernel;		/* it is a kernel thread */
+	__u8 is_kernel;
 	__u8 open_at_end;	/* set by user space: a wait that was open as the window ended, from the account */
 	__u8 pad[3];
 	__u8 trace[16], span[8];	/* of its request, as W3C defines them; 0: none */
@@ -458,7 +457,7 @@ struct offcpu_config {
 	__u8 early_filter;		/* check selected_bits first */
 	__u8 looks_at_all;		/* threads can only be selected by their slot */
 	__u8 may_sample;		/* the scale may be above 0 */
-	__u8 may_cut;			/* windows can be cut */
+	__u8 may_cut;
 	__u8 lists_all;			/* no bounds and no states: without sampling each wait is listed */
 	__u8 want_wakers;
 	__u8 chain_depth;		/* 0: one waker, no chains */

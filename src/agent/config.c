@@ -513,7 +513,6 @@ static bool check_push(const struct agent_config *c, const char *path, GError **
 	return false;
 }
 
-/* Checks combinations of values. */
 static bool check_combinations(const struct agent_config *c, const char *path, GError **error)
 {
 	const struct alert_rule *idle = NULL;

@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <time.h>
 
-/* The clock's time in ns. */
 static inline uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec ts;

@@ -70,7 +70,6 @@ bool go_values_next(struct go_values *v);
 bool go_table_value(const struct go_table *t, const struct go_func *f, uint32_t offset, uint64_t vaddr, int32_t *ret);
 /* A function's name by its offset; NULL: no name begins there. */
 const char *go_table_name(const struct go_table *t, uint32_t offset);
-/* The function of this name. */
 bool go_table_named(const struct go_table *t, const char *name, struct go_func *ret);
 
 /* File (NULL: not known) and line (0: not known) of the code at an address in f, whether inlined or f's own. */

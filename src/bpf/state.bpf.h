@@ -265,7 +265,7 @@ struct thread_state {
 	__u8 by_descent;
 	__u8 narrow;		/* a 32-bit program */
 	__u8 end_noted;		/* end_kstack and end_ustack are final */
-	__u8 began_off_cpu;	/* was off CPU when the window began */
+	__u8 began_off_cpu;
 	__u32 forked_changes;	/* changes of its mappings when it was forked: see space.bpf.h */
 	__u64 entry;		/* address of its system call instruction; 0: an interrupt or a fault */
 	__u64 snap_ustack;

@@ -424,7 +424,6 @@ __noinline __u64 target_of_fault(struct thread_state *st, struct wait_target *t)
 	return intern_target(st, &t->rec, 0);
 }
 
-/* Index of the lowest set bit. */
 static __always_inline __u32 lowest_bit(__u64 bits)
 {
 	__u32 at = 0;

@@ -85,7 +85,6 @@ static __always_inline bool is_throttled_now(struct task_struct *task)
 	return queue && queue->throttle_count > 0;
 }
 
-/* Values of thread_state.out_throttled. */
 enum { BY_QUOTA = 1, BY_POLICY = 2 };
 
 /*

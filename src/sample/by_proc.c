@@ -231,7 +231,6 @@ static void scan_thread(struct sampler *s, uint32_t tid, uint64_t now_ns)
 		add_if_wanted(s, atoi(tgid + 6), (pid_t)tid, now_ns);
 }
 
-/* Finds new threads. */
 static void scan_all(struct sampler *s, uint64_t now_ns)
 {
 	const GArray *pids = s->options.pids, *tids = s->options.tids;

@@ -79,7 +79,6 @@ bool session_is_for_few(const struct collect_options *o);
 bool session_may_cut(const struct collect_options *o);
 /* From now on the time of these programs counts as our cost. */
 void session_count_programs(struct session *s, struct bpf_object *programs);
-/* Opens, loads and attaches the programs. */
 bool session_load(struct session *s, GError **error);
 
 /* records.c */
@@ -154,7 +153,6 @@ struct cost *cost_new(struct bpf_object *const *programs, uint32_t cpus, struct 
 		      void *data);
 void cost_free(struct cost *c);	/* NULL is fine */
 
-/* Begins. */
 void cost_start(struct cost *c);
 
 /*

@@ -88,7 +88,6 @@ struct tables {
 	GHashTable *crowded;
 };
 
-/* Sending messages. */
 
 static void send_message(struct tables *t, const struct message *message)
 {

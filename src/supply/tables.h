@@ -45,7 +45,6 @@ void tables_want(struct tables *t, uint32_t pid, uint64_t space, GArray *files);
 /* For a file of this path the unwinder needs more than tables: an interpreter's frames, or code made at run time. */
 bool tables_are_not_all(const char *path);
 
-/* A mapping event. */
 void tables_note_mmap(struct tables *t, uint32_t pid);
 void tables_note_exit(struct tables *t, uint32_t pid);
 /*

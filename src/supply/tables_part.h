@@ -22,7 +22,6 @@
  */
 struct slabs;
 
-/* A stored table. */
 struct slab_table {
 	uint32_t rows_block, index_block;
 	uint32_t row_cnt, page_cnt;

@@ -131,7 +131,6 @@ static void add_fde(struct cfi_entries *e, struct cursor c, const struct cfi_sec
 	g_array_append_val(e->fdes, fde);
 }
 
-/* An entry's extent and id. */
 struct entry {
 	struct cursor body;
 	uint64_t offset;	/* of the entry in its section */

@@ -52,7 +52,6 @@ struct cfi_section {
 	bool ends_at_zero;	/* the size is only an upper bound: an empty entry is the last one */
 };
 
-/* Common information entry. */
 struct cfi_cie {
 	const uint8_t *init;	/* program that precedes those of its FDEs */
 	size_t init_bytes;

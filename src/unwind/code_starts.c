@@ -21,7 +21,6 @@
 #define ENTRIES_MAX (8u << 20)	/* limit of symbols, relocations and pointers examined */
 #define TEXTS_MAX 32
 
-/* A section with code. */
 struct text {
 	Elf_Scn *scn;
 	uint64_t start, end;

@@ -49,7 +49,6 @@ static void add_to_sp(struct code_state *s, int64_t bytes)
 	s->sp_off = s->has_sp ? (int32_t)off : 0;
 }
 
-/* rbp is overwritten. */
 static void lose_bp(struct code_state *s)
 {
 	s->has_bp = false;

@@ -33,7 +33,6 @@ void opener_stop(void);
 void opener_settle(void);
 /* Has the opener rights that the caller lacks? */
 bool opener_is_apart(void);
-/* Is there an opener? */
 bool opener_is_there(void);
 /* The keeper has ended: nothing can be opened any more. */
 bool opener_is_lost(void);

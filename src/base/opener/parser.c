@@ -150,7 +150,6 @@ static GByteArray *read_answer(int fd, uint64_t bytes)
 	return a;
 }
 
-/* A request. */
 struct question {
 	enum parser_job job;
 	int fd;

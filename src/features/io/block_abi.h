@@ -13,7 +13,6 @@
 
 enum block_record { BLOCK_REC_STACK = 1, BLOCK_REC_DONE };	/* the first is struct io_rec_stack */
 
-/* A completed request. */
 struct block_rec_done {
 	__u32 type;
 	__u32 op;		/* REQ_OP_* */

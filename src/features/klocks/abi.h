@@ -8,7 +8,7 @@
 
 #define OFFCPU_REC_KERNEL_LOCK 22	/* continues enum offcpu_rec_type */
 
-/* What the lock protects. */
+/* The kernel object that the lock protects. */
 enum offcpu_kernel_lock {
 	OFFCPU_LOCK_ANY = 0,	/* not known: a variable of the kernel, or part of something else */
 	OFFCPU_LOCK_MMAP,	/* an address space: mmap_lock */

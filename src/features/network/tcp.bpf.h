@@ -152,7 +152,6 @@ __noinline int begin_tcp_wait(struct thread_state *st)
 	return 0;
 }
 
-/* What is known of an ended wait. */
 struct tcp_ended {
 	__u64 sock, from_ns, to_ns;
 	__u32 segs, resent;	/* segments sent during it: new ones, retransmitted ones */

@@ -45,7 +45,6 @@ static __always_inline struct request_call *call_at(struct request_stack *s, __u
 	return &s->call[i];
 }
 
-/* The request has just begun. */
 static __always_inline void begin_outermost_call(struct request_state *r)
 {
 	struct request_stack *s = cfg.want_calls ? request_stack(r) : NULL;

@@ -101,7 +101,6 @@ static __always_inline bool storm_count(const struct burst *b, __u32 woken_cnt, 
 	return true;
 }
 
-/* A burst reaches STORM_MIN. */
 static __always_inline void storm_begin(const struct burst *b)
 {
 	struct storm_place *place = storm_place_of(b->id);

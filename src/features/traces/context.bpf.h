@@ -219,7 +219,6 @@ __noinline __u64 context_stack(struct thread_state *st, struct walk_state *at, s
 	return ustack > OFFCPU_STACK_LOST && context_cross(st, s, id, ustack, now) ? id : ustack;
 }
 
-/* The record's trace and span. */
 static __always_inline void context_trace(const struct context_scratch *s, __u64 *ret_words)
 {
 	for (__u32 i = 0; i < 3; i++)

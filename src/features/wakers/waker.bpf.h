@@ -95,7 +95,6 @@ int BPF_PROG(note_irq, int irq, struct irqaction *action)
 #include "bpf/arm64/vectors.bpf.h"
 #endif
 
-/* Is a hard interrupt's handler running? */
 static __always_inline bool in_hard_interrupt(const struct irq_note *note)
 {
 	return note->action || note->vector;
