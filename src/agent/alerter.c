@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "agent/alert.h"
-#include "agent/aside.h"
+#include "agent/incident_keeper.h"
 #include "base/opener/confine.h"
 #include "analyse/reason/reasons.h"
 #include "base/clock.h"
@@ -38,7 +38,7 @@ struct standing {
 
 struct alerter {
 	GArray *standings;	/* struct standing */
-	struct aside *aside;
+	struct incident_keeper *incidents;
 	char *dir;
 	log_fn log;
 };
@@ -72,7 +72,7 @@ struct alerter *alerter_new(const struct agent_config *config, struct alerter *o
 		go_on(&s, old);
 		g_array_append_val(a->standings, s);
 	}
-	a->aside = aside_new(config, old ? g_steal_pointer(&old->aside) : NULL, recorder, log);
+	a->incidents = incident_keeper_new(config, old ? g_steal_pointer(&old->incidents) : NULL, recorder, log);
 	alerter_free(old);
 	return a;
 }
@@ -87,7 +87,7 @@ void alerter_free(struct alerter *a)
 		if (command)
 			kill(command, SIGTERM);
 	}
-	aside_free(a->aside);
+	incident_keeper_free(a->incidents);
 	g_array_unref(a->standings);
 	g_free(a->dir);
 	g_free(a);
@@ -199,10 +199,10 @@ static void announce(const struct alerter *a, struct standing *s, enum alert_cha
 		log_say(a->log, LOG_LEVEL_NOTICE, "alert %s is over after %.0f s: %s", s->rule->name,
 		    (double)(end_unix_ns - s->state.since_unix_ns) / 1e9, text->str);
 	if (change == ALERT_FIRES)
-		aside_begin(a->aside, s->rule, text->str, end_unix_ns - s->rule->for_windows * window->duration_ns,
-			    end_unix_ns);
+		incident_keeper_begin(a->incidents, s->rule, text->str,
+				      end_unix_ns - s->rule->for_windows * window->duration_ns, end_unix_ns);
 	else
-		aside_over(a->aside, s->rule, end_unix_ns);
+		incident_keeper_over(a->incidents, s->rule, end_unix_ns);
 	run_command(a, s, v, text->str);
 }
 
@@ -217,12 +217,12 @@ void alerter_add(struct alerter *a, const struct profile *window, const struct r
 		if (change != ALERT_STAYS)
 			announce(a, s, change, &v, &window->info);
 	}
-	aside_add(a->aside, end_unix_ns);
+	incident_keeper_add(a->incidents, end_unix_ns);
 }
 
 void alerter_keep_up(struct alerter *a)
 {
-	aside_keep_up(a->aside);
+	incident_keeper_poll(a->incidents);
 	EACH_ROW(i, struct standing, s, a->standings) {
 		int status = 0;
 

@@ -98,7 +98,7 @@ void session_queue_prefetch(struct session *s);
 /* Empties the ring, even if it is filled as fast as it is read, and takes the accounts that it had no room for. */
 void session_empty_ring(struct session *s);
 /* Takes the accounts of ended threads that the ring had no room for. False: some are missing. */
-bool session_take_parked(struct session *s);
+bool session_take_deferred(struct session *s);
 /*
  * Takes what is there, for a round at most: on a machine without free CPU more arrives meanwhile. True: there is more.
  */

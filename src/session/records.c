@@ -22,7 +22,7 @@
 #define RECORDS_A_LOOK 64	/* records between two looks at the clock */
 
 /* Each run sends 32 accounts, and there is room for 524,288. */
-#define PARKED_RUNS 100000
+#define DEFERRED_RUNS 100000
 
 /* Processes whose mappings are read at once: some 10 ms. */
 #define PREFETCH_A_ROUND 128
@@ -304,7 +304,7 @@ static void empty_ring(struct session *s)
 }
 
 /* False: there are none, or they cannot be read. */
-static bool send_parked(struct session *s)
+static bool send_deferred(struct session *s)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 
@@ -313,11 +313,11 @@ static bool send_parked(struct session *s)
 	       !bpf_prog_test_run_opts(bpf_program__fd(s->skel->progs.send_parked), &opts);
 }
 
-bool session_take_parked(struct session *s)
+bool session_take_deferred(struct session *s)
 {
 	const struct offcpu_bpf__bss *bss = s->skel->bss;
 
-	for (unsigned i = 0; i < PARKED_RUNS && send_parked(s); i++)
+	for (unsigned i = 0; i < DEFERRED_RUNS && send_deferred(s); i++)
 		empty_ring(s);
 	return !bss->parked && !bss->parked_asked;
 }
@@ -326,7 +326,7 @@ bool session_take_round(struct session *s)
 {
 	bool is_more = ring_buffer__consume(s->ring) == -EAGAIN;
 
-	for (unsigned i = 0; i < PARKED_RUNS && !is_more && send_parked(s); i++)
+	for (unsigned i = 0; i < DEFERRED_RUNS && !is_more && send_deferred(s); i++)
 		is_more = ring_buffer__consume(s->ring) == -EAGAIN;
 	return is_more;
 }
@@ -334,5 +334,5 @@ bool session_take_round(struct session *s)
 void session_empty_ring(struct session *s)
 {
 	empty_ring(s);
-	session_take_parked(s);
+	session_take_deferred(s);
 }

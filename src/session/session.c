@@ -511,7 +511,7 @@ bool session_stop(struct session *s, GError **error)
 	if (!close_window(s, close_thread, error))
 		return false;
 	session_await_dying(s);
-	if (!session_take_parked(s))
+	if (!session_take_deferred(s))
 		profile_add_loss(s->profile, "unread_accounts",
 				 "accounts of threads could not be read out of the kernel", 1, 0);
 	fold_finish_threads(s->fold);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "agent/aside.h"
+#include "agent/incident_keeper.h"
 
 #include <string.h>
 #include <sys/wait.h>
@@ -20,7 +20,7 @@ struct piece {
 	bool is_due;			/* to be kept up to now */
 };
 
-struct aside {
+struct incident_keeper {
 	char *dir;
 	uint64_t max_bytes, now_ns;
 	log_fn log;
@@ -32,9 +32,10 @@ struct aside {
 
 FREES_DATA(piece_free, struct piece, p, g_free(p->alert); g_free(p->name); g_free(p->said); g_free(p->recording))
 
-struct aside *aside_new(const struct agent_config *config, struct aside *old, struct recorder *recorder, log_fn log)
+struct incident_keeper *incident_keeper_new(const struct agent_config *config, struct incident_keeper *old,
+					    struct recorder *recorder, log_fn log)
 {
-	struct aside *a = old ? old : g_new0(struct aside, 1);
+	struct incident_keeper *a = old ? old : g_new0(struct incident_keeper, 1);
 
 	if (!old)
 		a->pieces = g_ptr_array_new_with_free_func(piece_free);
@@ -51,7 +52,7 @@ static char *time_word(uint64_t unix_ns)
 	return g_strdup_printf("@%" G_GUINT64_FORMAT ".%09" G_GUINT64_FORMAT, unix_ns / SECOND_NS, unix_ns % SECOND_NS);
 }
 
-static void start_keeping(struct aside *a, const struct piece *p)
+static void start_keeping(struct incident_keeper *a, const struct piece *p)
 {
 	uint64_t to_ns = p->to_ns ? MIN(p->to_ns, a->now_ns) : a->now_ns;
 	g_autofree char *dir = g_strconcat("store.dir=", a->dir, NULL);
@@ -78,7 +79,7 @@ static void start_keeping(struct aside *a, const struct piece *p)
 	a->keeping = g_strdup(p->name);
 }
 
-static void end_keeper(struct aside *a, int status)
+static void end_keeper(struct incident_keeper *a, int status)
 {
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		log_say(a->log, LOG_LEVEL_ERROR, "the incident %s is not kept", a->keeping);
@@ -88,7 +89,7 @@ static void end_keeper(struct aside *a, int status)
 }
 
 /* An alert's recording is kept as soon as it is finished. */
-static void take_recording(struct aside *a)
+static void take_recording(struct incident_keeper *a)
 {
 	enum recorder_state state = recorder_check(a->recorder);
 
@@ -105,7 +106,7 @@ static void take_recording(struct aside *a)
 }
 
 /* One at a time. */
-void aside_keep_up(struct aside *a)
+void incident_keeper_poll(struct incident_keeper *a)
 {
 	int status = 0;
 
@@ -127,7 +128,7 @@ void aside_keep_up(struct aside *a)
 	}
 }
 
-void aside_free(struct aside *a)
+void incident_keeper_free(struct incident_keeper *a)
 {
 	if (!a)
 		return;
@@ -144,7 +145,7 @@ void aside_free(struct aside *a)
 		if (a->keeper && waitpid(a->keeper, &status, 0) == a->keeper)
 			end_keeper(a, status);
 		a->keeper = 0;
-		aside_keep_up(a);
+		incident_keeper_poll(a);
 	} while (a->keeper);
 	g_ptr_array_unref(a->pieces);
 	g_free(a->keeping);
@@ -152,8 +153,8 @@ void aside_free(struct aside *a)
 	g_free(a);
 }
 
-void aside_begin(struct aside *a, const struct alert_rule *rule, const char *text, uint64_t from_unix_ns,
-		 uint64_t now_unix_ns)
+void incident_keeper_begin(struct incident_keeper *a, const struct alert_rule *rule, const char *text,
+			   uint64_t from_unix_ns, uint64_t now_unix_ns)
 {
 	g_autoptr(GDateTime) at = g_date_time_new_from_unix_local((gint64)(now_unix_ns / SECOND_NS));
 	g_autofree char *time = at ? g_date_time_format(at, " %Y-%m-%d %H:%M:%S") : g_strdup("");
@@ -176,14 +177,14 @@ void aside_begin(struct aside *a, const struct alert_rule *rule, const char *tex
 	g_ptr_array_add(a->pieces, p);
 }
 
-void aside_over(struct aside *a, const struct alert_rule *rule, uint64_t now_unix_ns)
+void incident_keeper_over(struct incident_keeper *a, const struct alert_rule *rule, uint64_t now_unix_ns)
 {
 	EACH_POINTER(i, struct piece, p, a->pieces)
 		if (!p->to_ns && strcmp(p->alert, rule->name) == 0)
 			p->to_ns = now_unix_ns + p->after_ns;
 }
 
-void aside_add(struct aside *a, uint64_t now_unix_ns)
+void incident_keeper_add(struct incident_keeper *a, uint64_t now_unix_ns)
 {
 	a->now_ns = now_unix_ns;
 	EACH_POINTER(i, struct piece, p, a->pieces)
