@@ -238,6 +238,10 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 				 "See who held the CPUs (record --runq-blame): if none was free add CPUs or run fewer.";
 }
 
+#define STUCK_RWLOCK \
+	"who has it to read takes it once more behind a writer that waits, or whoever holds it is stuck. See what its other threads do: " \
+	"`offcpu report --full`."
+
 /* A lock of a database's or a language's is none of pthread's. */
 static const char *advice_of_stuck_rwlock(const struct findings *f, const struct finding *row)
 {
@@ -245,19 +249,17 @@ static const char *advice_of_stuck_rwlock(const struct findings *f, const struct
 
 	if (!rule || !rule->protocol)
 		return "Nobody gave it to this waiter while this was recorded: readers that overlap starve a writer "
-		       "(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP), or whoever holds it is stuck. See what its other threads "
-		       "do: `offcpu report --full`.";
-	return rule->advice ?: "Nobody gave it to this waiter while this was recorded: readers that overlap starve a writer, or "
-			       "whoever holds it is stuck. See what its other threads do: `offcpu report --full`.";
+		       "(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP), " STUCK_RWLOCK;
+	return rule->advice ?: "Nobody gave it to this waiter while this was recorded: readers that overlap starve a writer, " STUCK_RWLOCK;
 }
 
-/* Locks of Python's threads are a process's own. */
+/* A lock of its process's own, which has no other thread. */
 static bool is_alone_with_lock(const struct findings *f, const struct finding *row)
 {
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+	const struct object *o = finding_object(f, row);
 	const uint32_t pid = finding_pid(f, row);
 
-	return row->never_let_go && rule && strcmp(rule->name, "python-mutex") == 0 && deadlock_is_alone(f->profile, pid) &&
+	return row->never_let_go && o && o->is_private && deadlock_is_alone(f->profile, pid) &&
 	       deadlock_knows_all(f->profile, pid);
 }
 
@@ -273,8 +275,8 @@ static const char *advice_of_stuck(const struct findings *f, const struct findin
 		       "deadlock: take the locks in one order everywhere. Else whoever holds one is stuck: `offcpu report --full`.";
 	if (is_alone_with_lock(f, row))
 		return "Nobody let go of it while this was recorded, and its process has no other thread: it was forked while "
-		       "a thread had the lock that is not there in the child (fork before threads begin, or "
-		       "multiprocessing's spawn), or took it twice (a Lock keeps out the thread that has it, too).";
+		       "a thread had the lock that is not there in the child (fork before threads begin, start programs with "
+		       "posix_spawn(), in Python multiprocessing's spawn), or took it twice (a signal's handler, too).";
 	return row->never_let_go && row->reason == REASON_LOCK_RWLOCK ?
 		       advice_of_stuck_rwlock(f, row) :
 		       "Nobody let go of it while this was recorded: a deadlock, or whoever holds it is stuck. See what its other "
@@ -514,7 +516,12 @@ static const char *advice_of_told(const struct findings *f, const struct finding
 	if (row->one_by_one)
 		return "Each of them begins when the one before has ended: begin several, and wait when all have begun (a future that "
 		       "std::async() returns waits where it is dropped: keep it).";
-	return row->is_behind ? "It only queues behind the finding that leads: mend that one first." : NULL;
+	if (row->is_behind)
+		return "It only queues behind the finding that leads: mend that one first.";
+	return row->queue_tasks ?
+		       "All threads of that pool do this all the time, and more tasks await one: more threads (max_workers), or look at what this "
+		       "waits for." :
+		       NULL;
 }
 
 /* Some answers come, soon, and time limits end the other waits; NULL: it is not so.  A set may hold clients' sockets, too. */
@@ -606,9 +613,6 @@ static const char *advice_of_ending(const struct findings *f, const struct findi
 		       "or compress it.";
 	if (row->reason == REASON_NETWORK_SEND && row->by.does_ns && row->by.pid && row->by.pid != finding_pid(f, row))
 		return "Whoever reads at the other end is slower than this sender: look at what it does meanwhile.";
-	if (row->queue_tasks)
-		return "All threads of that pool do this all the time, and more tasks await one: more threads (max_workers), or look at what this "
-		       "waits for.";
 	if (row->by.timeouts_cnt)
 		return "Nobody signals the thread that ends these waits, so it goes on only when it times out: if it waits for what "
 		       "these threads hand it, let them signal that. A clock that ticks may stay as it is.";

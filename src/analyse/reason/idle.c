@@ -652,11 +652,19 @@ static bool grows(const struct wait *w)
 	return slots >= GROWING_SLOTS;
 }
 
-static const char *ranks_of(const struct profile *p, const struct rule *const *rule)
+static const char *ranks_of(const struct profile *p)
 {
-	for (uint32_t i = 0; i < p->waits->len; i++)
-		if (rule[i] && strcmp(rule[i]->name, RULE_IN_MPI) == 0)
-			return profile_thread(p, profile_wait(p, i)->thread)->process;
+	g_autofree bool *in_mpi = g_new0(bool, (gsize)p->nodes->len + 1);
+
+	for (uint32_t n = 1; n < p->nodes->len; n++) {	/* a parent has the lower number */
+		const struct stack_node *node = profile_get_node(p, n);
+		const char *name = profile_get_frame(p, node->frame)->name;
+
+		in_mpi[n] = in_mpi[node->parent] || (name && (g_str_has_prefix(name, "MPI_") || g_str_has_prefix(name, "PMPI_")));
+	}
+	EACH_ROW(i, const struct wait, w, p->waits)
+		if (in_mpi[w->user])
+			return profile_thread(p, w->thread)->process;
 	return NULL;
 }
 
@@ -861,7 +869,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		.roles = roles_new(p, pl),
 		.waited_for = waited_for_new(p, reason),
 		.has_several = has_several(p),
-		.ranks = ranks_of(p, rule),
+		.ranks = ranks_of(p),
 		.is_whole = !p->info.filters || !*p->info.filters,
 		.is_command = profile_is_of_command(p),
 		.first_start_ns = first_start_ns(p),

@@ -66,7 +66,6 @@ enum rule_kind {
 const char *rule_kind_name(enum rule_kind kind); /* "rule", as a block begins */
 
 #define RULES_RETRY "retry-" /* names of rules of sleeps between tries begin so */
-#define RULE_IN_MPI "yields-in-mpi"
 #define RULES_OWN_RATE "own-rate-" /* names of rules of sleeps that keep to a limit of the program's own begin so */
 #define RULES_MEMORY_SERVER "memory-server" /* names of rules of servers that answer at once begin so */
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/plumbing.h"
+#include "base/find.h"
 #include "explain/findings_part.h"
 #include "features/tasks/analysis.h"
 #include "features/tasks/rows.h"
@@ -11,19 +12,20 @@
 
 /*
  * What a thread of a pool runs, and what hands that in: libuv's src/threadpool.c, src/unix/fs.c, getaddrinfo.c;
- * Python's Lib/concurrent/futures/thread.py, which asyncio uses for what blocks.
+ * Python's Lib/concurrent/futures/thread.py, which asyncio uses for what blocks; anyio has threads of its own.
  */
-#define PYTHON_ASKS "ThreadPoolExecutor.submit"
 static const struct work {
 	const char *runs, *asks;
 	bool is_slow; /* half of the pool's threads may do such work at a time */
+	bool is_awaited; /* by tasks of asyncio */
 } works[] = {
-	{ "uv__getaddrinfo_work", "uv_getaddrinfo", true },
-	{ "uv__getnameinfo_work", "uv_getnameinfo", true },
-	{ "uv__fs_work", "uv_fs_", false },
-	{ "uv__random_work", "uv_random", false },
-	{ "uv__queue_work", "uv_queue_work", false },
-	{ "_WorkItem.run", PYTHON_ASKS, false },
+	{ "uv__getaddrinfo_work", "uv_getaddrinfo", true, false },
+	{ "uv__getnameinfo_work", "uv_getnameinfo", true, false },
+	{ "uv__fs_work", "uv_fs_", false, false },
+	{ "uv__random_work", "uv_random", false, false },
+	{ "uv__queue_work", "uv_queue_work", false, false },
+	{ "_WorkItem.run", "ThreadPoolExecutor.submit", false, true },
+	{ "WorkerThread.run", "run_sync_in_worker_thread", false, true },
 };
 
 static const char *name_of(const struct profile *p, uint32_t node)
@@ -98,6 +100,7 @@ static uint32_t at_once_of(const struct profile *p, const struct finding *row)
 /* Tasks of asyncio that await what no other task does, as it is done in a thread: more than there are threads, or 0. */
 static uint32_t tasks_of(const struct profile *p, const struct finding *row)
 {
+	static const char *const calls[] = { "to_thread", "run_sync", "run_in_threadpool" };	/* asyncio's, anyio's, Starlette's */
 	double cnt = 0;
 
 	for (guint i = 0; i < p->tasks->len; i++) {
@@ -107,7 +110,7 @@ static uint32_t tasks_of(const struct profile *p, const struct finding *row)
 			const struct task_row *one = tasks_get(t, k);
 			const char *call = task_call(t->kind, one);
 
-			cnt += g_strcmp0(one->reason, "a future") == 0 && (!call || strcmp(call, "to_thread") == 0) ? one->tasks : 0;
+			cnt += g_strcmp0(one->reason, "a future") == 0 && (!call || ANY(x, calls, strcmp(call, *x) == 0)) ? one->tasks : 0;
 		}
 	}
 	return cnt >= row->threads_cnt + 1 ? (uint32_t)cnt : 0;
@@ -126,7 +129,7 @@ void asked_find(struct findings *f)
 
 		if (!work || row->reason == REASON_CPU_QUEUE || row->reason == REASON_CPU_THROTTLED)
 			continue;
-		if (strcmp(work->asks, PYTHON_ASKS) == 0 && row->pid && at_once_of(p, row) == row->threads_cnt)
+		if (work->is_awaited && row->pid && at_once_of(p, row) == row->threads_cnt)
 			row->queue_tasks = tasks_of(p, row);
 		if (is_own)
 			continue;

@@ -4,8 +4,9 @@
 #include "analyse/plumbing.h"
 
 /*
- * Who waits for a GPU may look at a word of memory until that changes: CPU time, and no wait.  A `spin` rule knows the
- * functions, and samples on CPU tell how much of a thread's CPU time is theirs; without samples, where it was preempted.
+ * Who waits for a GPU, or for another rank of its job (MPI), may look at a word of memory until that changes: CPU time, and
+ * no wait.  A `spin` rule knows the functions, and samples on CPU tell how much of a thread's CPU time is theirs; without
+ * samples, where it was preempted.
  *
  * A program that computes meanwhile, and waits shortly for the rest, has nothing to gain.
  */

@@ -186,20 +186,31 @@ static bool is_long_poll(const struct findings *f, const struct finding *row, co
 	       e->ns >= e->cnt * (e->max_ns - e->max_ns / SAME_PART);
 }
 
+/* Who writes what it takes, as far as that is known. */
+static uint32_t writer_of(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+	const struct object *o = finding_object(f, row);
+
+	if (!rule || row->reason != REASON_PIPE)
+		return 0;
+	return strcmp(rule->name, "pipe-read") == 0 ? (o ? o->pid : 0) :
+	       strcmp(rule->name, "message-queue") == 0 ? row->by.pid :
+							  0;
+}
+
 /*
  * It is there whenever something comes, and who writes is not recorded: a log is read so, and what a slow program makes.  A
  * child, which would be a limit, is likely asked for it.
  */
 static bool keeps_up(const struct findings *f, const struct finding *row)
 {
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-	const struct object *o = finding_object(f, row);
+	uint32_t writer = writer_of(f, row);
 	uint64_t all_ns = f->profile->info.duration_ns * row->threads_cnt;
 
-	return row->reason == REASON_PIPE && rule && strcmp(rule->name, "pipe-read") == 0 && !row->loop &&
-	       !row->deadlock && o && o->pid && !row->spawned_cnt && !row->by.is_program && !row->limit.limit &&
-	       !profile_find_limit(f->profile, LIMIT_CHILD, finding_pid(f, row), 0) &&
-	       cause_thread(f->profile, o->pid, o->pid) == CAUSE_NONE && row->time_ns >= all_ns - all_ns / WAITS_PART;
+	return writer && !row->loop && !row->deadlock && !row->spawned_cnt && !row->by.is_program &&
+	       !row->limit.limit && !profile_find_limit(f->profile, LIMIT_CHILD, finding_pid(f, row), 0) &&
+	       cause_thread(f->profile, writer, writer) == CAUSE_NONE && row->time_ns >= all_ns - all_ns / WAITS_PART;
 }
 
 /* It is as slow as its user told it to be: by mistake, or not. */

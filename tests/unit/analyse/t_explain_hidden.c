@@ -304,25 +304,85 @@ static void await_futures(struct profile *p, unsigned cnt)
 	profile_add_tasks(p, t);
 }
 
-/* An executor's threads have no rest: more tasks than threads await it, or as many. */
+/* An executor's threads have no rest, also where their work sleeps: more tasks than threads await it, or as many. */
 static void test_executor(void)
 {
-	for (unsigned cnt = 2; cnt <= 10; cnt += 8) {
+	static const struct { const char *user, *kernel, *says; } cases[] = {
+		{ "Thread.run@threading.py _worker@thread.py _WorkItem.run@thread.py fetch@bff.py recv@libc.so.6",
+		  "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel] sk_wait_data@[kernel]", "waits for data from the network" },
+		{ "Thread.run@threading.py _worker@thread.py _WorkItem.run@thread.py draw@bff.py clock_nanosleep@libc.so.6", SLEEP,
+		  "sleeps until a timer in draw" },
+		{ "WorkerThread.run@_asyncio.py draw@bff.py clock_nanosleep@libc.so.6", SLEEP, "sleeps until a timer in draw" },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases) * 2; i++) {
+		const unsigned cnt = i % 2 ? 10 : 2;
 		struct profile *p = window_new();
 
-		for (uint32_t i = 0; i < 2; i++)
-			add_wait(p, thread_of(p, 11 + i, "bff", 10), 'S', 33, 300,
-				 "Thread.run@threading.py _worker@thread.py _WorkItem.run@thread.py fetch@bff.py recv@libc.so.6",
-				 "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel] sk_wait_data@[kernel]");
+		for (uint32_t t = 0; t < 2; t++)
+			ended_by(p, add_wait(p, thread_of(p, 11 + t, "bff", 10), 'S', 33, 300, cases[i / 2].user, cases[i / 2].kernel), 0, NULL, "");
 		await_futures(p, cnt);
 		struct explanation *e = explanation_new(p, NULL);
-		const struct headline *h = headline_with(e, "waits for data from the network");
 
-		g_assert_cmpint(strstr(h->evidence, "10 tasks await what that pool does") != NULL, ==, cnt == 10);
-		g_assert_cmpint(strstr(h->advice, "max_workers") != NULL, ==, cnt == 10);
+		g_test_message("%s, %u tasks: %s", cases[i / 2].says, cnt, e->little ?: "");
+		if (!e->little || cnt == 10) {
+			const struct headline *h = headline_with(e, cases[i / 2].says);
+
+			g_assert_cmpint(strstr(h->evidence, "10 tasks await what that pool does") != NULL, ==, cnt == 10);
+			g_assert_cmpint(strstr(h->advice, "max_workers") != NULL, ==, cnt == 10);
+		}
 		explanation_free(e);
 		profile_free(p);
 	}
+}
+
+/* A handler that waits for a signal keeps its thread from what it did, as collectors of runtimes do; a shell's wait for one is none. */
+static void test_stopped_by_runtime(void)
+{
+	static const char suspends[] = "__x64_sys_rt_sigsuspend@[kernel] sigsuspend@[kernel]";
+
+	for (unsigned in_handler = 0; in_handler < 2; in_handler++) {
+		struct profile *p = window_new();
+
+		for (uint32_t i = 0; i < 4; i++) {
+			uint32_t wait = add_wait(p, thread_of(p, 11 + i, "sessiond", 100), 'S', 20, 200,
+						 in_handler ? "main@sessiond serve@sessiond nanosleep@libc.so.6 __restore_rt@libc.so.6 "
+							      "suspend_handler@libgc.so.1 sigsuspend@libc.so.6" :
+							      "main@sessiond serve@sessiond sigsuspend@libc.so.6", suspends);
+			const struct waker by = { .pid = 10, .tid = 10, .comm = "sessiond",
+						  .user = fixture_stack(p, FRAME_USER, STACK_COMPLETE,
+									"main@sessiond evict@sessiond GC_collect@libgc.so.1") };
+			const struct wake wake = { .wait = wait, .waker = profile_waker(p, &by), .count = 20, .blocked_ns = 4000 * MS };
+
+			p->info.has_wakers = true;
+			profile_add_wake(p, &wake);
+		}
+		struct explanation *e = explanation_new(p, NULL);
+
+		if (in_handler)
+			g_assert_nonnull(strstr(headline_with(e, "sessiond is stopped by its own runtime")->evidence, "in evict"));
+		else
+			g_assert_nonnull(e->little);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A clock of which one sleep's kernel stack was lost. */
+static void test_clock_of_lost_stack(void)
+{
+	static const char ticks[] = "main@feed loop@feed tick@feed step@feed clock_nanosleep@libc.so.6";
+	struct profile *p = window_new();
+	uint32_t thread = thread_of(p, 11, "feed", 20);
+
+	ended_by(p, add_wait(p, thread, 'S', 17, 500, ticks, SLEEP), 0, NULL, "");
+	add_wait(p, thread, 'S', 2, 500, ticks, "");
+	struct explanation *e = explanation_new(p, NULL);
+
+	g_assert_nonnull(e->little);
+	g_assert_nonnull(strstr(e->little, "a clock that ticks may stay"));
+	explanation_free(e);
+	profile_free(p);
 }
 
 static void see(struct tasks *t, uint64_t key, const char *state, const char *reason, const char *call, const char *function, unsigned cnt)
@@ -384,5 +444,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/full-unix-queue", test_full_unix_queue);
 	g_test_add_func("/explain/holder-of-tasks", test_holder_of_tasks);
 	g_test_add_func("/explain/executor", test_executor);
+	g_test_add_func("/explain/stopped-by-runtime", test_stopped_by_runtime);
+	g_test_add_func("/explain/clock-of-lost-stack", test_clock_of_lost_stack);
 	return g_test_run();
 }
