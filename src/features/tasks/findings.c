@@ -166,6 +166,7 @@ enum kind {
 	ACQUIRE,
 	PUT,
 	CONNECT,
+	HANDSHAKE,
 	POOLED, /* asyncio */
 	LIMITED, /* asyncio: a wait with a time limit, for anything */
 	SYSTEM_CALL, /* it is on a thread and covered by the findings of threads */
@@ -222,6 +223,9 @@ static const struct {
 		      "Hold it for less time (await nothing slow under it), or allow more at once." },
 	[PUT] = { "wait for room in a queue", "Who gets from it is slower than who puts: more of those, or faster ones." },
 	[CONNECT] = { "wait for a connection to be made", "Look at the peer, or keep connections open." },
+	[HANDSHAKE] = { "wait for a connection to be made, in its TLS handshake",
+			"A handshake costs both sides CPU time and some round trips: where connections are made again and again keep them open "
+			"(read and close each answer's body), or resume sessions. Else look at the peer." },
 	[POOLED] = { "wait for a connection of a pool",
 		     "All are in use: raise the pool's limit (TCPConnector(limit=), max_connections=, max_size=) if the peer takes "
 		     "more at once, or look at what those in use wait for." },
@@ -344,7 +348,7 @@ static enum kind kind_of(const struct task_wait *w)
 	if (g_str_has_prefix(w->call, "golang.org/x/sync/semaphore.") || g_str_has_suffix(w->call, "errgroup.(*Group).Go"))
 		return SEMAPHORE;
 	if (task_is_pool_call(w->call))
-		return CONNECTIONS;
+		return w->dial_ns < w->task_ns / 2 ? CONNECTIONS : w->handshake_ns < w->task_ns / 2 ? CONNECT : HANDSHAKE;
 	if (g_str_has_prefix(w->call, "net/http.") || g_str_has_prefix(w->call, "database/sql."))
 		return LIBRARY;
 	if (mentions(w->reason, "IO wait"))
@@ -499,6 +503,29 @@ static bool is_for_work(const struct profile *p, const struct task_wait *w)
 	       a.most_ns / MAX(a.most_cnt, 1) >= FINDING_WORK_NS && !profile_find_limit(p, LIMIT_OWED, w->pid, 0);
 }
 
+/* Go's HTTP client makes connections in goroutines of their own, for those that wait in getConn(); one more for TLS. */
+static bool is_dialling(const struct task_wait *w)
+{
+	return w->kind == TASKS_GO && strcmp(w->creator, "net/http.(*Transport).queueForDial") == 0;
+}
+
+static bool shakes_hands(const struct task_wait *w)
+{
+	return w->kind == TASKS_GO && strcmp(w->creator, "net/http.(*persistConn).addTLS") == 0;
+}
+
+static void find_dials(struct task_findings *f)
+{
+	EACH_ROW(i, struct task_wait, w, f->rows) {
+		if (!task_is_pool_call(w->call))
+			continue;
+		EACH_ROW(k, const struct task_wait, o, f->rows) {
+			w->dial_ns += same_process(o, w) && is_dialling(o) ? o->task_ns : 0;
+			w->handshake_ns += same_process(o, w) && shakes_hands(o) ? o->task_ns : 0;
+		}
+	}
+}
+
 /* 0: idle, or covered by the findings of threads. */
 static uint64_t rank_of(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
@@ -509,6 +536,8 @@ static uint64_t rank_of(const struct profile *p, const struct task_findings *f, 
 	bool is_java = w->kind == TASKS_JAVA;
 	bool is_loop = !is_java && k == SLEEP && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
 
+	if (is_dialling(w) || shakes_hands(w))	/* told by those who wait for it */
+		return 0;
 	if (*w->idle || !is_waiting(k) || is_loop || w->tasks < TASKS_LITTLE || (is_main(w) && waits_for_work(k)))
 		return 0;
 	if (is_java)
@@ -670,11 +699,11 @@ static void find_peer(const struct profile *p, const struct task_findings *f, st
 {
 	enum kind k = kind_of(w);
 
-	if (k != NETWORK && k != LIBRARY && k != LIMITED)
+	if (k != NETWORK && k != LIBRARY && k != LIMITED && k != CONNECT && k != HANDSHAKE)
 		return;
 	const struct answers a = answers_of(p, w->pid);
 
-	if (at_once_is(&a.at_once)) {
+	if (at_once_is(&a.at_once) && k != CONNECT && k != HANDSHAKE) {
 		w->at_once = a.at_once;
 		w->advice = k == NETWORK                       ? UNDUE_ADVICE
 			    : a.at_once.serves || serves_clients(f, w) ? UNANSWERED_ADVICE
@@ -696,6 +725,7 @@ ORDER(by_rank, struct task_wait, ORDER_HIGH(rank_ns))
 
 static void rank(const struct profile *p, struct task_findings *f)
 {
+	find_dials(f);
 	EACH_ROW(i, struct task_wait, w, f->rows) {
 		w->rank_ns = rank_of(p, f, w);
 		w->is_sleep = kind_of(w) == SLEEP;

@@ -35,6 +35,7 @@ struct task_wait {
 	double tasks;		/* mean number of tasks */
 	/* filled in by task_findings_new() */
 	uint64_t rank_ns;	/* 0: no finding */
+	uint64_t dial_ns, handshake_ns;	/* of a wait for Go's HTTP client: time in which it dials, and does TLS */
 	uint64_t busy_ns;	/* of all non-idle tasks of the process */
 	/* the task that holds the lock, or should send or receive; NULL: unknown */
 	const struct task_wait *meanwhile;
