@@ -237,7 +237,7 @@ static bool is_listener(const struct findings *f, uint32_t i)
 	const struct rule *rule = reasons_rule(f->reasons, i);
 
 	return reasons_idle(f->reasons, i) == IDLE_CLIENT && o && strcmp(o->place, "tcp") == 0 && !strstr(o->name, " from ") &&
-	       !(rule && g_str_has_prefix(rule->name, RULES_MEMORY_SERVER));
+	       !(rule && (rule->idle == RULE_IDLE_YES || g_str_has_prefix(rule->name, RULES_MEMORY_SERVER)));
 }
 
 /*

@@ -76,7 +76,7 @@ struct reasons {
 struct verdict_key {
 	const char *comm, *process; /* the profile's own: equal names of two threads are one string */
 	uint32_t user, kernel, object;
-	uint32_t state; /* and whether it is a kernel thread, and what ended it */
+	uint32_t state; /* and whether it is a kernel thread, waits for a socket of its own, and what ended it */
 };
 
 HASH_BYTES(key, struct verdict_key)
@@ -213,6 +213,14 @@ static bool knows_sets(const struct profile *p, struct plumbing *pl)
 	return false;
 }
 
+/* Its other end is the same process's. */
+static bool is_own_socket(const struct profile *p, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(p, w);
+
+	return o && o->kind == OBJECT_SOCKET && o->pid && o->pid == profile_thread(p, w->thread)->pid;
+}
+
 static void mark_object(const struct reasons_base *r, const struct wait *w, const struct object *o)
 {
 	struct matcher *m = r->matcher;
@@ -222,6 +230,8 @@ static void mark_object(const struct reasons_base *r, const struct wait *w, cons
 	if (!o)
 		return;
 	matcher_mark_text(m, RULE_OBJECT, object_kind_text(o->kind));
+	if (is_own_socket(r->profile, w))
+		matcher_mark_text(m, RULE_OBJECT, "own");
 	matcher_mark_text(m, RULE_NAME, o->name);
 	matcher_mark_text(m, RULE_PATH, o->place);
 	matcher_mark_text(m, RULE_OPERATION, o->operation);
@@ -469,7 +479,8 @@ static void find_reasons(struct reasons *r)
 			.user = w->user,
 			.kernel = w->kernel,
 			.object = w->object,
-			.state = w->state | (t->flags & THREAD_KERNEL ? 256U : 0) | (uint32_t)r->ended[i] << 16,
+			.state = w->state | (t->flags & THREAD_KERNEL ? 256U : 0) | (is_own_socket(p, w) ? 512U : 0) |
+				 (uint32_t)r->ended[i] << 16,
 		};
 		gpointer rule;
 

@@ -368,6 +368,51 @@ static void test_stopped_by_runtime(void)
 	}
 }
 
+/* curl with --limit-rate watches only what wakes it, its own pair of sockets; another program's socket is a peer's. */
+static void test_own_rate(void)
+{
+	for (uint32_t peer = 10; peer <= 11; peer++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 10, "curl", 20), 'S', 12, 800,
+					 "main@curl curl_easy_perform@libcurl.so.4 curl_multi_poll@libcurl.so.4 poll@libc.so.6",
+					 "__x64_sys_poll@[kernel] do_sys_poll@[kernel]");
+
+		is_for(p, wait, OBJECT_SOCKET, peer == 10 ? "unix socket (curl)" : "unix socket (dockerd)", peer);
+		ended_by(p, wait, 0, NULL, "");
+		struct explanation *e = explanation_new(p, NULL);
+
+		if (peer == 10)
+			g_assert_nonnull(strstr(e->little, "if this is meant: curl sleeps to keep to a limit of its own rate"));
+		else
+			headline_with(e, "waits for data from the network");
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* What a client library's own thread reads is its server's to send; who asked waits for that thread. */
+static void test_client_reader(void)
+{
+	struct profile *p = window_new();
+	uint32_t reader = add_wait(p, thread_of(p, 20, "prices", 20), 'S', 50, 190,
+				   "java.lang.Thread.run@jvm com.rabbitmq.client.impl.AMQConnection$MainLoop.run@jvm "
+				   "com.rabbitmq.client.impl.Frame.readFrom@jvm Java_sun_nio_ch_Net_poll@libnio.so poll@libc.so.6",
+				   "__x64_sys_poll@[kernel] do_sys_poll@[kernel]");
+
+	is_for(p, reader, OBJECT_SOCKET, "10.0.0.5:5672 (beam.smp)", 77);
+	uint32_t asks = add_wait(p, thread_of(p, 10, "prices", 20), 'S', 1, WINDOW_MS,
+				 "Feed.main@jvm Feed.publish@jvm com.rabbitmq.client.impl.ChannelN.waitForConfirms@jvm java.lang.Object.wait@jvm "
+				 "ObjectMonitor::wait@libjvm.so pthread_cond_timedwait@libc.so.6", "__x64_sys_futex@[kernel] futex_wait@[kernel]");
+
+	g_array_index(p->waits, struct wait, asks).flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
+	struct explanation *e = explanation_new(p, NULL);
+
+	g_assert_cmpuint(e->headlines->len, ==, 1);
+	headline_with(e, "prices waits for an answer of its broker, or for the broker to take what it sends in Feed.publish");
+	explanation_free(e);
+	profile_free(p);
+}
+
 /* A clock of which one sleep's kernel stack was lost. */
 static void test_clock_of_lost_stack(void)
 {
@@ -445,6 +490,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/holder-of-tasks", test_holder_of_tasks);
 	g_test_add_func("/explain/executor", test_executor);
 	g_test_add_func("/explain/stopped-by-runtime", test_stopped_by_runtime);
+	g_test_add_func("/explain/own-rate", test_own_rate);
+	g_test_add_func("/explain/client-reader", test_client_reader);
 	g_test_add_func("/explain/clock-of-lost-stack", test_clock_of_lost_stack);
 	return g_test_run();
 }
