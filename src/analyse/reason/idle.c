@@ -576,7 +576,10 @@ static enum idle_kind loop(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
 	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
-	bool is_epoll = g_str_has_prefix(plumbing_syscall(f->pl, w), "epoll") || has_own_pipe(f, w);
+	const struct object *o = profile_wait_object(f->p, w);
+	/* who serves datagrams has a clock of its own beside them */
+	bool is_epoll = g_str_has_prefix(plumbing_syscall(f->pl, w), "epoll") || has_own_pipe(f, w) ||
+			(o && object_serves_datagrams(o));
 
 	if (is_for_room(f, i))
 		return IDLE_NOT;
@@ -605,7 +608,13 @@ static enum idle_kind served(const struct finder *f, uint32_t i)
 	const struct wait *w = profile_wait(f->p, i);
 	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 
-	if (!is_served(f, i) || !is_whole_stack(f, w) || f->depth[w->user] > facts->work_depth)
+	if (!is_served(f, i))
+		return IDLE_NOT;
+	/* a stack that broke off tells no place, nor that it is none */
+	if (!is_whole_stack(f, w))
+		return profile_find_limit(f->p, LIMIT_BACKLOG, profile_thread(f->p, w->thread)->pid, 0) ? IDLE_NOT
+													 : IDLE_CLIENT;
+	if (f->depth[w->user] > facts->work_depth)
 		return IDLE_NOT;
 	/* a stack that shows nothing of the program is no place to compare with */
 	return facts->base_depth && f->depth[w->user] > facts->base_depth ? IDLE_NOT : IDLE_CLIENT;

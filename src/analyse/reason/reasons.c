@@ -545,6 +545,52 @@ static void find_cut_off_sleeps(struct reasons *r)
 	}
 }
 
+static bool is_lost(const struct profile *p, const struct wait *w)
+{
+	return w->state == 'S' && w->user && w->kernel && !knows_stack(p, w->kernel);
+}
+
+static uint64_t place_of(const struct wait *w)
+{
+	return (uint64_t)w->thread << 32 | w->user;
+}
+
+/* A sleep whose kernel stack was lost is what that thread's longest ones at the same place are: libc's functions tell less. */
+static void find_lost(struct reasons *r)
+{
+	const struct profile *p = r->profile;
+	g_autoptr(GHashTable) places = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL); /* index + 1 of another wait; 0: none */
+
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		const uint64_t place = place_of(w);
+
+		if (is_lost(p, w))
+			g_hash_table_insert(places, g_memdup2(&place, sizeof(place)), NULL);
+	}
+	for (uint32_t i = 0; g_hash_table_size(places) && i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const uint64_t place = place_of(w);
+		gpointer at;
+
+		if (w->state != 'S' || is_lost(p, w) || !g_hash_table_lookup_extended(places, &place, NULL, &at) ||
+		    (at && profile_wait(p, GPOINTER_TO_UINT(at) - 1)->blocked_ns >= w->blocked_ns))
+			continue;
+		g_hash_table_insert(places, g_memdup2(&place, sizeof(place)), GUINT_TO_POINTER(i + 1));
+	}
+	for (uint32_t i = 0; g_hash_table_size(places) && i < p->waits->len; i++) {
+		const struct wait *w = profile_wait(p, i);
+		const uint64_t place = place_of(w);
+		uint32_t as = is_lost(p, w) ? GPOINTER_TO_UINT(g_hash_table_lookup(places, &place)) : 0;
+
+		if (!as)
+			continue;
+		r->rule[i] = r->rule[as - 1];
+		r->protocol[i] = r->protocol[as - 1];
+		r->reason[i] = r->reason[as - 1];
+		r->idle[i] = r->idle[as - 1];
+	}
+}
+
 struct reasons_base *reasons_base_new(const struct profile *p, const struct rule_set *rules)
 {
 	struct reasons_base *b = g_new0(struct reasons_base, 1);
@@ -609,6 +655,7 @@ struct reasons *reasons_new_on(struct reasons_base *base, const struct profile *
 	for (uint32_t i = 0; i < p->waits->len; i++)	/* work that a pool's thread does is nobody's housekeeping */
 		if (r->idle[i] == IDLE_TIMER && reasons_pool(r, i))
 			r->idle[i] = IDLE_NOT;
+	find_lost(r);
 	return r;
 }
 

@@ -11,33 +11,21 @@
 struct clock {
 	uint64_t sleep_ns, other_ns, count, other_cnt, work_cnt;
 	uint64_t longest_ns;
-	uint32_t sleeps_at;	/* where it does so for longest, a user node */
-	int64_t sleeps_in; /* the function there; -1: not known */
+	int64_t sleeps_in; /* the function in which it does so for longest; -1: not known */
 	uint64_t hist[PROFILE_HIST_SLOTS];
 };
 
-static bool is_sleep(const struct findings *f, uint32_t i)
-{
-	return f->blocked_in[i] && reasons_of(f->reasons, i) == REASON_SLEEP;
-}
-
 /*
- * What it does beside its sleeps; a wait at the place where it sleeps whose kernel stack was lost is one of them.  Who asks
- * for work, and sleeps in another function than that in which it asks, pauses within its work; a client that asks now and
- * then, and a health check, sleep where they call what asks.
+ * Who asks for work, and sleeps in another function than that in which it asks, pauses within its work; a client that asks
+ * now and then, and a health check, sleep where they call what asks.
  */
-static void count_others(const struct findings *f, struct clock *clocks)
+static void count_work(const struct findings *f, struct clock *clocks)
 {
 	const struct profile *p = f->profile;
 
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct clock *c = &clocks[w->thread];
-		bool is_gil = reasons_of(f->reasons, i) == REASON_LOCK_GIL;
 
-		if (is_sleep(f, i) || (w->user && w->user == c->sleeps_at))
-			continue;
-		c->other_ns += is_gil ? 0 : w->blocked_ns;
-		c->other_cnt += is_gil || !w->blocked_ns || pauses_is_question(f, i) ? 0 : w->count;
 		if (c->count && c->sleeps_in >= 0 && w->user && pauses_is_of_connection(f, i) &&
 		    !cause_passes(p, w->user, c->sleeps_in))
 			c->work_cnt += w->count;
@@ -52,11 +40,17 @@ static struct clock *sleepers_new(const struct findings *f)
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct clock *c = &clocks[w->thread];
 
-		if (!is_sleep(f, i))
+		enum reason reason = reasons_of(f->reasons, i);
+
+		if (!f->blocked_in[i] || reason != REASON_SLEEP) {
+			c->other_ns += reason == REASON_LOCK_GIL ? 0 : w->blocked_ns;
+			c->other_cnt += reason == REASON_LOCK_GIL || !w->blocked_ns || pauses_is_question(f, i)
+						? 0
+						: w->count;
 			continue;
+		}
 		if (w->blocked_ns > c->longest_ns) {
 			c->longest_ns = w->blocked_ns;
-			c->sleeps_at = w->user;
 			c->sleeps_in = finding_frame(f, i);
 		}
 		c->sleep_ns += w->blocked_ns;
@@ -64,7 +58,7 @@ static struct clock *sleepers_new(const struct findings *f)
 		for (unsigned s = 0; s < PROFILE_HIST_SLOTS; s++)
 			c->hist[s] += w->hist[s];
 	}
-	count_others(f, clocks);
+	count_work(f, clocks);
 	return clocks;
 }
 

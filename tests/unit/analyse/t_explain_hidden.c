@@ -421,7 +421,7 @@ static void test_clock_of_lost_stack(void)
 	uint32_t thread = thread_of(p, 11, "feed", 20);
 
 	ended_by(p, add_wait(p, thread, 'S', 17, 500, ticks, SLEEP), 0, NULL, "");
-	add_wait(p, thread, 'S', 2, 500, ticks, "");
+	add_wait(p, thread, 'S', 2, 500, ticks, "?@[kernel]");
 	struct explanation *e = explanation_new(p, NULL);
 
 	g_assert_nonnull(e->little);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/reason/reasons.h"
 #include "maker.h"
+#include "profile/limits.h"
 
 #define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
 #define RECV "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]"
@@ -262,6 +263,62 @@ static void test_unix_datagrams(void)
 	}
 }
 
+/* A wait whose kernel stack was lost is as that thread's others at the place; of a kernel stack alone nothing is taken over. */
+static void test_lost_kernel_stack(void)
+{
+	for (int is_there = 0; is_there < 2; is_there++) {
+		struct maker m = maker_new("process 1");
+		uint32_t thread = thread_of(m.p, 1, 1, "logd", 0);
+		uint32_t lost = wait_of(m.p, thread, 'S', "main@logd next@logd recv@libc.so.6", "?@[kernel]", 200);
+		uint32_t seen = wait_of(m.p, thread, 'S', is_there ? "main@logd next@logd recv@libc.so.6" : "main@logd other@logd recv@libc.so.6",
+					"__x64_sys_recvfrom@[kernel] __skb_wait_for_more_packets@[kernel]", 700);
+
+		wait_for(m.p, seen, OBJECT_SOCKET, "127.0.0.1:514 bound", 0);
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, seen), ==, IDLE_CLIENT);
+		g_assert_cmpint(reasons_idle(r, lost), ==, is_there ? IDLE_CLIENT : IDLE_NOT);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* A stack that broke off tells no place: a connection that was accepted waits for its client's next request, unless others queue. */
+static void test_served_by_broken_stack(void)
+{
+	for (int queue = 0; queue < 2; queue++) {
+		struct maker m = maker_new("process 1");
+		uint32_t wait = wait_of(m.p, thread_of(m.p, 1, 1, "echod", 0), 'S', "?@[jit] receive@[jit] recv@libc.so.6", RECV, 900);
+
+		g_array_index(m.p->nodes, struct stack_node, profile_wait(m.p, wait)->user).end = STACK_BROKEN;
+		wait_for(m.p, wait, OBJECT_SOCKET, ":7911 from 127.0.0.1 (client)", 2);
+		if (queue)
+			profile_add_limit(m.p, LIMIT_BACKLOG, 1, 0, "3 connections wait at :7911");
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, wait), ==, queue ? IDLE_NOT : IDLE_CLIENT);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* A server of datagrams looks at its clock ten times a second; a client's that does so waits for an answer. */
+static void test_ticks_of_datagram_server(void)
+{
+	static const char *const names[] = { "127.0.0.1:7914 bound", "127.0.0.1:7914 (game)" };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+		struct maker m = maker_new("process 1");
+		uint32_t wait = wait_of(m.p, thread_of(m.p, 1, 1, "game", 0), 'S', "main@game poll@libc.so.6", POLL, 100);
+		const struct object o = { .kind = OBJECT_SOCKET, .operation = "", .name = names[i], .place = "udp" };
+
+		g_array_index(m.p->waits, struct wait, wait).object = profile_object(m.p, &o) + 1;
+		woken_by(m.p, wait, UINT32_MAX, "");
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, wait), ==, i ? IDLE_NOT : IDLE_LOOP);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
 /* A sleep that goes on as the recording ends is one, as those before it at that place, whatever its descriptor is. */
 static void test_last_sleep(void)
 {
@@ -291,6 +348,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/idle/handed-round", test_handed_round);
 	g_test_add_func("/idle/own-poll", test_own_poll);
 	g_test_add_func("/idle/unix-datagrams", test_unix_datagrams);
+	g_test_add_func("/idle/lost-kernel-stack", test_lost_kernel_stack);
+	g_test_add_func("/idle/served-by-broken-stack", test_served_by_broken_stack);
+	g_test_add_func("/idle/ticks-of-datagram-server", test_ticks_of_datagram_server);
 	g_test_add_func("/idle/last-sleep", test_last_sleep);
 	g_test_add_func("/idle/pipeline", test_pipeline);
 	g_test_add_func("/idle/withheld-from-one", test_withheld_from_one);
