@@ -25,7 +25,7 @@ import isolate  # noqa: E402
 CORE = ["waits", "traces", "lives", "filters", "event_files", "command", "whole", "wakers", "waitgraph", "locks", "objects", "crowd", "unwind",
         "unwind_bare", "remember", "uretprobe", "mappings", "rights", "symbols", "files"]
 # One of the two at each commit (see tools/run-tests): what is told and of which languages; other commands and the agent.
-TURNS = [["planted", "reasons", "troubles", "servers", "request_servers", "tasks", "jit", "languages", "python", "scripts", "java", "virtual", "greenlets",
+TURNS = [["planted", "disguised", "reasons", "troubles", "servers", "request_servers", "tasks", "jit", "languages", "python", "scripts", "java", "virtual", "greenlets",
           "go", "gpu", "inline", "imports"],
          ["agent", "agent_rights", "agent_requests", "agent_chains", "agent_troubles", "never_answers", "request", "request_socket", "doctor", "mcp", "kubectl", "diff",
           "whatif", "sampling", "io", "looks", "oncpu", "slices", "cuts", "pair", "top", "together", "migrating", "wakeuptime"]]

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+"""Problems of kinds that rules were made for, in other languages and libraries than the first one that was met, and healthy programs that look alike."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+
+from cases_planted import children, script
+from cases_servers import free_port
+from lib import Recorder, Skip, case, default_signals, nightly, wait_until
+from told import Told
+
+
+def record(env, process, seconds="1.5"):
+    recorder = Recorder(env, "-p", str(process.pid), "-d", seconds, out=env.temporary(f"of-{process.pid}.offcpu"))
+    recorder.wait()
+    return recorder.report(status=0), Told(env, recorder.out)
+
+
+def end(process):
+    for child in children(process.pid):
+        os.kill(child, signal.SIGKILL)
+    process.kill()
+    process.wait()
+
+
+@case
+@nightly
+def work_that_sleeps_in_an_executor_is_awaited(env):
+    """Two threads of an executor do it all the time, ten tasks await it; used now and then it is little to find."""
+    text = """
+        import asyncio, time
+        from concurrent.futures import ThreadPoolExecutor
+        def draw_barcode(): time.sleep(PAUSE)
+        async def handle(pool):
+            while True:
+                await asyncio.get_running_loop().run_in_executor(pool, draw_barcode)
+                await asyncio.sleep(REST)
+        async def main():
+            pool = ThreadPoolExecutor(2)
+            tasks = [asyncio.create_task(handle(pool)) for _ in range(TASKS)]
+            await asyncio.sleep(0.2)
+            print(flush=True)
+            await asyncio.wait(tasks)
+        asyncio.run(main())
+        """
+    for pause, rest, tasks in (0.05, 0, 10), (0.002, 0.5, 2):
+        values = {"PAUSE": pause, "REST": rest, "TASKS": tasks}
+        process = script(env, [sys.executable, "-c"], re.sub("PAUSE|REST|TASKS", lambda word: str(values[word.group()]), text))
+        report, first = record(env, process)
+        if rest:
+            first.is_healthy()
+        else:
+            spent = report.data["findings"][0]["time_ns"]
+            env.check.that(spent > 1.7 * report.data["window"]["duration_ns"], f"both threads sleep all the time: {spent} ns")
+            first.names("sleeps until a timer in draw_barcode", "tasks await what that pool does", culprits=["draw_barcode"])
+        end(process)
+
+
+@case
+@nightly
+def lock_of_the_c_library_that_a_fork_left(env):
+    """localtime() has one; a child that is forked while a thread is in there hangs in its own call, alone."""
+    process = script(env, [sys.executable, "-c"], """
+        import ctypes, os, threading, time
+        libc = ctypes.CDLL(None)
+        now = ctypes.c_long(0)
+        def stamp():
+            while True: libc.localtime(ctypes.byref(now))
+        for _ in range(2): threading.Thread(target=stamp, daemon=True).start()
+        while True:
+            child = os.fork()
+            if not child:
+                libc.localtime(ctypes.byref(now))
+                os._exit(0)
+            end = time.monotonic() + 1
+            while time.monotonic() < end and not os.waitpid(child, os.WNOHANG)[0]: time.sleep(0.001)
+            if time.monotonic() >= end: break
+        print(flush=True)
+        time.sleep(60)
+        """)
+    hung = children(process.pid)
+    recorder = Recorder(env, "-p", str(hung[0]), "-d", "1.5", out=env.temporary("forked.offcpu"))
+    recorder.wait()
+    report, first = recorder.report(status=0), Told(env, recorder.out)
+    env.check.equal(report.data["findings"][0]["reason"], "lock.mutex", f"the first finding: {first.shown}")
+    first.names("its process has no other thread: it was forked while a thread had the lock")
+    end(process)
+
+
+@case
+@nightly
+def consumer_of_a_message_queue_keeps_up(env):
+    """Healthy: it takes each message at once, and nothing tells what it should do meanwhile."""
+    process = script(env, [sys.executable, "-c"], """
+        import ctypes, os, time
+        libc = ctypes.CDLL(None)
+        queue = libc.msgget(0, 0o1600)
+        text = ctypes.create_string_buffer(64)
+        parent = os.getpid()
+        if not os.fork():
+            ctypes.cast(text, ctypes.POINTER(ctypes.c_long))[0] = 1
+            while os.getppid() == parent:
+                time.sleep(0.2)
+                libc.msgsnd(queue, text, 8, 0)
+            libc.msgctl(queue, 0, None)
+            os._exit(0)
+        def next_note(): libc.msgrcv(queue, text, 8, 0, 0)
+        print(flush=True)
+        while True: next_note()
+        """)
+    report, _ = record(env, process, "2")
+    env.check.that("if this is meant: " in (report.data.get("little") or ""), f"what is said: {report.data.get('little')}")
+    process.kill()      # the child removes the queue
+    process.wait()
+
+
+@case
+@nightly
+def transfer_that_keeps_to_its_own_rate(env):
+    """curl with --limit-rate watches none of its connections between two pieces."""
+    if not shutil.which("curl"):
+        raise Skip("there is no curl")
+    port = free_port()
+    server = script(env, [sys.executable, "-c"], f"""
+        import socket
+        s = socket.create_server(("127.0.0.1", {port}))
+        print(flush=True)
+        c = s.accept()[0]
+        c.recv(1000)
+        c.send(b"HTTP/1.0 200 OK\\r\\nContent-Length: 50000000\\r\\n\\r\\n")
+        while True: c.send(b"x" * 100000)
+        """)
+    process = subprocess.Popen(["curl", "-s", "--limit-rate", "200k", "-o", "/dev/null", f"http://127.0.0.1:{port}/"], preexec_fn=default_signals)
+    env.running.append(process)
+    wait_until(lambda: process.poll() is not None, 1)
+    report, _ = record(env, process, "4")
+    env.check.that("curl sleeps to keep to a limit of its own rate" in (report.data.get("little") or ""), f"what is said: {report.data.get('little')}")
+    end(process)
+    end(server)
+
+
+GO = """
+package main
+import ("crypto/tls"; "fmt"; "net/http"; "time")
+//go:noinline
+func chargeCard(c *http.Client) { if r, err := c.Get("https://127.0.0.1:PORT/"); err == nil { r.Body.Close() } }
+func main() {
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	go func() { time.Sleep(500 * time.Millisecond); fmt.Println("ready") }()
+	for { chargeCard(c) }
+}
+"""
+
+
+@case
+@nightly
+def handshake_that_a_client_of_go_waits_for(env):
+    """The connection is taken by the kernel, and nobody shakes hands: no pool is short of any."""
+    if not shutil.which("go"):
+        raise Skip("go is not installed")
+    folder = env.temporary("go-handshake")
+    os.makedirs(folder)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        with open(f"{folder}/charge.go", "w", encoding="ascii") as f:
+            f.write(GO.replace("PORT", str(silent.getsockname()[1])))
+        built = subprocess.run(["go", "build", "-o", f"{folder}/charge", f"{folder}/charge.go"], capture_output=True, text=True, check=False,
+                               env={**os.environ, "GO111MODULE": "off", "GOTOOLCHAIN": "local"})
+        if built.returncode:
+            raise Skip(f"go failed: {built.stderr.strip()[-200:]}")
+        process = subprocess.Popen([f"{folder}/charge"], stdout=subprocess.PIPE, preexec_fn=default_signals)
+        env.running.append(process)
+        process.stdout.readline()
+        report, first = record(env, process)
+        found = (report.data.get("task_findings") or [{}])[0]
+        env.check.equal(found.get("function"), "main.chargeCard", f"the first one shown: {first.shown}")
+        env.check.that(found.get("task_ns", 0) >= 0.7 * report.data["window"]["duration_ns"], f"{found.get('task_ns')} ns of one goroutine")
+        first.names("waits for a connection to be made, in its TLS handshake")
+        end(process)
