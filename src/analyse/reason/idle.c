@@ -532,14 +532,16 @@ static bool is_answered(const struct finder *f, uint32_t i)
 	       (e->upstream_ns > ended_sum(e) / OWED_SHARE && profile_find_limit(f->p, LIMIT_OWED, pid, 0));
 }
 
-/* All that it watches are pipes into which another program writes, as a server does that has started one for a request. */
+/* It watches pipes into which another program writes, as a server does that has started one for a request. */
 static bool is_for_output(const struct finder *f, uint32_t i)
 {
 	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
 	const struct ended *e = &f->ended[i];
 	const char *name = o && o->kind == OBJECT_EPOLL ? o->name + strspn(o->name, "0123456789 ") : "";
+	bool is_poll = o && o->kind == OBJECT_POLL && g_str_has_prefix(o->name, "pipe and ");
 
-	return (g_str_has_prefix(name, "pipe (fd") || g_str_has_prefix(name, "pipes (fd")) && e->others_ns > ended_sum(e) / 2;
+	return (is_poll || g_str_has_prefix(name, "pipe (fd") || g_str_has_prefix(name, "pipes (fd")) &&
+	       e->others_ns > ended_sum(e) / 2;
 }
 
 /*

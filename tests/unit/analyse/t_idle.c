@@ -319,6 +319,26 @@ static void test_ticks_of_datagram_server(void)
 	}
 }
 
+/* Who polls the pipes of a program that it has just started waits for that one; of one that was there it may have nothing to do. */
+static void test_output_of_a_started_program(void)
+{
+	for (int is_new = 0; is_new < 2; is_new++) {
+		struct maker m = maker_new("process 1");
+		uint32_t wait = wait_of(m.p, thread_of(m.p, 1, 1, "fcgiwrap", 0), 'S', "main@fcgiwrap select@libc.so.6", POLL, 300);
+		const struct object o = { .kind = OBJECT_POLL, .operation = "", .name = "pipe and 1 more", .place = "" };
+		const struct waker cgi = { .pid = 2, .tid = 2, .comm = "q.cgi", .start_ns = is_new ? 2000 * MS : 500 * MS };
+
+		m.p->info.start_ns = 1000 * MS;
+		g_array_index(m.p->waits, struct wait, wait).object = profile_object(m.p, &o) + 1;
+		profile_add_wake(m.p, &(struct wake){ .wait = wait, .waker = profile_waker(m.p, &cgi), .count = 300, .blocked_ns = 3000 * MS });
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, wait), ==, is_new ? IDLE_NOT : IDLE_LOOP);
+		g_assert_cmpint(reasons_of(r, wait), ==, is_new ? REASON_PIPE : REASON_EVENT_LOOP);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
 /* A sleep that goes on as the recording ends is one, as those before it at that place, whatever its descriptor is. */
 static void test_last_sleep(void)
 {
@@ -351,6 +371,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/idle/lost-kernel-stack", test_lost_kernel_stack);
 	g_test_add_func("/idle/served-by-broken-stack", test_served_by_broken_stack);
 	g_test_add_func("/idle/ticks-of-datagram-server", test_ticks_of_datagram_server);
+	g_test_add_func("/idle/output-of-a-started-program", test_output_of_a_started_program);
 	g_test_add_func("/idle/last-sleep", test_last_sleep);
 	g_test_add_func("/idle/pipeline", test_pipeline);
 	g_test_add_func("/idle/withheld-from-one", test_withheld_from_one);
