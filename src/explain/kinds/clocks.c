@@ -3,6 +3,7 @@
 #include "explain/findings_part.h"
 
 #define TURNS_MIN 4
+#define TICK_NS 500000	/* on average: who sleeps for less looks for something again and again */
 #define OTHER_SHARE 20	/* of its sleep: so much a clock may wait for beside it, but for an interpreter's lock */
 #define OTHER_TURNS 2	/* who waits for others in more than every second turn serves them, unless it asks them itself */
 #define LOOKS_PER_S 2	/* of a script: one that looks more often waits for something */
@@ -76,7 +77,7 @@ static bool is_regular(const struct clock *c)
 
 static bool is_clock(const struct clock *c, const struct thread *t)
 {
-	return c->count >= TURNS_MIN && c->other_ns <= c->sleep_ns / OTHER_SHARE &&
+	return c->count >= TURNS_MIN && c->sleep_ns / c->count >= TICK_NS && c->other_ns <= c->sleep_ns / OTHER_SHARE &&
 	       c->other_cnt <= c->count / OTHER_TURNS && c->work_cnt < TURNS_MIN &&
 	       t->on_cpu_ns <= thread_observed_ns(t) / ON_CPU_SHARE && is_regular(c);
 }

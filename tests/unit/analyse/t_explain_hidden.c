@@ -413,6 +413,26 @@ static void test_client_reader(void)
 	profile_free(p);
 }
 
+/* Who sleeps for a moment again and again looks whether there is room; a clock ticks more slowly. */
+static void test_short_sleeps(void)
+{
+	for (unsigned is_clock = 0; is_clock < 2; is_clock++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 11, "matchd", 200), 'S', is_clock ? 3000 : 90000, 3,
+					 "main@matchd submit@matchd publish@matchd wait_for_space@matchd clock_nanosleep@libc.so.6", SLEEP);
+
+		g_array_index(p->waits, struct wait, wait).blocked_ns = 9000 * MS;
+		ended_by(p, wait, 0, NULL, "");
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpint(e->little && strstr(e->little, "a clock that ticks may stay"), ==, is_clock);
+		g_assert_cmpint(e->headlines->len && strstr(g_array_index(e->headlines, struct headline, 0).advice, "wait for that instead") &&
+				!e->little, ==, !is_clock);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* A clock of which one sleep's kernel stack was lost. */
 static void test_clock_of_lost_stack(void)
 {
@@ -490,6 +510,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/holder-of-tasks", test_holder_of_tasks);
 	g_test_add_func("/explain/executor", test_executor);
 	g_test_add_func("/explain/stopped-by-runtime", test_stopped_by_runtime);
+	g_test_add_func("/explain/short-sleeps", test_short_sleeps);
 	g_test_add_func("/explain/own-rate", test_own_rate);
 	g_test_add_func("/explain/client-reader", test_client_reader);
 	g_test_add_func("/explain/clock-of-lost-stack", test_clock_of_lost_stack);
