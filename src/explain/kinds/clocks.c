@@ -44,10 +44,12 @@ static struct clock *sleepers_new(const struct findings *f)
 		enum reason reason = reasons_of(f->reasons, i);
 
 		if (!f->blocked_in[i] || reason != REASON_SLEEP) {
-			c->other_ns += reason == REASON_LOCK_GIL ? 0 : w->blocked_ns;
-			c->other_cnt += reason == REASON_LOCK_GIL || !w->blocked_ns || pauses_is_question(f, i)
-						? 0
-						: w->count;
+			/* a sleep that is idle, or what is not known, is no other work */
+			bool is_other = w->blocked_ns && reason != REASON_SLEEP && reason != REASON_LOCK_GIL &&
+					!reasons_is_unseen(f->reasons, i);
+
+			c->other_ns += is_other ? w->blocked_ns : 0;
+			c->other_cnt += is_other && !pauses_is_question(f, i) ? w->count : 0;
 			continue;
 		}
 		if (w->blocked_ns > c->longest_ns) {
