@@ -45,6 +45,18 @@ static struct finding *throttle_of(const struct findings *f, const struct findin
 	return NULL;
 }
 
+/* A thread of its process has asked for the collections that stop this one (System.gc()); NULL: none, or for few of them. */
+static struct finding *asked_collection_of(const struct findings *f, const struct finding *row)
+{
+	if (!rule_begins(f, row, "java-vm-operation"))
+		return NULL;
+	EACH_ROW(i, struct finding, cause, f->rows)
+		if (rule_begins(f, cause, "java-gc-asked") && cause->process == row->process &&
+		    cause->time_ns / cause->threads_cnt > row->time_ns / row->threads_cnt / 2)
+			return cause;
+	return NULL;
+}
+
 /* Those who do these tasks wait for others' tasks themselves. */
 static bool is_of_starved_workers(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
@@ -131,9 +143,9 @@ void behind_find(struct findings *f)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, i), *cause = finding_cause(f, row);
-		struct finding *throttle = throttle_of(f, row);
+		struct finding *known = throttle_of(f, row) ?: asked_collection_of(f, row);
 
-		cause = throttle ? throttle : cause;
+		cause = known ? known : cause;
 		row->has_sleep = is_childs_sleep(f, row);
 		row->is_told_with = row->is_told_with || is_for_its_own(f, row);
 		if (!cause)
@@ -148,7 +160,7 @@ void behind_find(struct findings *f)
 		}
 		if (is_passed_on(row, cause))
 			row->is_told_with = true;
-		if (throttle || is_lock_before_program(f, row, cause) || is_of_starved_workers(f, row, cause) ||
+		if (known || is_lock_before_program(f, row, cause) || is_of_starved_workers(f, row, cause) ||
 		    is_for_answer(f, row, cause)) {
 			row->is_told_with = row->is_behind = true;
 			cause->leads_ns += row->time_ns;

@@ -193,6 +193,30 @@ static void test_collection(void)
 	profile_free(p);
 }
 
+/* What one thread asks for (System.gc()) leads before what that costs all others; one that asks seldom does not. */
+static void test_asked_collection(void)
+{
+	for (unsigned is_often = 0; is_often < 2; is_often++) {
+		struct profile *p = window_new();
+		uint32_t vm = fixture_thread(p, 10, VM, "VM Thread", "java"), waits[6];
+
+		g_array_index(p->threads, struct thread, vm).to_ns = WINDOW_MS * MS;
+		for (uint32_t i = 0; i < 6; i++) {
+			waits[i] = add_wait(p, thread_of(p, 20 + i, "java", 100), 'S', i || is_often ? 20 : 2, 200,
+					    i ? "Img.run@jvm Img.draw@jvm SafepointSynchronize::block@libjvm.so pthread_cond_wait@libc.so.6" :
+						"Img.run@jvm Img.scale@jvm JVM_GC@libjvm.so VMThread::execute@libjvm.so pthread_cond_wait@libc.so.6",
+					    FUTEX);
+			ended_by(p, waits[i], VM, "VMThread::run@libjvm.so pthread_cond_broadcast@libc.so.6", "");
+		}
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_nonnull(strstr(g_array_index(e->headlines, struct headline, 0).sentence,
+					is_often ? "waits for a garbage collection that it has asked for" : "waits for an operation of the JVM"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* select() of no descriptors sleeps; where none of poll()'s objects is known it may be anything. */
 static void test_empty_set(void)
 {
@@ -503,6 +527,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/monitor", test_monitor);
 	g_test_add_func("/explain/aborts", test_aborts);
 	g_test_add_func("/explain/collection", test_collection);
+	g_test_add_func("/explain/asked-collection", test_asked_collection);
 	g_test_add_func("/explain/empty-set", test_empty_set);
 	g_test_add_func("/explain/sleeps-with-lock", test_sleeps_with_lock);
 	g_test_add_func("/explain/stripped-pool", test_stripped_pool);
