@@ -348,7 +348,9 @@ static enum kind kind_of(const struct task_wait *w)
 	if (g_str_has_prefix(w->call, "golang.org/x/sync/semaphore.") || g_str_has_suffix(w->call, "errgroup.(*Group).Go"))
 		return SEMAPHORE;
 	if (task_is_pool_call(w->call))
-		return w->dial_ns < w->task_ns / 2 ? CONNECTIONS : w->handshake_ns < w->task_ns / 2 ? CONNECT : HANDSHAKE;
+		return w->dial_ns < w->task_ns / 2	  ? CONNECTIONS :
+		       w->handshake_ns < w->task_ns / 2 ? CONNECT :
+							  HANDSHAKE;
 	if (g_str_has_prefix(w->call, "net/http.") || g_str_has_prefix(w->call, "database/sql."))
 		return LIBRARY;
 	if (mentions(w->reason, "IO wait"))
