@@ -219,10 +219,31 @@ static const char *row_name(const struct top *t, const struct profile *p, const 
 	return g_string_chunk_insert(t->strings, name ? name : "");
 }
 
+/* For rows without durations; an import may have a million of them. */
+static const uint64_t no_hist[PROFILE_HIST_SLOTS];
+
+static void drop_hist(struct top_row *row)
+{
+	if (row->hist != no_hist)
+		g_free((gpointer)row->hist);
+	row->hist = no_hist;
+}
+
+static void add_hist(struct top_row *row, const struct wait *w)
+{
+	if (row->hist == no_hist && memcmp(w->hist, no_hist, sizeof(w->hist)) == 0)
+		return;
+	if (row->hist == no_hist)
+		row->hist = g_new0(uint64_t, PROFILE_HIST_SLOTS);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		((uint64_t *)row->hist)[i] += w->hist[i];
+}
+
 static void start_row(const struct top *t, const struct profile *p, const struct wait *w, struct top_row *row)
 {
 	memset(row, 0, sizeof(*row));
 	row->name = row_name(t, p, w);
+	row->hist = no_hist;
 	row->thread = w->thread;
 	row->user_parent = -1;
 	if (t->by == TOP_BY_STACK) {
@@ -247,8 +268,7 @@ static void add_shape(struct top_row *row, const struct wait *w, uint32_t index,
 		row->max_ns = w->max_ns;
 		row->longest = index + 1;
 	}
-	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
-		row->hist[i] += w->hist[i];
+	add_hist(row, w);
 	row->durations_ns += durations_ns;
 }
 
@@ -294,18 +314,6 @@ static uint64_t whole_of(const struct top *t, const struct profile *p, const str
 		}
 	}
 	return whole;
-}
-
-/* Whether this row sees that id for the first time. */
-static bool is_new_pair(GHashTable *seen, uint32_t row, uint32_t id)
-{
-	gint64 pair = (gint64)(((uint64_t)row << 32) | id);
-
-	if (g_hash_table_contains(seen, &pair))
-		return false;
-	gint64 *own = g_new(gint64, 1);
-	*own = pair;
-	return g_hash_table_add(seen, own);
 }
 
 /* Finds or adds the row for w. */
@@ -397,7 +405,7 @@ static void judge_queue(struct top_row *row)
 		return;
 	row->max_ns = row->longest = 0;
 	if (known * 10 < row->count * KNOWN_OF_TEN)
-		memset(row->hist, 0, sizeof(row->hist));
+		drop_hist(row);
 }
 
 static void judge_queues(struct top *t)
@@ -412,8 +420,8 @@ static struct top *top_make(struct plumbing *plumbing, const struct profile *p, 
 {
 	struct top *t = g_new0(struct top, 1);
 	g_autoptr(GHashTable) index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
-	g_autoptr(GHashTable) seen = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
-	g_autoptr(GHashTable) pids = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) seen = g_hash_table_new(hash_number, NULL);
+	g_autoptr(GHashTable) pids = g_hash_table_new(hash_number, NULL);
 	bool totals = has_totals(p, selection, by, weight);
 	struct wakes_by_wait *wakes;
 
@@ -452,9 +460,9 @@ static struct top *top_make(struct plumbing *plumbing, const struct profile *p, 
 			if (!totals)
 				add_wait(t, row, part);
 			if (by == TOP_BY_STACK || by == TOP_BY_REASON)
-				row->threads_cnt += is_new_pair(seen, at, part->thread);
+				row->threads_cnt += hash_new_pair(seen, at, part->thread);
 			if (by == TOP_BY_STACK)
-				row->processes_cnt += is_new_pair(pids, at, profile_thread(p, part->thread)->pid);
+				row->processes_cnt += hash_new_pair(pids, at, profile_thread(p, part->thread)->pid);
 		}
 	}
 	if (by == TOP_BY_REASON)
@@ -488,8 +496,8 @@ const char *top_title(const struct top *t)
 	return t->attribute ? t->attribute : top_by_name(t->by);
 }
 
-FREES(top_free, struct top, t, g_array_unref(t->rows); reasons_free(t->reasons); plumbing_free(t->plumbing);
-      routes_free(t->routes); g_free(t->locks); g_string_chunk_free(t->strings))
+FREES(top_free, struct top, t, EACH_ROW(i, struct top_row, row, t->rows) drop_hist(row); g_array_unref(t->rows);
+      reasons_free(t->reasons); plumbing_free(t->plumbing); routes_free(t->routes); g_free(t->locks); g_string_chunk_free(t->strings))
 
 double top_percent(const struct top *t, uint64_t weight)
 {

@@ -46,7 +46,7 @@ struct top_row {
 	double off_cpu_se_ns, count_se;	/* standard errors of off_cpu_ns and count, due to sampling; 0: exact */
 	uint64_t max_ns;	/* 0: unknown, as for a run queue */
 	uint32_t longest;	/* index + 1 of the wait with max_ns; 0: none */
-	uint64_t hist[PROFILE_HIST_SLOTS];	/* empty: unknown */
+	const uint64_t *hist;	/* PROFILE_HIST_SLOTS; all 0: unknown */
 	uint64_t durations_ns;	/* sum of the durations in hist: of whole waits */
 	uint32_t thread;	/* index of its first thread */
 	uint32_t threads_cnt, processes_cnt;	/* of the waits; only for stacks, else 0 */

@@ -3,6 +3,7 @@
 #define BASE_HASH_H
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -38,6 +39,18 @@ static inline guint hash_end(uint64_t hash)
 static inline guint hash_u64(gconstpointer key)
 {
 	return hash_end(*(const uint64_t *)key);
+}
+
+/* For numbers that are their own keys (GSIZE_TO_POINTER()), so that no key is allocated. */
+static inline guint hash_number(gconstpointer key)
+{
+	return hash_end(hash_pointer(key));
+}
+
+/* Adds a pair to a set made by g_hash_table_new(hash_number, NULL). True: it is new. */
+static inline bool hash_new_pair(GHashTable *seen, uint32_t a, uint32_t b)
+{
+	return g_hash_table_add(seen, GSIZE_TO_POINTER((gsize)a << 32 | b));
 }
 
 /* The bytes must have no padding. */

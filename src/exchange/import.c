@@ -163,7 +163,12 @@ static const char *name_for_people(struct import *im, const struct import_frame 
 	return known;
 }
 
-uint32_t import_node(struct import *im, uint32_t parent, const struct import_frame *f)
+static bool is_full(const struct profile *p)
+{
+	return p->nodes->len > PROFILE_NODES_MAX || p->frames->len > PROFILE_ROWS_MAX;
+}
+
+uint32_t import_frame(struct import *im, const struct import_frame *f)
 {
 	struct frame frame = {
 		.name = name_for_people(im, f),
@@ -176,9 +181,19 @@ uint32_t import_node(struct import *im, uint32_t parent, const struct import_fra
 		.is_inline = f->is_inline,
 	};
 
-	if (im->p->nodes->len > PROFILE_NODES_MAX || im->p->frames->len > PROFILE_ROWS_MAX)
-		return parent; /* import_wait() reports it */
-	return profile_node(im->p, parent, profile_frame(im->p, &frame));
+	return is_full(im->p) ? 0 : profile_frame(im->p, &frame);
+}
+
+uint32_t import_child(struct import *im, uint32_t parent, uint32_t frame)
+{
+	return is_full(im->p) ? parent : profile_node(im->p, parent, frame); /* import_wait() reports it */
+}
+
+uint32_t import_node(struct import *im, uint32_t parent, const struct import_frame *f)
+{
+	uint32_t frame = import_frame(im, f);
+
+	return import_child(im, parent, frame);
 }
 
 /* Saturates; profile_check() rejects sums that are too large. */

@@ -58,6 +58,9 @@ struct import_frame {
 	bool is_kernel, is_inline;
 };
 uint32_t import_node(struct import *im, uint32_t parent, const struct import_frame *f);
+/* The same in two steps, where a frame stands in many stacks. */
+uint32_t import_frame(struct import *im, const struct import_frame *f);
+uint32_t import_child(struct import *im, uint32_t parent, uint32_t frame);
 /*
  * Whether a frame is the kernel's.  Its module is a part of the kernel ("[kernel.kallsyms]", "[ext4]"), not a mapping
  * of a process ("[vdso]").  Frames that objects_as_frames() puts on top of the kernel's stack ("-> FILE") have no

@@ -5,28 +5,39 @@
  */
 #include <string.h>
 
-#include "base/hash.h"
 #include "exchange/import.h"
 #include "exchange/pprof.h"
 #include "base/wire.h"
+#include "profile/id_index.h"
 
 #define TYPES_MAX 64
 
+/* Each row begins with its id, by which other rows refer to it. */
+struct table {
+	GArray *rows;
+	struct id_index *ids;
+};
+
 struct mapping {
+	uint64_t id;
 	const char *file; /* interned */
 };
 
 struct function {
+	uint64_t id;
 	const char *name, *file;
 };
 
 struct location {
-	uint64_t address, mapping;
+	uint64_t id, address, mapping;
 	guint lines_from, lines_cnt; /* innermost first */
+	bool has_frames;             /* of its lines, or one of its own */
 };
 
 struct line {
 	uint64_t function, number;
+	uint32_t frame;
+	bool is_kernel;
 };
 
 enum part { PART_TIME, PART_COUNT, PART_BLOCKED, PART_RUNNABLE, PART_PREEMPTED, PART_CNT };
@@ -35,8 +46,8 @@ struct pprof {
 	struct import im;
 	struct profile *p;
 	GPtrArray *strings; /* interned in the profile */
-	GArray *mappings, *functions, *locations, *lines;
-	GHashTable *mapping_ids, *function_ids, *location_ids; /* uint64_t -> index + 1 */
+	struct table mappings, functions, locations;
+	GArray *lines;
 	struct value_type {
 		uint64_t name, unit;
 	} types[TYPES_MAX];
@@ -76,47 +87,55 @@ static const char *string_at(const struct pprof *r, uint64_t id)
 	return id < r->strings->len ? g_ptr_array_index(r->strings, (guint)id) : "";
 }
 
-static void note_id(GHashTable *ids, uint64_t id, guint index)
+static bool is_id(const void *ctx, const void *id, uint32_t row)
 {
-	g_hash_table_insert(ids, g_memdup2(&id, sizeof(id)), GUINT_TO_POINTER(index + 1));
+	const GArray *rows = ctx;
+
+	return memcmp(rows->data + (gsize)row * g_array_get_element_size((GArray *)rows), id, sizeof(uint64_t)) == 0;
 }
 
-/* Index + 1; 0: not found. */
-static guint find_id(GHashTable *ids, uint64_t id)
+/* NULL: not found. */
+static void *find_row(const struct table *t, uint64_t id)
 {
-	return GPOINTER_TO_UINT(g_hash_table_lookup(ids, &id));
+	int64_t at = id_index_find(t->ids, id_index_hash(t->ids, &id, sizeof(id)), is_id, t->rows, &id);
+
+	return at < 0 ? NULL : t->rows->data + (gsize)at * g_array_get_element_size(t->rows);
+}
+
+/* Of rows with the same id, the first is found. */
+static void add_row(struct table *t, const void *row)
+{
+	if (!find_row(t, *(const uint64_t *)row))
+		id_index_add(t->ids, id_index_hash(t->ids, row, sizeof(uint64_t)), t->rows->len);
+	g_array_append_vals(t->rows, row, 1);
 }
 
 static void read_mapping(struct pprof *r, struct cursor c)
 {
 	struct mapping m = { .file = "" };
-	uint64_t id = 0;
 
 	for (struct wire_field f; wire_next(&c, &f);) {
 		if (f.number == MAPPING_ID)
-			id = f.value;
+			m.id = f.value;
 		else if (f.number == MAPPING_FILE)
 			m.file = string_at(r, f.value);
 	}
-	note_id(r->mapping_ids, id, r->mappings->len);
-	g_array_append_val(r->mappings, m);
+	add_row(&r->mappings, &m);
 }
 
 static void read_function(struct pprof *r, struct cursor c)
 {
 	struct function fn = { .name = "", .file = "" };
-	uint64_t id = 0;
 
 	for (struct wire_field f; wire_next(&c, &f);) {
 		if (f.number == FUNCTION_ID)
-			id = f.value;
+			fn.id = f.value;
 		else if (f.number == FUNCTION_NAME || (f.number == FUNCTION_SYSTEM_NAME && !*fn.name))
 			fn.name = string_at(r, f.value);
 		else if (f.number == FUNCTION_FILE)
 			fn.file = string_at(r, f.value);
 	}
-	note_id(r->function_ids, id, r->functions->len);
-	g_array_append_val(r->functions, fn);
+	add_row(&r->functions, &fn);
 }
 
 static void read_line(struct pprof *r, struct cursor c)
@@ -135,11 +154,10 @@ static void read_line(struct pprof *r, struct cursor c)
 static void read_location(struct pprof *r, struct cursor c)
 {
 	struct location l = { .lines_from = r->lines->len };
-	uint64_t id = 0;
 
 	for (struct wire_field f; wire_next(&c, &f);) {
 		if (f.number == LOCATION_ID)
-			id = f.value;
+			l.id = f.value;
 		else if (f.number == LOCATION_MAPPING)
 			l.mapping = f.value;
 		else if (f.number == LOCATION_ADDRESS)
@@ -148,8 +166,7 @@ static void read_location(struct pprof *r, struct cursor c)
 			read_line(r, f.bytes);
 	}
 	l.lines_cnt = r->lines->len - l.lines_from;
-	note_id(r->location_ids, id, r->locations->len);
-	g_array_append_val(r->locations, l);
+	add_row(&r->locations, &l);
 }
 
 static struct value_type type_of(struct cursor c)
@@ -199,8 +216,8 @@ static bool read_tables(struct pprof *r, struct cursor c)
 			read_function(r, f.bytes);
 		else if (f.number == PROFILE_LOCATION)
 			read_location(r, f.bytes);
-		if (r->mappings->len > PROFILE_ROWS_MAX || r->functions->len > PROFILE_ROWS_MAX ||
-		    r->locations->len > PROFILE_ROWS_MAX || r->lines->len > PROFILE_NODES_MAX)
+		if (r->mappings.rows->len > PROFILE_ROWS_MAX || r->functions.rows->len > PROFILE_ROWS_MAX ||
+		    r->locations.rows->len > PROFILE_ROWS_MAX || r->lines->len > PROFILE_NODES_MAX)
 			return false;
 	}
 	if (r->p->info.duration_ns)
@@ -303,24 +320,43 @@ static bool find_types(struct pprof *r, GError **error)
 	return true;
 }
 
-static void sample_frames(struct pprof *r, const struct location *l, uint32_t at[2])
+/* A location occurs in many stacks. Its frames are made when it is first used. */
+static void location_frames(struct pprof *r, struct location *l)
 {
-	guint mapping = l->mapping ? find_id(r->mapping_ids, l->mapping) : 0;
-	const char *module = mapping ? g_array_index(r->mappings, struct mapping, mapping - 1).file : "";
-	struct import_frame f = { .module = module, .offset = l->address, .is_kernel = import_is_kernel(NULL, module) };
+	const struct mapping *mapping = l->mapping ? find_row(&r->mappings, l->mapping) : NULL;
+	const char *module = mapping ? mapping->file : "";
+	struct import_frame f = { .module = module, .offset = l->address };
 
-	if (!l->lines_cnt)
-		at[f.is_kernel] = import_node(&r->im, at[f.is_kernel], &f);
-	for (guint i = l->lines_cnt; i-- > 0;) {
-		const struct line *line = &g_array_index(r->lines, struct line, l->lines_from + i);
-		guint fn = find_id(r->function_ids, line->function);
+	for (guint i = 0; i < l->lines_cnt; i++) {
+		struct line *line = &g_array_index(r->lines, struct line, l->lines_from + i);
+		const struct function *fn = find_row(&r->functions, line->function);
 
-		f.name = fn ? g_array_index(r->functions, struct function, fn - 1).name : "[unknown]";
-		f.file = fn ? g_array_index(r->functions, struct function, fn - 1).file : NULL;
+		f.name = fn ? fn->name : "[unknown]";
+		f.file = fn ? fn->file : NULL;
 		f.line = (uint32_t)MIN(line->number, G_MAXINT32);
 		f.is_inline = i + 1 < l->lines_cnt;
-		f.is_kernel = import_is_kernel(f.name, module);
-		at[f.is_kernel] = import_node(&r->im, at[f.is_kernel], &f);
+		line->is_kernel = f.is_kernel = import_is_kernel(f.name, module);
+		line->frame = import_frame(&r->im, &f);
+	}
+	if (!l->lines_cnt) {
+		struct line own = { .is_kernel = f.is_kernel = import_is_kernel(NULL, module) };
+
+		own.frame = import_frame(&r->im, &f);
+		l->lines_from = r->lines->len;
+		l->lines_cnt = 1;
+		g_array_append_val(r->lines, own);
+	}
+	l->has_frames = true;
+}
+
+static void sample_frames(struct pprof *r, struct location *l, uint32_t at[2])
+{
+	if (!l->has_frames)
+		location_frames(r, l);
+	for (guint i = l->lines_cnt; i-- > 0;) {
+		const struct line *line = &g_array_index(r->lines, struct line, l->lines_from + i);
+
+		at[line->is_kernel] = import_child(&r->im, at[line->is_kernel], line->frame);
 	}
 }
 
@@ -432,11 +468,11 @@ static bool read_sample(struct pprof *r, struct cursor c, GArray *locations, GAr
 	if (c.bad || !apply_values(r, values, &w))
 		return import_bad(error, "a sample of it has not the values of its types, or they are out of range");
 	for (guint i = locations->len; i-- > 0;) {
-		guint l = find_id(r->location_ids, g_array_index(locations, uint64_t, i));
+		struct location *l = find_row(&r->locations, g_array_index(locations, uint64_t, i));
 
 		if (!l)
 			return import_bad(error, "a sample of it has no such location");
-		sample_frames(r, &g_array_index(r->locations, struct location, l - 1), at);
+		sample_frames(r, l, at);
 	}
 	w.user = at[0];
 	w.kernel = at[1];
@@ -485,21 +521,24 @@ static void set_go_kind(struct pprof *r)
 		r->p->info.rows_are = ROWS_GOROUTINES;
 }
 
-static GHashTable *ids_new(void)
+static struct table table_new(gsize row_bytes)
 {
-	return g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	return (struct table){ .rows = g_array_new(FALSE, FALSE, (guint)row_bytes), .ids = id_index_new() };
+}
+
+static void table_clear(struct table *t)
+{
+	g_array_unref(t->rows);
+	id_index_free(t->ids);
 }
 
 static void clear_tables(struct pprof *r)
 {
 	g_ptr_array_unref(r->strings);
-	g_array_unref(r->mappings);
-	g_array_unref(r->functions);
-	g_array_unref(r->locations);
+	table_clear(&r->mappings);
+	table_clear(&r->functions);
+	table_clear(&r->locations);
 	g_array_unref(r->lines);
-	g_hash_table_unref(r->mapping_ids);
-	g_hash_table_unref(r->function_ids);
-	g_hash_table_unref(r->location_ids);
 }
 
 bool read_pprof(struct source *source, const struct import_options *options, struct profile *p, GError **error)
@@ -512,13 +551,10 @@ bool read_pprof(struct source *source, const struct import_options *options, str
 	struct pprof r = {
 		.p = p,
 		.strings = g_ptr_array_new(),
-		.mappings = g_array_new(FALSE, FALSE, sizeof(struct mapping)),
-		.functions = g_array_new(FALSE, FALSE, sizeof(struct function)),
-		.locations = g_array_new(FALSE, FALSE, sizeof(struct location)),
+		.mappings = table_new(sizeof(struct mapping)),
+		.functions = table_new(sizeof(struct function)),
+		.locations = table_new(sizeof(struct location)),
 		.lines = g_array_new(FALSE, FALSE, sizeof(struct line)),
-		.mapping_ids = ids_new(),
-		.function_ids = ids_new(),
-		.location_ids = ids_new(),
 	};
 
 	import_begin(&r.im, p, "pprof", UNKNOWN_ALL);

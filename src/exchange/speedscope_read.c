@@ -12,6 +12,8 @@
 struct scope_frame {
 	const char *name, *file; /* interned */
 	uint32_t line;
+	uint32_t id; /* in the profile, + 1; 0: not used yet */
+	bool is_kernel;
 };
 
 struct scope {
@@ -105,6 +107,22 @@ static void read_shared(struct json_reader *r, struct scope *s, GString *key, GS
 	}
 }
 
+static void put_frame(struct scope *s, struct scope_frame *f)
+{
+	/* A file in brackets, or one without a line that is no source file, is a module. */
+	bool module = !f->line && f->file && (f->file[0] == '[' || s->own);
+	const struct import_frame frame = {
+		.name = f->name,
+		.module = module ? f->file : NULL,
+		.file = module ? NULL : f->file,
+		.line = f->line,
+		.is_kernel = import_is_kernel(f->name, f->file),
+	};
+
+	f->is_kernel = frame.is_kernel;
+	f->id = import_frame(&s->im, &frame) + 1;
+}
+
 /* The frames of a sample, outermost first. */
 static bool read_sample(struct json_reader *r, struct scope *s, GArray *nodes)
 {
@@ -118,19 +136,11 @@ static bool read_sample(struct json_reader *r, struct scope *s, GArray *nodes)
 
 		if (id >= s->frames->len)
 			return false;
-		const struct scope_frame *f = &g_array_index(s->frames, struct scope_frame, id);
-		/* A file in brackets, or one without a line that is no source file, is a module. */
-		bool kernel = import_is_kernel(f->name, f->file),
-		     module = !f->line && f->file && (f->file[0] == '[' || s->own);
-		struct import_frame frame = {
-			.name = f->name,
-			.module = module ? f->file : NULL,
-			.file = module ? NULL : f->file,
-			.line = f->line,
-			.is_kernel = kernel,
-		};
+		struct scope_frame *f = &g_array_index(s->frames, struct scope_frame, id);
 
-		at[kernel] = import_node(&s->im, at[kernel], &frame);
+		if (!f->id)
+			put_frame(s, f);
+		at[f->is_kernel] = import_child(&s->im, at[f->is_kernel], f->id - 1);
 	}
 	g_array_append_vals(nodes, at, 2);
 	return !r->bad;

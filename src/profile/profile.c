@@ -195,16 +195,13 @@ const char *profile_string(struct profile *p, const char *s)
 
 #define PART(type, member) { offsetof(struct type, member), sizeof(((struct type *)NULL)->member) }
 
-/* The columns that identify a row in its table. Strings are interned and compared by pointer. */
+/* The columns that identify a row in its table, except for frames. Strings are interned and compared by pointer. */
 static const struct key {
 	size_t rows;
 	struct {
 		uint16_t at, bytes;
 	} parts[9];	/* terminated by 0 bytes */
 } keys[INDEX_CNT] = {
-	[INDEX_FRAME] = { OF(frames), { PART(frame, name), PART(frame, module), PART(frame, file), PART(frame, offset),
-					PART(frame, line), PART(frame, kind), PART(frame, why),
-					PART(frame, is_inline) } },
 	[INDEX_STACK] = { OF(nodes), { PART(stack_node, parent), PART(stack_node, frame) } },
 	[INDEX_OBJECT] = { OF(objects), { PART(object, kind), PART(object, is_private), PART(object, operation),
 					  PART(object, name), PART(object, place), PART(object, pid),
@@ -275,18 +272,60 @@ static uint32_t put_or_merge(struct profile *p, enum profile_index index, enum t
 	return id;
 }
 
+/*
+ * A frame is looked up by its strings, not by pointers of interned ones. An import names a dozen frames per row, and
+ * nearly all are known. Interning three strings of each first costs three more lookups in tables that no cache holds.
+ */
+static uint64_t text_hash(const struct profile *p, const char *s)
+{
+	return s ? id_index_hash(p->index[INDEX_FRAME], s, strlen(s)) : 0;
+}
+
+static uint64_t frame_hash(const struct profile *p, const struct frame *f)
+{
+	const uint64_t parts[] = { text_hash(p, f->name), text_hash(p, f->module), text_hash(p, f->file), f->offset,
+				   (uint64_t)f->line << 32 | (uint32_t)(f->kind << 16 | f->why << 8 | f->is_inline) };
+
+	return id_index_hash(p->index[INDEX_FRAME], parts, sizeof(parts));
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_frame(const void *ctx, const void *frame, uint32_t id)
+{
+	const struct frame *a = frame, *b = profile_get_frame(ctx, id);
+
+	return a->offset == b->offset && a->line == b->line && a->kind == b->kind && a->why == b->why &&
+	       a->is_inline == b->is_inline && same_text(a->name, b->name) && same_text(a->module, b->module) &&
+	       same_text(a->file, b->file);
+}
+
 uint32_t profile_frame(struct profile *p, const struct frame *f)
 {
+	struct id_index *ix = p->index[INDEX_FRAME];
 	struct frame own = *f;
 
-	own.name = profile_string(p, f->name);
-	own.module = profile_string(p, f->module);
-	own.file = profile_string(p, f->file);
 	if (own.name)
 		own.why = FRAME_NAMED;
 	else if (own.why == FRAME_NAMED || own.why >= FRAME_WHY_COUNT)
 		own.why = FRAME_NO_SYMBOLS;
-	return put_row(p, INDEX_FRAME, &own);
+	int64_t id = id_index_find(ix, frame_hash(p, &own), same_frame, p, &own);
+
+	if (id >= 0)
+		return (uint32_t)id;
+	profile_own_texts(p, TABLE_FRAME, &own);
+	/* strings that are not valid UTF-8, or too long, have changed */
+	const uint64_t hash = frame_hash(p, &own);
+
+	id = id_index_find(ix, hash, same_frame, p, &own);
+	if (id >= 0)
+		return (uint32_t)id;
+	id_index_add(ix, hash, p->frames->len);
+	g_array_append_val(p->frames, own);
+	return p->frames->len - 1;
 }
 
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t frame)

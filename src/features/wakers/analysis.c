@@ -181,17 +181,9 @@ bool wakers_are_connections(const struct profile *p, const char *const *programs
 	return by_connections > all / 2 && g_hash_table_size(threads) >= CONNECTION_THREADS;
 }
 
-/* Records a pair (waker, epoll set). True: it is new. */
-static bool is_new_pair(GHashTable *seen, uint32_t waker, uint32_t object)
-{
-	uint64_t pair = (uint64_t)waker << 32 | object;
-
-	return !g_hash_table_contains(seen, &pair) && g_hash_table_add(seen, g_memdup2(&pair, sizeof(pair)));
-}
-
 bool wakers_watch_apart(const struct profile *p, const char *const *programs, const char *program)
 {
-	g_autoptr(GHashTable) seen = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) seen = g_hash_table_new(hash_number, NULL);
 	g_autofree uint32_t *sets = g_new0(uint32_t, (gsize)p->wakers->len + 1);
 	uint64_t all = 0, apart = 0, on_cpu_ns = 0;
 
@@ -200,7 +192,7 @@ bool wakers_watch_apart(const struct profile *p, const char *const *programs, co
 		const struct object *o = profile_wait_object(p, w);
 
 		if (programs[w->thread] == program && o && o->kind == OBJECT_EPOLL)
-			sets[wake->waker] += is_new_pair(seen, wake->waker, w->object);
+			sets[wake->waker] += hash_new_pair(seen, wake->waker, w->object);
 	}
 	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		if (programs[profile_wait(p, wake->wait)->thread] != program)

@@ -137,13 +137,13 @@ static void write_wait_group(struct json *j, const struct profile *p, const stru
 				   .runnable_ns = h->runnable_ns,
 				   .preempted_ns = h->preempted_ns,
 				   .count = h->count,
+				   .hist = h->hist,
 				   .durations_ns = h->off_cpu_ns,
 				   .max_ns = h->max_ns };
 	g_autoptr(GString) object = g_string_new(NULL);
 
 	if (o)
 		object_append_label(object, o);
-	memcpy(numbers.hist, h->hist, sizeof(numbers.hist));
 	json_member_string(j, "name", h->name);
 	write_numbers(j, &numbers);
 	JSON(j, "comm", t->comm, "process", t->process, "service", t->service, "reason", reason_name(h->reason));

@@ -94,6 +94,16 @@ static void test_frames(void)
 	g_assert_cmpuint(profile_frame(p, &base), ==, id);
 	g_assert_cmpuint(p->frames->len, ==, 8);
 	g_assert_cmpstr(profile_get_frame(p, id + 4)->file, ==, "d");
+
+	/* texts that become others as they are taken in */
+	g_autofree char *lots = g_strnfill(PROFILE_STRING_MAX_BYTES + 7, 'x');
+	g_autofree char *more = g_strnfill(PROFILE_STRING_MAX_BYTES + 9, 'x');
+	const struct frame odd = { .name = "a\xff", .module = more }, same = { .name = "a\xef\xbf\xbd", .module = lots };
+
+	id = profile_frame(p, &odd);
+	g_assert_cmpuint(profile_frame(p, &same), ==, id);
+	g_assert_cmpuint(profile_frame(p, &odd), ==, id);
+	g_assert_cmpuint(p->frames->len, ==, 9);
 	profile_free(p);
 }
 
