@@ -108,8 +108,17 @@ static void detach_links(GPtrArray *links, guint from)
 	g_ptr_array_set_size(links, (gint)from);
 }
 
-FREES(probe_set_free, struct probe_set, s, probe_holder_free(s->holder); detach_links(s->single, 0);
-      g_ptr_array_unref(s->single))
+static void take_away(struct probe_set *s)
+{
+	struct probe_guard *guard = s->holder || s->single->len ? probe_guard_begin() : NULL;
+
+	probe_holder_free(s->holder);
+	detach_links(s->single, 0);
+	if (guard)
+		probe_guard_end(guard);
+}
+
+FREES(probe_set_free, struct probe_set, s, take_away(s); g_ptr_array_unref(s->single))
 
 static int add_multi(struct probe_set *s, const struct bpf_program *prog, int file_fd, const struct probe_point *points,
 		     size_t cnt)
@@ -170,5 +179,9 @@ int probe_set_add(struct probe_set *s, const struct bpf_program *prog, int file_
 	s->is_checked = true;
 	if (s->is_held_up)
 		return -EDEADLK;
-	return has_multi() ? add_multi(s, prog, file_fd, points, cnt) : add_single(s, prog, file_fd, points, cnt);
+	struct probe_guard *guard = probe_guard_begin();
+	int err = has_multi() ? add_multi(s, prog, file_fd, points, cnt) : add_single(s, prog, file_fd, points, cnt);
+
+	probe_guard_end(guard);
+	return err;
 }

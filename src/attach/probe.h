@@ -72,4 +72,12 @@ void probe_holder_free(struct probe_holder *h);
  */
 int probe_holder_add(struct probe_holder *h, int prog_fd, int file_fd, const uint64_t *numbers, uint32_t cnt);
 
+/*
+ * While probes are set, or taken away: whoever holds that up for seconds by a FUSE file system that does not answer gets
+ * an error in place of an answer, which opener_news() tells.  Other file systems hold it up as ever.
+ */
+struct probe_guard;
+struct probe_guard *probe_guard_begin(void);
+void probe_guard_end(struct probe_guard *g);
+
 #endif

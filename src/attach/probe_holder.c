@@ -19,9 +19,9 @@
 
 #define SOCKET_FD 3
 #define LOOK_MS 20	/* how often to check whether an end was requested */
-#define AWAIT_MS 5000
+#define AWAIT_MS 8000	/* the guard is done by then */
 #define AWAIT_PLACE_MS 20	/* added for each place: some kernels take that long for one */
-#define LEAVE_MS 1000
+#define LEAVE_MS 8000
 
 struct probe_holder {
 	int socket;	/* -1: the helper did not come back */

@@ -2,10 +2,12 @@
 """What no test may do to a machine that others use: for tests/vm only."""
 
 import os
+import signal
 import subprocess
 import time
 
-from lib import Recorder, Skip, case
+from cases_never_answers import Stranger
+from lib import Recorder, Skip, case, wait_until
 
 CPU = 1
 ONLINE = f"/sys/devices/system/cpu/cpu{CPU}/online"
@@ -41,6 +43,29 @@ def cpu_that_comes_back(env):
     env.check.that(len({wait["pid"] for wait in slept}) >= 15, f"{len(slept)} waits of {len(pids)} processes have a user stack")
     nowhere = [wait for wait in slept if not (wait["user"][-1]["module"] or "").endswith(("/sleep", "/busybox"))]
     env.check.equal(len(nowhere), 0, "waits whose innermost frame lies in no file")
+
+
+@case
+def probes_that_are_held_up(env):
+    """
+    A process takes the lock of its memory as probes are taken away from it, and sleeps in its own file system: all forks
+    of the machine wait with it.  Its file system is ended, nobody else's.
+    """
+    stranger = Stranger(env, "lock")
+    try:
+        recorder = Recorder(env, "-p", stranger.pid, "sleep_site", verb="request")
+        printed = lambda: open(recorder.out, encoding="utf-8").read()   # noqa: E731
+        env.check.that(wait_until(lambda: "sleep_site latency" in printed(), 60), f"it traces: {recorder.stderr()}")
+        os.kill(stranger.pid, signal.SIGUSR1)
+        time.sleep(0.5)
+        begun = time.monotonic()
+        env.check.equal(recorder.stop(timeout_s=30), 0, "exit status")
+        subprocess.run(["/bin/true"], check=True, preexec_fn=os.getpid)     # a fork, and no vfork
+        env.check.that(time.monotonic() - begun < 30, "forks go on")
+        env.check.that(f"process {stranger.pid} (never_answers): it held up probes" in recorder.stderr(), f"it is told: {recorder.stderr()}")
+        env.check.that(stranger.program.process.poll() is None, "the process lives on, with an error")
+    finally:
+        stranger.end()
 
 
 GROUP = "/sys/fs/cgroup/offcpu-live"

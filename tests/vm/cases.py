@@ -29,7 +29,8 @@ OF_KERNEL = {
 
 # With --all: a minute and a half each.  Every command that looks at a process, beside one of which something never answers.
 NIGHTLY = [f"never_answered_by_any_{how}" for how in
-           ("arguments", "text", "overlay", "stack", "perf_map", "debug", "heap", "exec")] + ["never_answered_exec_meanwhile"]
+           ("arguments", "text", "overlay", "stack", "perf_map", "debug", "heap", "exec")] + \
+          ["never_answered_exec_meanwhile", "probes_that_are_held_up"]
 NIGHTLY_OF = ("6.1", "other")
 
 

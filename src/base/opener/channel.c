@@ -310,18 +310,17 @@ char *opener_last_news(void)
 	return news;
 }
 
-void opener_tell_strange(uint32_t pid)
+void opener_tell_of(const char *kind, uint32_t pid, const char *what)
 {
-	g_autofree char *subject = g_strdup_printf("pid %u", pid), *path = g_strdup_printf("/proc/%u/comm", pid), *comm = NULL;
+	g_autofree char *subject = g_strdup_printf("%s %u", kind, pid), *path = g_strdup_printf("/proc/%u/comm", pid), *comm = NULL;
 
 	if (!g_file_get_contents(path, &comm, NULL, NULL))
 		comm = g_strdup("?");
 	g_strdelimit(g_strchomp(comm), "\n\r\t\033", '?');
 	g_mutex_lock(&channel.lock);
 	channel.counts.skipped++;
-	opener_skipped_tell(channel.skipped, subject,
-			    g_strdup_printf("process %u (%s): what is asked of its memory lies in a file system that may "
-					    "never answer, and is not read", pid, comm));
+	if (channel.skipped)
+		opener_skipped_tell(channel.skipped, subject, g_strdup_printf("process %u (%s): %s", pid, comm, what));
 	g_mutex_unlock(&channel.lock);
 }
 

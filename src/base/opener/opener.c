@@ -121,6 +121,11 @@ static char *text_by_fd(int fd, size_t max_bytes, size_t *ret_bytes)
 	return text;
 }
 
+static void tell_strange(uint32_t pid)
+{
+	opener_tell_of("pid", pid, "what is asked of its memory lies in a file system that may never answer, and is not read");
+}
+
 static char *text_by_asking(const char *path, size_t max_bytes, size_t *ret_bytes)
 {
 	g_autofree char *subject = opener_subject_of_path(path);
@@ -130,7 +135,7 @@ static char *text_by_asking(const char *path, size_t max_bytes, size_t *ret_byte
 	long n = opener_ask(&a, &reply, sizeof(reply), &fd);
 
 	if (n < 0 && errno == EREMOTE)
-		opener_tell_strange((uint32_t)g_ascii_strtoull(path + strlen("/proc/"), NULL, 10));
+		tell_strange((uint32_t)g_ascii_strtoull(path + strlen("/proc/"), NULL, 10));
 	if (n < 0)
 		return NULL;
 	if (fd >= 0)
@@ -350,7 +355,7 @@ bool opener_memory(uint32_t pid, const struct opener_piece *pieces, size_t cnt, 
 	is_well = take_pieces(reply.text, opener_ask(&a, &reply, sizeof(reply), &fd), pieces, cnt, is_read,
 			      &is_strange);
 	if (is_strange)
-		opener_tell_strange(pid);
+		tell_strange(pid);
 	errno = is_well ? EFAULT : errno;	/* for pieces that were not read */
 	return is_well;
 }

@@ -48,6 +48,8 @@ struct opener_counts {
 struct opener_counts opener_counts(void);
 /* A sentence on what is skipped from now on, and why, if it was not returned yet; else NULL. Free with g_free(). */
 char *opener_news(void);
+/* Adds "process 12 (evil): WHAT" to them and to the counts, once for each kind. */
+void opener_tell_of(const char *kind, uint32_t pid, const char *what);
 /* The sentence that opener_news() returned last, or would return; NULL: none so far. Free with g_free(). */
 char *opener_last_news(void);
 

@@ -68,8 +68,6 @@ long opener_ask(const struct opener_asked *a, void *reply, size_t bytes, int *re
  * after the compiler's end. False where /proc hides other users' processes.
  */
 bool opener_has_ended(const char *subject);
-/* Reported once, like something that is skipped. */
-void opener_tell_strange(uint32_t pid);
 /* "pid 12", "file 0:45 77", "path /x": free with g_free(). */
 char *opener_subject_of_path(const char *path);
 char *opener_subject_of_fd(int fd);

@@ -239,7 +239,8 @@ static const char *reason_of(int err)
 {
 	if (err == -ETIMEDOUT)
 		return "it does not come back from that: a process that maps this file waits for a page that never comes; "
-		       "until that one ends no process can fork here";
+		       "until its file system ends no process can fork here (a FUSE file system ends by "
+		       "echo 1 >/sys/fs/fuse/connections/N/abort, with each N whose file `waiting` is not 0)";
 	if (err == -EDEADLK)
 		return "a process does not answer; if it maps this file the kernel would wait for it, and with that every "
 		       "process that forks: end that process first";

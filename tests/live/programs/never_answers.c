@@ -7,6 +7,7 @@
  *   stack      where another of its threads sleeps
  *   perf_map   the list of functions compiled at run time, one of which calls what sleeps
  *   debug      its own separate debug information: FOLDER/.debug, beside a copy of it
+ *   lock       from SIGUSR1 on: it reads its own memory, and waits with the lock of that
  *   exec       nothing of it, but it stays between two programs: what shares its memory waits with the lock of that
  *   serve      the file system alone, for a process that maps its file where it likes
  * Then it sleeps by turns until its stdin ends.  Without FUSE it says so, and only sleeps.
@@ -274,6 +275,30 @@ static void begin_exec(char *path)
 	truth_die("exec", errno);
 }
 
+static volatile sig_atomic_t is_asked_to_hold;
+
+static void ask_to_hold(int signal)
+{
+	is_asked_to_hold = signal;
+}
+
+static void *read_own(void *page)
+{
+	int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	char byte;
+
+	return pread(fd, &byte, 1, (off_t)(uintptr_t)page) < 0 ? NULL : page;
+}
+
+static void hold_by_reading(int fd)
+{
+	void *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	pthread_t thread;
+
+	if (page == MAP_FAILED || pthread_create(&thread, NULL, read_own, page))
+		truth_die("a thread that reads", errno);
+}
+
 SITE void sleep_site(void)
 {
 	const struct timespec t = { .tv_nsec = 20 * 1000 * 1000 };
@@ -318,6 +343,7 @@ int main(int argc, char **argv)
 		code = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 		((code_fn)(uintptr_t)code)();
 	}
+	signal(SIGUSR1, ask_to_hold);
 	truth_ready(NULL, 0);
 	if (fd >= 0 && is_exec)
 		begin_exec(path);
@@ -333,6 +359,9 @@ int main(int argc, char **argv)
 			calls(sleep_site);
 		else
 			sleep_site();
+		if (is_asked_to_hold && fd >= 0 && strcmp(how, "lock") == 0)
+			hold_by_reading(fd);
+		is_asked_to_hold = 0;
 	}
 	drop_perf_map();
 	/* its memory ends with its file system, and whoever waits for that goes on */
