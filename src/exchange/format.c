@@ -150,10 +150,8 @@ bool format_write(const struct format *format, const struct profile *p, const st
 	return writer_end(w, error);
 }
 
-static const struct format *sniff(const char *bytes, gsize len_bytes)
+static const struct format *sniff_as(const char *bytes, gsize len_bytes, bool is_binary)
 {
-	bool is_binary = memchr(bytes, 0, len_bytes);
-
 	/* names may look like another format's signature, and most lines here begin with a name */
 	if (!is_binary && sniff_collapsed(bytes, len_bytes))
 		return format_by_name("collapsed");
@@ -164,6 +162,15 @@ static const struct format *sniff(const char *bytes, gsize len_bytes)
 			return &formats[i];
 	}
 	return NULL;
+}
+
+/* A text that a 0 byte got into is still a text, unless it is another format. */
+static const struct format *sniff(const char *bytes, gsize len_bytes)
+{
+	const bool is_binary = memchr(bytes, 0, len_bytes);
+	const struct format *format = sniff_as(bytes, len_bytes, is_binary);
+
+	return format || !is_binary ? format : sniff_as(bytes, len_bytes, false);
 }
 
 struct profile *exchange_read(struct source *source, const char *name, const struct import_options *options,

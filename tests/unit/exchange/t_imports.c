@@ -403,6 +403,20 @@ static void test_sched_switch(void)
 #define BY_CALL "\tf3 ksys_write+0x1 ([kernel.kallsyms])\n\tf4 entry_SYSCALL_64_after_hwframe+0x1 ([kernel.kallsyms])\n\t7f1 write+0x1 (/lib/libc.so.6)\n"
 #define BY_TIMER "\tf3 hrtimer_interrupt+0x1 ([kernel.kallsyms])\n\tf4 asm_sysvec_apic_timer_interrupt+0x1 ([kernel.kallsyms])\n\t55 spin+0x1 (/bin/b)\n"
 
+/* As a crash leaves it in a file that was being written: the line is lost, or has a blank there. */
+static void test_zero_bytes(void)
+{
+	static const char text[] = "a;main;f 1\na;ma\0in;g 2\na;main;\0\0\n\0\0\0\na;main;h 3\na;main;i 4\n";
+	struct source *s = source_of_bytes(text, sizeof(text) - 1);
+	struct profile *p = exchange_read(s, "input", &(struct import_options){ 0 }, NULL);
+
+	g_assert_nonnull(p);
+	g_assert_cmpuint(p->waits->len, ==, 4);
+	g_assert_cmpuint(profile_find_loss(p, "not_readable")->count, ==, 2);
+	profile_free(p);
+	source_free(s);
+}
+
 /* Who woke is known by the stack of sched_waking; an interrupt is none of the thread's that it came upon. */
 static void test_perf_wakers(void)
 {
@@ -706,6 +720,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/imports/kinds-of-time", test_kinds_of_time);
 	g_test_add_func("/imports/kinds-stay", test_kinds_stay);
 	g_test_add_func("/imports/speedscope", test_speedscope);
+	g_test_add_func("/imports/zero-bytes", test_zero_bytes);
 	g_test_add_func("/imports/round-trip", test_round_trip);
 	g_test_add_func("/imports/broken-lines", test_broken_lines);
 	g_test_add_func("/imports/refused", test_refused);
