@@ -12,22 +12,30 @@ static void print_path(struct rust *r, bool in_value);
 static void print_type(struct rust *r);
 static void print_const(struct rust *r);
 
-/* After a 'B': prints what is at the referenced position, then continues. */
-static void print_reference(struct rust *r, void (*print_there)(struct rust *r))
+/* After a 'B': goes to the referenced position. NULL: do not print it, else where to continue afterwards. */
+static const char *go_to_reference(struct rust *r)
 {
 	const char *from = r->p - 1, *back;
 	uint64_t offset = rust_read_base62(r);
 
 	if (r->failed || offset >= (uint64_t)(from - r->start)) {
 		rust_fail(r);
-		return;
+		return NULL;
 	}
 	if (r->silent)	/* it was parsed before, and prints nothing */
-		return;
+		return NULL;
 	back = r->p;
 	r->p = r->start + offset;
-	print_there(r);
-	if (!r->failed)
+	return back;
+}
+
+static void print_reference(struct rust *r, void (*print_there)(struct rust *r))
+{
+	const char *back = go_to_reference(r);
+
+	if (back)
+		print_there(r);
+	if (back && !r->failed)
 		r->p = back;
 }
 
@@ -199,18 +207,11 @@ static bool print_open_path(struct rust *r)
 	if (!rust_enter(r))
 		return false;
 	if (rust_eat(r, 'B')) {
-		const char *from = r->p - 1, *back;
-		uint64_t offset = rust_read_base62(r);
+		const char *back = go_to_reference(r);
 
-		if (r->failed || offset >= (uint64_t)(from - r->start)) {
-			rust_fail(r);
-		} else if (!r->silent) {
-			back = r->p;
-			r->p = r->start + offset;
-			is_open = print_open_path(r);
-			if (!r->failed)
-				r->p = back;
-		}
+		is_open = back && print_open_path(r);
+		if (back && !r->failed)
+			r->p = back;
 	} else if (rust_eat(r, 'I')) {
 		print_path(r, false);
 		rust_print(r, "<");
