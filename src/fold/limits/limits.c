@@ -9,6 +9,7 @@
 
 #include "base/each.h"
 #include "base/find.h"
+#include "base/order.h"
 #include "base/opener/opener.h"
 #include "base/proc/status.h"
 
@@ -251,14 +252,8 @@ static struct process *process_of(GArray *processes, GHashTable *index, uint32_t
 	return &g_array_index(processes, struct process, at - 1);
 }
 
-static int compare_processes(gconstpointer va, gconstpointer vb)
-{
-	const struct process *a = va, *b = vb;
-	uint64_t x = a->disk_ns + a->queue_ns + a->frozen_ns + a->waited_ns + a->asks_ns;
-	uint64_t y = b->disk_ns + b->queue_ns + b->frozen_ns + b->waited_ns + b->asks_ns;
-
-	return x != y ? (x > y ? -1 : 1) : (a->pid > b->pid) - (a->pid < b->pid);
-}
+#define ALL_NS(a) ((a)->disk_ns + (a)->queue_ns + (a)->frozen_ns + (a)->waited_ns + (a)->asks_ns)
+ORDER(compare_processes, struct process, ORDER_HIGH_OF(ALL_NS) ORDER_LOW(pid))
 
 /* Stopped by a freezer or by somebody. */
 static bool may_be_frozen(const struct profile *p, const struct wait *w)
@@ -306,13 +301,8 @@ static GArray *processes_new(const struct profile *p)
 }
 
 /* Busiest processes first, whatever they waited for. */
-static int compare_workers(gconstpointer va, gconstpointer vb)
-{
-	const struct process *a = va, *b = vb;
-	uint64_t x = a->disk_ns + a->queue_ns + a->socket_ns, y = b->disk_ns + b->queue_ns + b->socket_ns;
-
-	return x != y ? (x > y ? -1 : 1) : (a->pid > b->pid) - (a->pid < b->pid);
-}
+#define BUSY_NS(a) ((a)->disk_ns + (a)->queue_ns + (a)->socket_ns)
+ORDER(compare_workers, struct process, ORDER_HIGH_OF(BUSY_NS) ORDER_LOW(pid))
 
 static void look_at_backlogs(struct profile *p, const GArray *all, struct net_tables *nets, struct sock_peers *peers,
 			     const char *proc_dir)
