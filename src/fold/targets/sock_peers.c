@@ -186,9 +186,7 @@ static uint64_t ask_inode(struct sock_peers *s, uint8_t family, const struct off
 static uint64_t inode_in_table(struct sock_peers *s, const struct offcpu_rec_target *rec)
 {
 	const GArray *sockets = net_tables_of(s->tables, rec->pid);
-	size_t bytes = rec->family == AF_INET ? 4 : 16;
-	struct net_end local = net_end_of(rec->local, bytes, rec->local_port),
-		       remote = net_end_of(rec->remote, bytes, rec->remote_port);
+	const struct net_end local = LOCAL_END(rec), remote = REMOTE_END(rec);
 	const struct net_socket *peer =
 		sockets ? net_table_peer(sockets, protocol_of(rec) == IPPROTO_TCP, &local, &remote) : NULL;
 

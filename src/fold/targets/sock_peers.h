@@ -14,6 +14,11 @@
  */
 struct sock_peers;
 
+/* The ends of a socket in a record of the kernel. */
+#define ADDRESS_BYTES(rec) ((rec)->family == AF_INET ? 4 : 16)
+#define LOCAL_END(rec) net_end_of((rec)->local, ADDRESS_BYTES(rec), (rec)->local_port)
+#define REMOTE_END(rec) net_end_of((rec)->remote, ADDRESS_BYTES(rec), (rec)->remote_port)
+
 /* NULL: the kernel does not support the query. Borrows the tables. */
 struct sock_peers *sock_peers_new(const char *proc_dir, struct net_tables *tables);
 void sock_peers_free(struct sock_peers *s);	/* NULL is fine */

@@ -38,9 +38,7 @@ struct tcp_wait tcp_wait_of_sum(const struct tcp_sum *sum, uint32_t direction, u
 
 static void note_ends(struct fold *f, const struct fold_tcp_sum *one)
 {
-	const size_t bytes = one->sum.family == AF_INET ? 4 : 16;
-	const struct net_end local = net_end_of(one->sum.local, bytes, one->sum.local_port),
-			     remote = net_end_of(one->sum.remote, bytes, one->sum.remote_port);
+	const struct net_end local = LOCAL_END(&one->sum), remote = REMOTE_END(&one->sum);
 
 	if (remote.port && (one->sum.family == AF_INET || one->sum.family == AF_INET6))
 		fold_targets_was_ready(f->targets, one->key.object, &local, &remote);
@@ -221,9 +219,7 @@ static void seek_peer(struct fold_targets *all, struct target *t)
 /* In the process's network namespace, or in another one. */
 static uint64_t inet_peer(struct fold_targets *all, const struct offcpu_rec_target *rec)
 {
-	size_t bytes = rec->family == AF_INET ? 4 : 16;
-	const struct net_end local = net_end_of(rec->local, bytes, rec->local_port),
-			     remote = net_end_of(rec->remote, bytes, rec->remote_port);
+	const struct net_end local = LOCAL_END(rec), remote = REMOTE_END(rec);
 	uint64_t inode = sock_peers_inode(all->peers, rec);
 
 	return inode || !rec->remote_port ? inode :
@@ -442,9 +438,7 @@ static void find_inode(void *row, void *data)
 
 static void tell_socket(struct fold_targets *all, const struct offcpu_rec_target *rec, bool is_server)
 {
-	size_t bytes = rec->family == AF_INET ? 4 : 16;
-	const struct net_end local = net_end_of(rec->local, bytes, rec->local_port),
-			     remote = net_end_of(rec->remote, bytes, rec->remote_port);
+	const struct net_end local = LOCAL_END(rec), remote = REMOTE_END(rec);
 
 	if (rec->sock_type != SOCK_STREAM || (rec->family != AF_INET && rec->family != AF_INET6))
 		return;
