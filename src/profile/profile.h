@@ -652,6 +652,15 @@ static inline uint64_t profile_sum(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+/* As ADD_MEMBERS(), by profile_sum(). */
+#define PROFILE_SUM_MEMBER(member) sum_into_->member = profile_sum(sum_into_->member, sum_from_->member);
+#define PROFILE_SUM_MEMBERS(into, from, ...)                                    \
+	do {                                                                    \
+		__typeof__(into) sum_into_ = (into);                            \
+		__typeof__(from) sum_from_ = (from);                            \
+		EACH(PROFILE_SUM_MEMBER, __VA_ARGS__)                           \
+	} while (0)
+
 /*
  * Values of info.rows_are, which name what a profile's rows are instead of waits of threads. No rule, reason or
  * finding applies to such rows, and their time is not called off-CPU time.

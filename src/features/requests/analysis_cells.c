@@ -51,9 +51,7 @@ struct request_uncounted *request_cells_uncounted(struct request_cells *c)
 
 void request_uncounted_add(struct request_uncounted *into, const struct request_uncounted *more)
 {
-	into->handed = profile_sum(into->handed, more->handed);
-	into->no_route = profile_sum(into->no_route, more->no_route);
-	into->others = profile_sum(into->others, more->others);
+	PROFILE_SUM_MEMBERS(into, more, handed, no_route, others);
 }
 
 struct request_cell *request_cells_get(struct request_cells *c, const char *name)
@@ -87,19 +85,9 @@ static void add_ranges(uint64_t *into, const uint64_t *what)
 		into[i] = profile_sum(into[i], what[i]);
 }
 
-static void add_times(struct offcpu_request_times *into, const struct offcpu_request_times *t)
-{
-	into->count = profile_sum(into->count, t->count);
-	into->wall_ns = profile_sum(into->wall_ns, t->wall_ns);
-	into->on_cpu_ns = profile_sum(into->on_cpu_ns, t->on_cpu_ns);
-	into->blocked_ns = profile_sum(into->blocked_ns, t->blocked_ns);
-	into->runnable_ns = profile_sum(into->runnable_ns, t->runnable_ns);
-	into->preempted_ns = profile_sum(into->preempted_ns, t->preempted_ns);
-}
-
 void request_sum_add(struct offcpu_request_sum *into, const struct offcpu_request_sum *sum)
 {
-	add_times(&into->all, &sum->all);
+	PROFILE_SUM_MEMBERS(&into->all, &sum->all, count, wall_ns, on_cpu_ns, blocked_ns, runnable_ns, preempted_ns);
 	into->max_ns = MAX(into->max_ns, sum->max_ns);
 	for (unsigned i = 0; i < OFFCPU_REQUEST_SLOTS; i++)
 		into->hist[i] = profile_sum(into->hist[i], sum->hist[i]);

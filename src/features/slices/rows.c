@@ -277,10 +277,7 @@ struct checking {
 
 static void add_check(struct check_sum *sum, const struct slice_cell *cell)
 {
-	sum->blocked_ns = profile_sum(sum->blocked_ns, cell->blocked_ns);
-	sum->runnable_ns = profile_sum(sum->runnable_ns, cell->runnable_ns);
-	sum->preempted_ns = profile_sum(sum->preempted_ns, cell->preempted_ns);
-	sum->count_q8 = profile_sum(sum->count_q8, cell->count_q8);
+	PROFILE_SUM_MEMBERS(sum, cell, blocked_ns, runnable_ns, preempted_ns, count_q8);
 }
 
 static bool is_within_window(const struct profile *p, uint32_t slice, const struct slice_cell *cell)
