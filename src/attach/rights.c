@@ -82,7 +82,7 @@ int rights_try_others_files(void)
 int rights_try_map_files(void)
 {
 	size_t len;
-	g_autofree char *text = file_read_text("/proc/self/maps", 65536, &len);
+	g_autofree char *text = opener_text("/proc/self/maps", 65536, &len);
 
 	for (char *line = text, *next; line && (next = strchr(line, '\n')); line = next) {
 		struct maps_line m;

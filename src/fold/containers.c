@@ -264,14 +264,14 @@ bool container_parse(int fd, const void *id, size_t id_bytes, GByteArray *into)
 static int open_of_host(const char *proc_dir, const char *path, uint32_t owner)
 {
 	struct stat st;
-	int held = file_hold_in_process(proc_dir, HOST_PID, path, &st), fd;
+	int held = file_hold_in_process(proc_dir, HOST_PID, path, &st);
 
 	if (held < 0 && (errno == EACCES || errno == EPERM))
 		held = file_hold_here(path, &st);
-	fd = held >= 0 && (!owner || st.st_uid == owner) ? file_open_held(held) : -1;
-	if (held >= 0)
-		close(held);
-	return fd;
+	if (held < 0 || !owner || st.st_uid == owner)
+		return file_open_held(held);
+	close(held);
+	return -1;
 }
 
 static char *ask_file(const char *proc_dir, const char *place, const char *id, uint32_t owner)

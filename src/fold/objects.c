@@ -145,7 +145,7 @@ void fold_objects_forget(struct fold_objects *o)
 
 	crossed_forget(o->seen);
 	crossed_for_each(o->seen, keep_places, o->data);
-	data_symbols_end_forgetting(forgotten);
+	g_string_chunk_free(forgotten);
 	crossed_forget(o->gils);
 	g_hash_table_remove_all(o->gil_of);
 	crossed_for_each(o->gils, note_gil_of, o);

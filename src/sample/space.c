@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/each.h"
 #include "base/find.h"
+#include "base/opener/opener.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
@@ -92,19 +93,15 @@ static struct unwind_table *file_table(struct spaces_read *s, pid_t pid, const s
 	struct maps_file key = maps_file_of(line);
 	struct unwind_table *table = NULL;
 	gpointer known;
-	struct stat st;
 
 	if (g_hash_table_lookup_extended(s->files, &key, NULL, &known))
 		return known;
-	int held = file_hold_line(PROC_DIR, (uint32_t)pid, line, true, &st);
-	int fd = held < 0 ? -1 : file_open_held(held);
+	int fd = file_open_line(PROC_DIR, (uint32_t)pid, line);
 
 	if (fd >= 0) {
 		table = unwind_table_build(fd, NULL);
 		close(fd);
 	}
-	if (held >= 0)
-		close(held);
 	g_hash_table_insert(s->files, g_memdup2(&key, sizeof(key)), table);
 	return table;
 }
@@ -131,7 +128,7 @@ static void read_program(struct spaces_read *s, struct program *program, pid_t p
 {
 	g_autofree char *path = g_strdup_printf(PROC_DIR "/%d/maps", pid);
 	size_t len;
-	g_autofree char *text = file_read_text(path, MAPS_MAX_BYTES, &len);
+	g_autofree char *text = opener_text(path, MAPS_MAX_BYTES, &len);
 	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
 
 	program->read_ns = clock_ns(CLOCK_MONOTONIC);

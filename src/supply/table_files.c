@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/opener/opener.h"
 #include "base/quiet_thread.h"
 #include "base/urgency.h"
 #include "symbolize/process/fileopen.h"
@@ -309,7 +310,7 @@ static struct table_file *file_held(struct table_files *tf, int held, const stru
 		g_hash_table_insert(tf->files, &file->key, file);
 	}
 	file->state = TABLE_FILE_WITHOUT;
-	fd = file_open_held(held);
+	fd = opener_read_held(held);
 	if (fd >= 0)
 		queue_build(tf, file, fd);
 	return file;
@@ -401,7 +402,7 @@ void table_files_prefetch(struct table_files *tf, const char *path)
 		if (held < 0)
 			return;
 		file_held(tf, held, &st);
-		fd = file_open_held(held);
+		fd = opener_read_held(held);
 		close(held);
 		g_free(at);
 		at = fd >= 0 ? interpreter_of(fd) : NULL;

@@ -15,6 +15,7 @@
 #include "base/each.h"
 #include "base/find.h"
 #include "base/hash.h"
+#include "base/opener/opener.h"
 #include "fold/fold.h"
 #include "features/requests/fold.h"
 #include "features/requests/rows.h"
@@ -328,7 +329,7 @@ static int file_at(uint32_t pid, uint64_t addr, uint64_t *ret_offset, struct sta
 {
 	size_t len;
 	g_autofree char *path = g_strdup_printf("/proc/%" PRIu32 "/maps", pid),
-			*text = file_read_text(path, MAPS_MAX_BYTES, &len);
+			*text = opener_text(path, MAPS_MAX_BYTES, &len);
 	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
 
 	EACH_ROW_OF(i, const struct maps_line, line, lines) {
@@ -346,12 +347,9 @@ static uint64_t cheapest_place(int held_fd, uint64_t offset)
 {
 #ifdef __x86_64__
 	uint8_t code[CODE_BYTES];
-	int fd = file_open_held(held_fd);
-	ssize_t n = fd < 0 ? -1 : pread(fd, code, sizeof(code), (off_t)offset);
+	size_t cnt = request_read_code(held_fd, offset, code, sizeof(code));
 
-	if (fd >= 0)
-		close(fd);
-	return offset + (n > 0 ? insn_return_place(code, (size_t)n) : 0);
+	return offset + (cnt ? insn_return_place(code, cnt) : 0);
 #else
 	(void)held_fd;
 	return offset;

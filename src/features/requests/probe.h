@@ -110,6 +110,8 @@ GArray *request_places_find(struct request_plan *plan, const char *bin, const GA
 			    GError **error);
 /* The plan takes ownership of the text. */
 const char *request_plan_keep(struct request_plan *plan, char *text);
+/* Reads code at an offset of a held file; returns the number of bytes. */
+size_t request_read_code(int held_fd, uint64_t off, uint8_t *code, size_t len);
 /* Adds a probe at the function's entry with that kind and index. */
 void request_add_entry(struct request_plan *plan, const struct request_place *place, const struct elf_function *f,
 		       const struct request_probe *like, uint16_t machine);

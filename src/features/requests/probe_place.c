@@ -88,7 +88,7 @@ GArray *request_mapped_files(uint32_t pid, char **ret_text)
 	g_autofree char *path = g_strdup_printf(PROC "/%u/maps", pid);
 	size_t len;
 
-	*ret_text = file_read_text(path, MAPS_MAX_BYTES, &len);
+	*ret_text = opener_text(path, MAPS_MAX_BYTES, &len);
 	return *ret_text ? maps_parse(*ret_text) : NULL;
 }
 
@@ -215,10 +215,9 @@ const char *request_plan_keep(struct request_plan *plan, char *text)
 	return text;
 }
 
-/* Reads code at a file offset; returns the number of bytes. */
-static size_t read_code(int held_fd, uint64_t off, uint8_t *code, size_t len)
+size_t request_read_code(int held_fd, uint64_t off, uint8_t *code, size_t len)
 {
-	int fd = file_open_held(held_fd);
+	int fd = opener_read_held(held_fd);
 	ssize_t n = fd < 0 ? -1 : pread(fd, code, len, (off_t)off);
 
 	if (fd >= 0)
@@ -231,7 +230,7 @@ void request_add_entry(struct request_plan *plan, const struct request_place *pl
 {
 	struct request_probe probe = { .fd = place->fd, .kind = like->kind, .func = like->func, .offset = f->off };
 	uint8_t code[CODE_BYTES];
-	size_t len = read_code(place->fd, f->off, code, f->size ? MIN(sizeof(code), f->size) : sizeof(code));
+	size_t len = request_read_code(place->fd, f->off, code, f->size ? MIN(sizeof(code), f->size) : sizeof(code));
 
 	if (machine == EM_X86_64)
 		probe.offset += insn_entry_place(code, len);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/each.h"
 #include "base/find.h"
+#include "base/opener/opener.h"
 #include "features/requests/probe.h"
 
 #include <linux/btf.h>
@@ -10,7 +11,6 @@
 #include "attach/feature.h"
 #include "attach/kernel_btf.h"
 #include "base/text.h"
-#include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/variables.h"
 
@@ -81,7 +81,7 @@ static char *functions_alike(const struct request_place *place, const char *type
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new();
 	struct elf_functions all = { 0 };
-	int fd = file_open_held(place->fd);
+	int fd = opener_read_held(place->fd);
 	char *list = NULL;
 
 	if (fd >= 0 && elf_functions_find(&all, fd, place->path, "*", NULL)) {
@@ -175,7 +175,7 @@ static bool plan_function(struct request_plan *plan, const char *bin, const char
 
 	EACH_ROW_WHILE(i, const struct request_place, place, places, ok) {
 		struct elf_functions f;
-		int fd = file_open_held(place->fd);
+		int fd = opener_read_held(place->fd);
 
 		ok = elf_functions_find(&f, fd, place->path, pattern, error);
 		if (ok && f.list->len && !(f.is_ifunc && !every)) {
@@ -211,7 +211,7 @@ static char *probe_name(const char *typed)
 
 static void fail_no_probe(GError **error, const struct request_place *place, const char *provider, const char *name)
 {
-	int fd = file_open_held(place->fd);
+	int fd = opener_read_held(place->fd);
 	g_autoptr(GPtrArray) names = elf_probes_list(fd, provider), providers = elf_probes_list(fd, NULL);
 	const GPtrArray *there = names->len ? names : providers;
 	g_autofree char *alike = alike_list(there, names->len ? name : provider, ALIKE_NOT - 1, ALIKE_MAX);
@@ -235,7 +235,7 @@ static void fail_no_probe(GError **error, const struct request_place *place, con
 static bool add_usdt(struct request_plan *plan, const struct request_place *place, const char *provider,
 		     const char *typed, uint32_t func, enum request_probe_kind kind, GError **error)
 {
-	int fd = file_open_held(place->fd);
+	int fd = opener_read_held(place->fd);
 	g_autofree char *name = probe_name(typed);
 	g_autoptr(GArray) found = elf_probes_find(fd, provider, name, error);
 

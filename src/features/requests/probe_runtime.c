@@ -5,9 +5,9 @@
 
 #include "base/each.h"
 #include "base/find.h"
+#include "base/opener/opener.h"
 #include "features/requests/probe.h"
 #include "runtimes/go/program.h"
-#include "symbolize/process/fileopen.h"
 
 void request_add_catches(struct request_plan *plan, const GArray *pids)
 {
@@ -24,7 +24,7 @@ void request_add_catches(struct request_plan *plan, const GArray *pids)
 		g_autoptr(GArray) places = request_places_find(plan, catches[i].library, pids, NULL, NULL);
 
 		EACH_ROW_OF(k, const struct request_place, place, places) {
-			int fd = file_open_held(place->fd);
+			int fd = opener_read_held(place->fd);
 			struct elf_functions f;
 
 			if (elf_functions_find(&f, fd, place->path, catches[i].function, NULL) && f.list->len == 1) {
@@ -73,7 +73,7 @@ bool request_add_go(struct request_plan *plan, const struct request_place *place
 	if (is_done(plan, place))
 		return true;
 	g_array_append_val(plan->go_places, done);
-	fd = file_open_held(place->fd);
+	fd = opener_read_held(place->fd);
 	ok = elf_functions_find(&f, fd, place->path, "runtime.*", error);
 	for (size_t i = 0; ok && i < G_N_ELEMENTS(go_functions); i++) {
 		const struct request_probe like = { .kind = go_functions[i].kind };

@@ -235,13 +235,9 @@ static void take_version(struct go_program *p)
 
 static bool open_line(struct go_program *p, const char *proc_dir, const struct maps_line *line)
 {
-	struct stat st;
-	int held = file_hold_line(proc_dir, p->pid, line, true, &st);
 	uint64_t vaddr;
 
-	p->fd = held >= 0 ? file_open_held(held) : -1;
-	if (held >= 0)
-		close(held);
+	p->fd = file_open_line(proc_dir, p->pid, line);
 	if (p->fd < 0)
 		return false;
 	if (go_file_read(p->fd, &p->file) &&

@@ -512,12 +512,9 @@ static bool is_by_rustc(int fd)
 
 static struct elf_table *read_file(const char *proc_dir, uint32_t pid, const struct maps_line *line)
 {
-	struct stat st;
 	struct elf_table *t = NULL;
-	int held = file_hold_line(proc_dir, pid, line, true, &st), fd = held >= 0 ? file_open_held(held) : -1;
+	int fd = file_open_line(proc_dir, pid, line);
 
-	if (held >= 0)
-		close(held);
 	if (fd < 0)
 		return NULL;
 	if (is_by_rustc(fd))

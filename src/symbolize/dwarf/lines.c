@@ -64,16 +64,10 @@ static bool supplement_open(struct supplement *s, const char *path, const char *
 	g_autofree char *below = g_canonicalize_filename(debug_dir, "/");
 	size_t len = strlen(below), own_bytes;
 	const uint8_t *own;
-	struct stat st;
-	int held;
 
 	if (strncmp(plain, below, len) || plain[len] != '/')
 		return false;
-	held = file_hold_here(plain, &st);
-	if (held < 0)
-		return false;
-	s->fd = file_open_held(held);
-	close(held);
+	s->fd = file_open_here(plain);
 	s->image = s->fd >= 0 ? dwarf_image_open(s->fd, budget, NULL) : NULL;
 	own = s->image ? dwarf_image_build_id(s->image, &own_bytes) : NULL;
 	if (own && own_bytes == bytes && !memcmp(own, build_id, bytes))

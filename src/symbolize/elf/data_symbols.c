@@ -108,15 +108,10 @@ void data_symbols_keep(struct data_symbols *d, struct data_place *place)
 		place->module = g_string_chunk_insert_const(d->strings, place->module);
 }
 
-void data_symbols_end_forgetting(GStringChunk *forgotten)
-{
-	g_string_chunk_free(forgotten);
-}
-
 static void read_maps(const struct data_symbols *d, struct process *p)
 {
 	int64_t began_us = g_get_monotonic_time();
-	char *text = living_maps(d->proc_dir, p->pid, MAPS_MAX_BYTES), *next;
+	char *text = living_maps(d->proc_dir, p->pid, MAPS_MAX_BYTES);
 
 	p->read_us = g_get_monotonic_time();
 	p->took_us = p->read_us - began_us;
@@ -126,17 +121,9 @@ static void read_maps(const struct data_symbols *d, struct process *p)
 	}
 	g_free(p->text);
 	p->text = text = g_realloc(text, strlen(text) + 1);	/* shrink it: it was read into a larger buffer */
-	g_array_set_size(p->maps, 0);
+	g_array_unref(p->maps);
+	p->maps = maps_lines(text);
 	g_clear_pointer(&p->stacks, g_array_unref);
-	for (char *line = text; line && *line; line = next) {
-		struct maps_line m;
-
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		if (maps_parse_line(line, &m))
-			g_array_append_val(p->maps, m);
-	}
 }
 
 /* A process in use was read anew before. */
@@ -211,18 +198,6 @@ static const struct maps_line *first_of_module(const struct process *p, guint i)
 	return map_at(p, i);
 }
 
-static int open_mapped(const struct data_symbols *d, uint32_t pid, const struct maps_line *m)
-{
-	struct stat st;
-	int held = file_hold_line(d->proc_dir, pid, m, true, &st), fd;
-
-	if (held < 0)
-		return -1;
-	fd = file_open_held(held);
-	close(held);
-	return fd;
-}
-
 static const struct data_file *file_of(struct data_symbols *d, uint32_t pid, const struct maps_line *m)
 {
 	const struct maps_file key = maps_file_of(m);
@@ -232,7 +207,7 @@ static const struct data_file *file_of(struct data_symbols *d, uint32_t pid, con
 	if (g_hash_table_lookup_extended(d->files, &key, NULL, &known))
 		return known;
 	bool has_room = g_hash_table_size(d->files) < FILES_MAX && d->variables_bytes < VARIABLES_MAX_BYTES;
-	int fd = has_room ? open_mapped(d, pid, m) : -1;
+	int fd = has_room ? file_open_line(d->proc_dir, pid, m) : -1;
 
 	if (fd >= 0 && data_file_read(fd, &read)) {
 		data_file_add_debug(&read, fd, m->path, d->debug_dir);
@@ -381,7 +356,7 @@ static bool read_stack(const struct opener_entry *e, void *data)
 	struct stacks *of = data;
 	g_autofree char *file = g_strdup_printf("%s/%s/syscall", of->task, e->name);
 	size_t len;
-	g_autofree char *text = file_read_text(file, 4096, &len);
+	g_autofree char *text = opener_text(file, 4096, &len);
 	struct stack s = { .sp = text ? stack_pointer(text) : 0,
 			   .tid = (uint32_t)g_ascii_strtoull(e->name, NULL, 10) };
 

@@ -48,11 +48,10 @@ void data_symbols_find(struct data_symbols *d, uint32_t pid, uint64_t space, uin
 
 /*
  * For use over days: forgets all strings, and files that are probably unused. Then call data_symbols_keep() for each
- * place still in use, and the end function with the result of this one.
+ * place still in use, and g_string_chunk_free() with the result.
  */
 GStringChunk *data_symbols_begin_forgetting(struct data_symbols *d);
 void data_symbols_keep(struct data_symbols *d, struct data_place *place);
-void data_symbols_end_forgetting(GStringChunk *forgotten);
 
 /*
  * "queue_lock", "cache+0x40", "heap 0x55d0c0a2a0", "/dev/shm/pool+0x10", "stack of thread 12, 0x7f12a8": free with

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cursor.h"
+#include "base/opener/opener.h"
 #include "base/opener/parser.h"
 #include "base/order.h"
 #include "base/proc/status.h"
@@ -339,7 +340,7 @@ static bool process_identity(const char *proc_dir, uint32_t pid, uint32_t *ret_i
 {
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/status", proc_dir, pid);
 	size_t len;
-	g_autofree char *status = file_read_text(path, STATUS_MAX_BYTES, &len);
+	g_autofree char *status = opener_text(path, STATUS_MAX_BYTES, &len);
 
 	return status && perf_map_parse_status(status, ret_inner_pid, ret_uid);
 }
@@ -357,7 +358,7 @@ static int open_trusted(const char *proc_dir, uint32_t pid, uid_t uid, const cha
 		ret->bytes = (uint64_t)st.st_size;
 		ret->mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
 		if (ret->bytes && (ret->bytes != known.bytes || ret->mtime_ns != known.mtime_ns))
-			fd = file_open_held(held);
+			fd = opener_read_held(held);
 	}
 	close(held);
 	return fd;

@@ -24,7 +24,7 @@ static uint64_t address_of_path(const char *dir)
 {
 	g_autofree char *path = g_strconcat(dir, "/auxv", NULL);
 	size_t len = 0;
-	g_autofree char *text = file_read_text(path, AUXV_MAX_BYTES, &len);
+	g_autofree char *text = opener_text(path, AUXV_MAX_BYTES, &len);
 	Elf64_auxv_t entry;
 
 	for (size_t at = 0; text && at + sizeof(entry) <= len; at += sizeof(entry)) {

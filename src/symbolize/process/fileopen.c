@@ -175,23 +175,26 @@ int file_hold_line(const char *proc_dir, uint32_t pid, const struct maps_line *l
 
 int file_open_held(int held_fd)
 {
-	return opener_read_held(held_fd);
+	int fd = held_fd >= 0 ? opener_read_held(held_fd) : -1, error = errno;
+
+	if (held_fd >= 0)
+		close(held_fd);
+	errno = error;
+	return fd;
 }
 
 int file_open_here(const char *path)
 {
 	struct stat st;
-	int held = file_hold_here(path, &st), fd = held >= 0 ? file_open_held(held) : -1, error = errno;
 
-	if (held >= 0)
-		close(held);
-	errno = error;
-	return fd;
+	return file_open_held(file_hold_here(path, &st));
 }
 
-char *file_read_text(const char *path, size_t max_bytes, size_t *ret_len)
+int file_open_line(const char *proc_dir, uint32_t pid, const struct maps_line *line)
 {
-	return opener_text(path, max_bytes, ret_len);
+	struct stat st;
+
+	return file_open_held(file_hold_line(proc_dir, pid, line, true, &st));
 }
 
 bool file_read_at(int fd, uint64_t off, void *buffer, size_t len)

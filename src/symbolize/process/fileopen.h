@@ -45,16 +45,13 @@ bool file_is_at_path(const char *proc_dir, uint32_t pid, const struct maps_line 
 /* Does `path`, as the process sees it, lead to the line's file, possibly through links? */
 bool file_leads_to_line(const char *proc_dir, uint32_t pid, const char *path, const struct maps_line *line);
 
-/* Opens a held file for reading; -1 with errno set. */
+/* Opens a held file for reading and closes held_fd; -1 with errno set, also for -1. */
 int file_open_held(int held_fd);
 /* Holds, checks and opens `path` as we see it. */
 int file_open_here(const char *path);
+/* The same of the file of a line of a living process's mappings: see file_hold_line(). */
+int file_open_line(const char *proc_dir, uint32_t pid, const struct maps_line *line);
 
-/*
- * Reads a small generated file (of unknown size), up to max_bytes. NULL with errno set if it cannot be opened or
- * read. The text is NUL-terminated.
- */
-char *file_read_text(const char *path, size_t max_bytes, size_t *ret_len);
 /* Reads len bytes at an offset. False: not all there, or unreadable. */
 bool file_read_at(int fd, uint64_t off, void *buffer, size_t len);
 

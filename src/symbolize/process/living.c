@@ -4,14 +4,13 @@
 #include <inttypes.h>
 
 #include "base/opener/opener.h"
-#include "symbolize/process/fileopen.h"
 
 #define THREADS_TRIED 64	/* threads other than the first vanish when they exit, unless a debugger holds them */
 
 static bool has_mappings(const char *maps)
 {
 	size_t len = 0;
-	g_autofree char *text = file_read_text(maps, 1, &len);
+	g_autofree char *text = opener_text(maps, 1, &len);
 
 	return text && len;
 }
@@ -48,7 +47,7 @@ char *living_maps(const char *proc_dir, uint32_t pid, size_t max_bytes)
 {
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/maps", proc_dir, pid), *of_thread = NULL;
 	size_t len;
-	char *text = file_read_text(path, max_bytes, &len);
+	char *text = opener_text(path, max_bytes, &len);
 	uint32_t tid;
 
 	if (text && *text)
@@ -58,5 +57,5 @@ char *living_maps(const char *proc_dir, uint32_t pid, size_t max_bytes)
 		return text;
 	g_free(text);
 	of_thread = g_strdup_printf("%s/%" PRIu32 "/task/%" PRIu32 "/maps", proc_dir, pid, tid);
-	return file_read_text(of_thread, max_bytes, &len);
+	return opener_text(of_thread, max_bytes, &len);
 }

@@ -110,7 +110,7 @@ static void fill_hole(GArray *lines, guint i, guint cnt)
 	}
 }
 
-GArray *maps_parse(char *text)
+GArray *maps_lines(char *text)
 {
 	GArray *lines = g_array_new(FALSE, FALSE, sizeof(struct maps_line));
 
@@ -123,6 +123,13 @@ GArray *maps_parse(char *text)
 		if (maps_parse_line(line, &m))
 			g_array_append_val(lines, m);
 	}
+	return lines;
+}
+
+GArray *maps_parse(char *text)
+{
+	GArray *lines = maps_lines(text);
+
 	for (guint i = 1, cnt; i < lines->len; i += cnt + 1) {
 		cnt = hole_length(lines, i);
 		if (cnt && i + cnt < lines->len)

@@ -31,10 +31,11 @@ gboolean maps_file_equal(gconstpointer a, gconstpointer b);
 /* Parses a NUL-terminated line without newline. False: invalid. */
 bool maps_parse_line(const char *line, struct maps_line *ret);
 
+/* All valid lines of a /proc/PID/maps as struct maps_line; paths point into the text, which is changed. */
+GArray *maps_lines(char *text);
 /*
- * All valid lines of a /proc/PID/maps as struct maps_line; paths point into the text, which is changed. Some programs
- * copy their code to anonymous huge pages. So executable memory without a file, between two mappings of a file and
- * exactly where that file's bytes are missing, counts as the file's.
+ * Likewise. Some programs copy their code to anonymous huge pages. So executable memory without a file, between two
+ * mappings of a file and exactly where that file's bytes are missing, counts as the file's.
  */
 GArray *maps_parse(char *text);
 

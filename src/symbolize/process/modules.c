@@ -9,7 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/each.h"
 #include "base/hash.h"
+#include "base/opener/opener.h"
 #include "base/order.h"
 #include "symbolize/elf/functions.h"
 #include "symbolize/elf/debuginfod.h"
@@ -195,7 +197,7 @@ static bool wants_debug_file(const struct modules *ms, const struct elf_table *t
 
 static struct elf_table *read_held(const struct modules *ms, int held_fd)
 {
-	int fd = file_open_held(held_fd);
+	int fd = opener_read_held(held_fd);
 	struct elf_table *t;
 
 	if (fd < 0)
@@ -328,22 +330,17 @@ static struct elf_table *vdso_table(struct modules *ms)
 {
 	uint64_t base = getauxval(AT_SYSINFO_EHDR);
 	g_autofree char *text = NULL;
-	char *line, *next;
+	g_autoptr(GArray) lines = NULL;
 	size_t len;
 
 	if (ms->vdso_tried)
 		return ms->vdso;
 	ms->vdso_tried = true;
-	text = base ? file_read_text("/proc/self/maps", SELF_MAPS_MAX_BYTES, &len) : NULL;
-	for (line = text; line && *line; line = next) {
-		struct maps_line m;
-
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = 0;
-		if (maps_parse_line(line, &m) && m.start == base && !strcmp(m.path, "[vdso]"))
-			ms->vdso = elf_table_read_memory((void *)(uintptr_t)m.start, m.end - m.start, NULL);
-	}
+	text = base ? opener_text("/proc/self/maps", SELF_MAPS_MAX_BYTES, &len) : NULL;
+	lines = maps_lines(text);
+	EACH_ROW(i, const struct maps_line, m, lines)
+		if (m->start == base && !strcmp(m->path, "[vdso]"))
+			ms->vdso = elf_table_read_memory((void *)(uintptr_t)m->start, m->end - m->start, NULL);
 	return ms->vdso;
 }
 

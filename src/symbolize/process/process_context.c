@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "base/each.h"
+#include "base/find.h"
+#include "base/opener/opener.h"
 #include "base/opener/parser.h"
 #include "base/wire.h"
-#include "symbolize/process/fileopen.h"
 #include "symbolize/runtime/memory.h"
 
 #define MAPS_MAX_BYTES (1u << 20)	/* about 10,000 mappings */
@@ -206,20 +207,15 @@ struct process_context *process_context_read(const char *proc_dir, uint32_t pid)
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/maps", proc_dir, pid);
 	struct process_context *c = NULL;
 	size_t len;
-	g_autofree char *text = file_read_text(path, MAPS_MAX_BYTES, &len);
-	char *next;
+	g_autofree char *text = opener_text(path, MAPS_MAX_BYTES, &len);
 
 	if (!text || !strstr(text, "OTEL_CTX"))
 		return NULL;
-	for (char *line = text; line && !c; line = next) {
-		struct maps_line m;
+	g_autoptr(GArray) lines = maps_lines(text);
 
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		if (maps_parse_line(line, &m) && process_context_is_line(&m))
-			c = read_at(pid, m.start);
-	}
+	EACH_ROW_WHILE(i, const struct maps_line, m, lines, !c)
+		if (process_context_is_line(m))
+			c = read_at(pid, m->start);
 	return c;
 }
 

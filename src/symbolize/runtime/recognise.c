@@ -51,7 +51,7 @@ static char *read_proc(const char *proc_dir, uint32_t pid, const char *name, siz
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/%s", proc_dir, pid, name);
 
 	*ret_len = 0;
-	return file_read_text(path, max_bytes, ret_len);
+	return opener_text(path, max_bytes, ret_len);
 }
 
 const char *recognised_variable(const struct recognised *r, const char *name)
@@ -96,12 +96,10 @@ static char *java_version(const char *proc_dir, uint32_t pid, const char *librar
 		g_autofree char *path = g_build_filename(folder, "release", NULL), *text = NULL,
 				*above = g_path_get_dirname(folder);
 		struct stat st;
-		int held = file_hold_in_process(proc_dir, pid, path, &st), fd = held >= 0 ? file_open_held(held) : -1;
+		int fd = file_open_held(file_hold_in_process(proc_dir, pid, path, &st));
 		const char *at;
 		size_t len;
 
-		if (held >= 0)
-			close(held);
 		if (fd >= 0) {
 			text = file_read_fd(fd, RELEASE_MAX_BYTES, &len);
 			close(fd);
@@ -246,11 +244,8 @@ static void take_file(struct recognised *r, const char *proc_dir, const char *de
 	struct recognised_file f = { .is_program = is_program };
 	enum runtime runtime = runtime_of_file(line->path);
 	struct go_labels_place unused;
-	struct stat st;
-	int held = file_hold_line(proc_dir, r->pid, line, true, &st), fd = held >= 0 ? file_open_held(held) : -1;
+	int fd = file_open_line(proc_dir, r->pid, line);
 
-	if (held >= 0)
-		close(held);
 	f.path = g_strdup(line->path);
 	f.is_readable = fd >= 0;
 	if (g_str_has_suffix(f.path, MAPS_DELETED) && !file_is_at_path(proc_dir, r->pid, line, true)) {

@@ -279,12 +279,9 @@ static bool search_file(const char *proc_dir, uint32_t pid, const struct maps_li
 			struct variable *variables, size_t cnt, uint64_t *ret_bias,
 			struct local_variable *ret_local)
 {
-	struct stat st;
-	int held = file_hold_line(proc_dir, pid, line, true, &st), fd = held >= 0 ? file_open_held(held) : -1;
+	int fd = file_open_line(proc_dir, pid, line);
 	g_autoptr(GByteArray) a = fd >= 0 ? ask_parser(fd, sought, variables, cnt) : NULL;
 
-	if (held >= 0)
-		close(held);
 	if (fd >= 0)
 		close(fd);
 	return a && take_answer(a, line, variables, cnt, ret_bias, ret_local);
