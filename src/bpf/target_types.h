@@ -132,7 +132,7 @@ struct tcp_rack {
 /* Its first member is a socket. */
 struct tcp_sock {
 	__u32 data_segs_in, data_segs_out, write_seq;
-	__u32 snd_una, rcv_nxt, rcv_wup, copied_seq;
+	__u32 snd_una, snd_wl1, rcv_nxt, rcv_wup, copied_seq;
 	__u32 lsndtime, total_retrans, srtt_us;
 	__u64 bytes_received;
 	struct minmax rtt_min;
@@ -144,7 +144,6 @@ struct tcp_sock {
 /* Its first member is a socket, too. */
 struct inet_connection_sock {
 	struct {
-		__u8 pingpong;
 		__u32 lrcvtime;
 	} icsk_ack;
 };

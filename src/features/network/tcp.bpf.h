@@ -90,16 +90,10 @@ __noinline __u64 ready_socket(__u64 file)
 	return sock;
 }
 
-static __always_inline bool answers_at_once(__u64 sock)
-{
-	__u64 at = AT(struct inet_connection_sock, sock, icsk_ack.pingpong);
-
-	return half_at(at & ~3ULL) >> (at & 3) * 8 & 0xff;
-}
-
 static __always_inline __u8 asked_so_far(__u64 sock)
 {
 	__s32 later = TCP_NUMBER(sock, lsndtime) - NUMBER(struct inet_connection_sock, sock, icsk_ack.lrcvtime);
+	__u32 received = TCP_NUMBER(sock, rcv_nxt);
 
 	if (!TCP_NUMBER(sock, data_segs_out))
 		return TCP_ASKED_NOT;
@@ -108,10 +102,12 @@ static __always_inline __u8 asked_so_far(__u64 sock)
 	if (later)
 		return later > 0 ? TCP_ASKED : TCP_ASKED_NOT;
 	/* every sent segment, even a pure acknowledgement, acknowledges what has arrived by then */
-	if (TCP_NUMBER(sock, rcv_nxt) != TCP_NUMBER(sock, rcv_wup))
+	if (received != TCP_NUMBER(sock, rcv_wup))
 		return TCP_ASKED_NOT;
-	/* a quick responder acknowledges with its answer, otherwise each segment by itself */
-	return answers_at_once(sock) ? TCP_ASKED_LIKELY : TCP_ASKED_UNKNOWN;
+	/* a pure acknowledgement that came behind the data begins where the data ends; the data begins before */
+	if (TCP_NUMBER(sock, snd_una) == TCP_NUMBER(sock, write_seq) && TCP_NUMBER(sock, snd_wl1) != received)
+		return TCP_ASKED_NOT;
+	return TCP_ASKED_LIKELY;
 }
 
 /* How long the peer's window was closed so far, in clock ticks. */
