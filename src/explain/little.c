@@ -230,7 +230,7 @@ static bool is_lone(const struct profile *p, uint32_t thread, bool is_pause)
 	return true;
 }
 
-/* It takes what comes on a connection that it made. */
+/* It takes what comes on a connection that it made, by no call that is known to wait for work. */
 static bool is_listener(const struct findings *f, uint32_t i)
 {
 	const struct object *o = profile_wait_object(f->profile, profile_wait(f->profile, i));

@@ -249,8 +249,8 @@ static bool knows_stack(const struct profile *p, uint32_t node)
 }
 
 /*
- * Without a kernel stack (lost, or not asked for) the function of libc that the thread sleeps in tells which call it
- * is in. Functions that wait for more than one kind of thing, as read(), tell nothing.
+ * Without a kernel stack (lost, or not asked for) the function of libc, or of Go's runtime, that the thread sleeps in
+ * tells which call it is in. Functions that wait for more than one kind of thing, as read(), tell nothing.
  */
 static void mark_call_of_libc(const struct reasons_base *r, const struct wait *w)
 {
@@ -267,11 +267,13 @@ static void mark_call_of_libc(const struct reasons_base *r, const struct wait *w
 		{ "pread", "pread64" },
 		{ "pwrite", "pwrite64" },
 		{ "waitpid", "wait4" },
+		{ "runtime.epollwait", "epoll_pwait" },
+		{ "runtime.futex", "futex" },
 	};
 	const struct frame *f = profile_get_frame(r->profile, profile_get_node(r->profile, w->user)->frame);
 	g_autofree char *name = matcher_plain_name(f);
 
-	if (!name || !f->module || !plumbing_is_runtime(f->module))
+	if (!name || !f->module || !(plumbing_is_runtime(f->module) || g_str_has_prefix(name, "runtime.")))
 		return;
 	const char *call = g_str_has_prefix(name, "__GI_") ? name + strlen("__GI_") : name;
 

@@ -7,12 +7,17 @@
 #define POLL_NS 2000000000ULL	/* answers that come sooner are slow, however even */
 #define HALF_NS 500000000ULL
 #define SAME_PART 50		/* of the longest: so much they differ at most */
+#define EXACT_PART 200		/* the same where they are few */
+#define REST_PART 20		/* of the longest: what is shorter is for the rest of an answer */
 #define LONG_POLL_ADVICE \
-	"It comes each time after the same seconds: of a consumer that asks for work with a time limit (a long poll) that is meant. Else " \
-	"the peer pauses, or gives up, after that time: look at it."
+	"It comes after whole or half seconds: of a consumer that asks for work with a time limit (a long poll) that is meant. Else the " \
+	"peer pauses, or gives up, after that time: look at it."
 #define LEADER_ADVICE \
 	"No answer came while this was recorded. A standby that waits for an advisory lock is meant to; else see what its session waits " \
 	"for: wait_event in pg_stat_activity, pg_blocking_pids(). One that is idle in transaction holds its locks."
+#define SILENT_ADVICE \
+	"No answer came while this was recorded. Who asks for work with a long time limit (a long poll) is meant to wait so. Else the peer " \
+	"hangs: look at what it waits for, and bound this wait by a time limit."
 #define WAITS_PART 10		/* of the window: who does something else for longer may be late */
 #define READER_ADVICE \
 	"It takes what comes at once: of who reads a log, or what somebody does now and then, that is meant. If it should come sooner " \
@@ -81,6 +86,9 @@ static const struct ending {
 	{ "file-lock", true,
 	  "Nobody let go of it while this was recorded. The standby of a leader waits so, and is meant to; if this is none, see what "
 	  "the lock's holder waits for, or end it." },
+	{ "fuse*", false,
+	  "None of these ended while this was recorded: the process that serves that file system (findmnt) does not answer. Look at what it "
+	  "waits for, also at its peer; `umount -l` keeps others from it, /sys/fs/fuse/connections/*/abort ends the waits." },
 	{ "python-process-lock", false,
 	  "Nobody let go of it while this was recorded: see what its holder waits for. If that was killed nobody can: start these "
 	  "processes anew." },
@@ -94,11 +102,16 @@ static const struct ending *ending_of(const char *rule)
 	return NULL;
 }
 
-/* Of a row: did a wait of it end?  And those that lie whole in the window. */
+/* Of a row: did a wait of it end?  And those that lie whole in the window, but for rests of answers. */
 struct ends {
 	bool has_ended;
 	uint64_t cnt, ns, max_ns;
 };
+
+static bool is_whole(const struct wait *w)
+{
+	return !(w->flags & (WAIT_OPEN_AT_START | WAIT_OPEN_AT_END));
+}
 
 /* By the rows' ids. */
 static struct ends *ends_new(const struct findings *f)
@@ -109,11 +122,16 @@ static struct ends *ends_new(const struct findings *f)
 		struct ends *e = &all[f->blocked_in[i]];
 
 		e->has_ended |= w->count != 1 || !(w->flags & WAIT_OPEN_AT_END);
-		if (w->flags & (WAIT_OPEN_AT_START | WAIT_OPEN_AT_END))
+		if (is_whole(w))
+			e->max_ns = MAX(e->max_ns, w->max_ns ?: w->blocked_ns);
+	}
+	EACH_ROW(i, const struct wait, w, f->profile->waits) {
+		struct ends *e = &all[f->blocked_in[i]];
+
+		if (!is_whole(w) || (w->max_ns ?: w->blocked_ns) < e->max_ns / REST_PART)
 			continue;
 		e->cnt += w->count;
 		e->ns += w->blocked_ns;
-		e->max_ns = MAX(e->max_ns, w->max_ns ?: w->blocked_ns);
 	}
 	return all;
 }
@@ -172,18 +190,21 @@ static bool is_for_work(const struct findings *f, const struct finding *row)
 
 /*
  * An answer comes each time after the same whole or half seconds: the time limit of a long poll, which is meant, or one of
- * the peer's.
+ * the peer's.  A few, of which ends of the window cut some off, tell that if they are exact, and nothing else is waited for.
  */
 static bool is_long_poll(const struct findings *f, const struct finding *row, const struct ends *e)
 {
-	uint64_t halves = (e->max_ns + HALF_NS / 2) / HALF_NS, even_ns = halves * HALF_NS,
-		 off_ns = e->max_ns > even_ns ? e->max_ns - even_ns : even_ns - e->max_ns;
+	const uint64_t halves = (e->max_ns + HALF_NS / 2) / HALF_NS, even_ns = halves * HALF_NS,
+		       off_ns = e->max_ns > even_ns ? e->max_ns - even_ns : even_ns - e->max_ns;
+	const uint64_t all_ns = f->profile->info.duration_ns * row->threads_cnt;
+	const bool is_all = e->cnt && row->count >= POLLS_MIN && row->time_ns >= all_ns - all_ns / WAITS_PART &&
+			    off_ns <= e->max_ns / EXACT_PART && row->max_ns <= e->max_ns + e->max_ns / EXACT_PART;
 
 	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || row->timed_out_cnt ||
 	    is_asked(f, row))
 		return false;
-	return e->cnt >= POLLS_MIN && e->max_ns >= POLL_NS - POLL_NS / SAME_PART && off_ns <= e->max_ns / SAME_PART &&
-	       e->ns >= e->cnt * (e->max_ns - e->max_ns / SAME_PART);
+	return (e->cnt >= POLLS_MIN || is_all) && e->max_ns >= POLL_NS - POLL_NS / SAME_PART &&
+	       off_ns <= e->max_ns / SAME_PART && e->ns >= e->cnt * (e->max_ns - e->max_ns / SAME_PART);
 }
 
 /* Who writes what it takes, as far as that is known. */
@@ -253,6 +274,16 @@ static bool may_be_led_by_lock(const struct findings *f, const struct finding *r
 	       deadlock_is_alone(f->profile, finding_pid(f, row)) && !row->limit.limit && !is_asked(f, row);
 }
 
+/* It has asked somebody, by a library that no rule knows more of. */
+static bool may_wait_for_ever(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+	const struct object *o = finding_object(f, row);
+
+	return row->reason == REASON_NETWORK_RECEIVE && o && o->kind == OBJECT_SOCKET && !strstr(o->name, " from") &&
+	       !row->limit.limit && !row->loop && !(rule && rule->reason == row->reason && rule->advice);
+}
+
 /* Others that are told wait for those who wait here. */
 static bool is_waited_for(const struct findings *f, const struct finding *row)
 {
@@ -285,6 +316,8 @@ void unended_find(struct findings *f)
 			row->may_be_meant = may_be_meant(f, row, ending);
 			row->unended = row->may_be_meant || row->reason != REASON_CHILD_EXIT ? ending->advice : NULL;
 		}
+		if (is_unended && may_wait_for_ever(f, row))
+			row->unended = SILENT_ADVICE;
 		/* one statement that waits for another's locks looks the same, and is more frequent */
 		if (is_unended && may_be_led_by_lock(f, row))
 			row->unended = LEADER_ADVICE;

@@ -120,6 +120,69 @@ static void test_meant(void)
 	}
 }
 
+/*
+ * Long polls that an end of the window cuts off, and rests of their answers: the one that lies whole in it tells if it is
+ * exact, and nothing else is waited for.
+ */
+static void test_few_polls(void)
+{
+	static const struct { uint64_t open_ms, whole_ms, rest_ms; bool is_meant; } cases[] = {
+		{ 3750, 5000, 40, true }, { 3750, 5000, 0, true }, { 3750, 4960, 40, false }, { 5100, 5000, 40, false }, { 0, 5000, 40, false },
+	};
+	const struct object there = { .kind = OBJECT_SOCKET, .operation = "", .place = "tcp", .name = "10.0.0.5:80" };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		uint32_t app = thread_of(p, 11, "app", 10), object = profile_object(p, &there) + 1;
+		const uint64_t each_ms[] = { cases[i].open_ms, cases[i].whole_ms, cases[i].rest_ms, WINDOW_MS - cases[i].open_ms - cases[i].whole_ms };
+		static const uint8_t flags[] = { WAIT_OPEN_AT_START, 0, 0, WAIT_OPEN_AT_END };
+
+		p->info.filters = profile_string(p, "process app");
+		for (gsize k = 0; k < G_N_ELEMENTS(each_ms); k++) {
+			if (!each_ms[k] || (k == 3 && !cases[i].open_ms))
+				continue;
+			struct wait *w = &g_array_index(p->waits, struct wait, add_wait(p, app, 'S', 1, each_ms[k],
+				k == 2 ? "main@app next_job@app read_rest@app recv@libc.so.6" : receives, receives_in));
+
+			w->object = object;
+			w->flags = flags[k];
+		}
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%zu: %s", i, e->little ?: "a headline");
+		g_assert_cmpint(e->little && strstr(e->little, "a long poll"), ==, cases[i].is_meant);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* Whom nobody answers during all of the window may wait for ever, unless a time limit ends that. */
+static void test_silent_peer(void)
+{
+	static const struct { const char *user, *kernel, *advice; } cases[] = {
+		{ receives, receives_in, "No answer came while this was recorded" },
+		{ "main@app usage@app statfs@libc.so.6", "__x64_sys_statfs@[kernel] fuse_statfs@[kernel] request_wait_answer@[kernel]",
+		  "None of these ended while this was recorded" },
+	};
+	const struct object there = { .kind = OBJECT_SOCKET, .operation = "", .place = "tcp", .name = "10.0.0.5:80" };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases) * 2; i++) {
+		const bool is_ended = i % 2;
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 11, "app", 10), 'S', 1, WINDOW_MS, cases[i / 2].user, cases[i / 2].kernel);
+
+		g_array_index(p->waits, struct wait, wait).object = i / 2 ? 0 : profile_object(p, &there) + 1;
+		goes_on(p, wait);
+		if (is_ended)
+			g_array_index(p->waits, struct wait, wait).flags = WAIT_OPEN_AT_START;
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpint(strstr(headline_with(e, "app waits for")->advice, cases[i / 2].advice) != NULL, ==, !is_ended);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* A standby of PostgreSQL's clients waits for one answer alone; a program that does something else beside is none. */
 static void test_standby(void)
 {
@@ -596,6 +659,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/unended", test_unended);
 	g_test_add_func("/explain/meant", test_meant);
 	g_test_add_func("/explain/standby", test_standby);
+	g_test_add_func("/explain/few-polls", test_few_polls);
+	g_test_add_func("/explain/silent-peer", test_silent_peer);
 	g_test_add_func("/explain/still", test_still);
 	g_test_add_func("/explain/both-stuck", test_both_stuck);
 	g_test_add_func("/explain/stayer", test_stayer);
