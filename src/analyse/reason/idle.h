@@ -26,8 +26,9 @@ void taken_find(const struct profile *p, uint8_t *reason, uint8_t *idle);
 
 /*
  * Threads and processes that a relay (stunnel, socat) makes for one connection each: they watch both sides by poll().  What
- * ends their waits is an answer if it comes from a program of which no process connects to this one, while others do.  Makes
- * such waits IDLE_NOT and network.receive.
+ * ends their waits is an answer if it comes from a program of which no process connects to this one, while others do; or, of
+ * a command that was recorded, if it comes by TCP and nobody connects to that program (apt's methods).  Makes such waits
+ * IDLE_NOT and network.receive.
  */
 void relays_find(const struct profile *p, uint8_t *reason, uint8_t *idle);
 

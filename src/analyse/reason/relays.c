@@ -11,7 +11,19 @@ struct clients {
 
 FREES_DATA(clients_free, struct clients, c, g_hash_table_unref(c->comms); g_hash_table_unref(c->pids))
 
-/* By the program's name, as another process of it may serve who has connected. */
+static struct clients *clients_of(GHashTable *all, const char *process)
+{
+	struct clients *c = g_hash_table_lookup(all, process);
+
+	if (!c) {
+		c = g_new(struct clients, 1);
+		*c = (struct clients){ g_hash_table_new(g_str_hash, g_str_equal), g_hash_table_new(NULL, NULL) };
+		g_hash_table_insert(all, (gpointer)process, c);
+	}
+	return c;
+}
+
+/* By the program's name, as another process of it may serve who has connected.  Of other machines' nobody knows the name. */
 static GHashTable *clients_new(const struct profile *p)
 {
 	GHashTable *all = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, clients_free);
@@ -20,15 +32,12 @@ static GHashTable *clients_new(const struct profile *p)
 		const struct waker *by = profile_get_waker(p, wake->waker);
 		const char *process = profile_thread(p, profile_wait(p, wake->wait)->thread)->process;
 
-		if (!process || by->irq || !by->comm || !waker_is_connection(p, by))
+		if (!process || !waker_is_connection(p, by))
 			continue;
-		struct clients *c = g_hash_table_lookup(all, process);
+		struct clients *c = clients_of(all, process);
 
-		if (!c) {
-			c = g_new(struct clients, 1);
-			*c = (struct clients){ g_hash_table_new(g_str_hash, g_str_equal), g_hash_table_new(NULL, NULL) };
-			g_hash_table_insert(all, (gpointer)process, c);
-		}
+		if (by->irq || !by->comm)
+			continue;
 		g_hash_table_add(c->comms, (gpointer)by->comm);
 		g_hash_table_add(c->pids, GUINT_TO_POINTER(by->pid));
 	}
@@ -50,6 +59,18 @@ static bool is_for_one(const struct thread *t, uint64_t from_ns)
 	return t->process && t->from_ns > from_ns && !(t->flags & (THREAD_OPEN_AT_START | THREAD_KERNEL));
 }
 
+/* Whoever wakes it has been asked by it: it was never asked itself by that program. */
+static bool is_asked(const struct profile *p, const struct clients *c, const struct thread *t, const struct waker *by)
+{
+	static const char *const brings[] = { "tcp_data_queue", "tcp_data_ready", NULL };
+
+	/* all that a command has came to be while it was recorded */
+	if (!c)
+		return profile_is_of_command(p) && profile_stack_names(p, by->kernel, brings);
+	return !by->irq && by->comm && by->pid != t->pid && !g_hash_table_contains(c->comms, by->comm) &&
+	       !g_hash_table_contains(c->pids, GUINT_TO_POINTER(by->pid));
+}
+
 void relays_find(const struct profile *p, uint8_t *reason, uint8_t *idle)
 {
 	g_autoptr(GHashTable) all = clients_new(p);
@@ -57,15 +78,12 @@ void relays_find(const struct profile *p, uint8_t *reason, uint8_t *idle)
 	g_autofree uint64_t *asked_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
 	g_autofree uint64_t *woken_ns = g_new0(uint64_t, (gsize)p->waits->len + 1);
 
-	for (guint i = 0; g_hash_table_size(all) && i < p->wakes->len; i++) {
-		const struct wake *wake = profile_wake(p, i);
-		const struct waker *by = profile_get_waker(p, wake->waker);
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct thread *t = profile_thread(p, profile_wait(p, wake->wait)->thread);
-		const struct clients *c = is_for_one(t, from_ns) ? g_hash_table_lookup(all, t->process) : NULL;
 
 		woken_ns[wake->wait] += wake->blocked_ns;
-		if (c && !by->irq && by->comm && by->pid != t->pid && !g_hash_table_contains(c->comms, by->comm) &&
-		    !g_hash_table_contains(c->pids, GUINT_TO_POINTER(by->pid)))
+		if (is_for_one(t, from_ns) &&
+		    is_asked(p, g_hash_table_lookup(all, t->process), t, profile_get_waker(p, wake->waker)))
 			asked_ns[wake->wait] += wake->blocked_ns;
 	}
 	for (uint32_t i = 0; i < p->waits->len; i++) {

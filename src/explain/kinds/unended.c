@@ -200,8 +200,9 @@ static bool is_long_poll(const struct findings *f, const struct finding *row, co
 	const bool is_all = e->cnt && row->count >= POLLS_MIN && row->time_ns >= all_ns - all_ns / WAITS_PART &&
 			    off_ns <= e->max_ns / EXACT_PART && row->max_ns <= e->max_ns + e->max_ns / EXACT_PART;
 
-	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || row->timed_out_cnt ||
-	    is_asked(f, row))
+	/* of a command the end is waited for */
+	if (profile_is_of_command(f->profile) || row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit ||
+	    row->timed_out_cnt || is_asked(f, row))
 		return false;
 	return (e->cnt >= POLLS_MIN || is_all) && e->max_ns >= POLL_NS - POLL_NS / SAME_PART &&
 	       off_ns <= e->max_ns / SAME_PART && e->ns >= e->cnt * (e->max_ns - e->max_ns / SAME_PART);
