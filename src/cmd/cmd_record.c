@@ -166,6 +166,7 @@ struct record_options {
 	struct record_tasks *tasks;	/* NULL: not begun, or already added to the profile */
 	struct quota_users *quota;	/* NULL: nobody has a quota */
 	struct group_limits *groups;
+	struct silent_peers *silent;
 	uint64_t noted_ns;	/* time of the last note, relative to the window's start */
 	uint64_t slice_ns;
 	double max_loss_pct;
@@ -346,6 +347,8 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 	if (!o->quota && !elapsed_ns)
 		o->quota = quota_users_begin("/proc", run->target->collect.pids);
 	note_groups(run, o, elapsed_ns);
+	if (run->target->command)
+		silent_peers_look(o->silent, (uint32_t)run->child, elapsed_ns);
 	return true;
 }
 
@@ -429,6 +432,7 @@ static int write_recording(struct run *run, struct record_options *o, const char
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
 	limits_look(p, o->groups, "/proc");
+	silent_peers_put(o->silent, p);
 	quota_users_end(g_steal_pointer(&o->quota), p);
 	if (o->tasks)
 		record_tasks_put(g_steal_pointer(&o->tasks), p);
@@ -456,7 +460,7 @@ int cmd_record(int argc, char **argv)
 	struct target target = { .default_sample_ns = DEFAULT_SAMPLE_NS,
 				 .default_budget_ppm = DEFAULT_BUDGET_PPM,
 				 .wants_wakers = true };
-	struct record_options own = { .groups = group_limits_new("/proc") };
+	struct record_options own = { .groups = group_limits_new("/proc"), .silent = silent_peers_new("/proc") };
 	struct run run = { .name = "record",
 			   .target = &target,
 			   .progress = true,
@@ -515,6 +519,7 @@ out:
 	record_tasks_free(own.tasks);
 	quota_users_free(own.quota);
 	group_limits_free(own.groups);
+	silent_peers_free(own.silent);
 	run_release(&run);
 	target_release(&target);
 	g_free(own.duration);

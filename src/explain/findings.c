@@ -413,10 +413,12 @@ bool finding_has_own_locks(const struct finding *row)
 
 const char *finding_process_name(const struct findings *f, uint32_t pid)
 {
-	for (uint32_t i = 0; i < f->profile->threads->len; i++)
-		if (profile_thread(f->profile, i)->pid == pid)
-			return profile_thread(f->profile, i)->process;
-	return NULL;
+	const struct thread *last = NULL;
+
+	EACH_ROW(i, const struct thread, t, f->profile->threads)	/* it may have become another program */
+		if (t->pid == pid && (!last || t->from_ns > last->from_ns))
+			last = t;
+	return last ? last->process : NULL;
 }
 
 struct finding *finding_cause(const struct findings *f, const struct finding *row)

@@ -355,7 +355,8 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	uint32_t failing = 0;
 
 	/* no all-clear while others wait, or what the program needs may be missing */
-	const bool is_owing = owed_append_most(s, f) || append_held(s, f, little);
+	const bool is_silent = silent_append_most(s, f);
+	const bool is_owing = is_silent || owed_append_most(s, f) || append_held(s, f, little);
 	const bool fails = !is_owing && connects_append_most(s, f, &failing);
 	const bool is_unsignalled = !is_owing && !fails && unsignalled_append_most(s, f, true);
 	struct still *still = has_unseen ? NULL : still_new(f);
@@ -363,7 +364,7 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 
 	if (is_unsignalled)
 		g_string_append(s, "." UNSIGNALLED_ADVICE " Else little is found");
-	if (is_still)
+	if (is_still || is_silent)
 		g_string_append(s, " Else little is found");
 	if (!s->len && f->meant_ns) {
 		g_string_append_printf(s, "%s, if this is meant: ", little);

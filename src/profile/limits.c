@@ -21,7 +21,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_REALTIME] = "realtime", [LIMIT_CHILD] = "child",
 	[LIMIT_REFAULTS] = "refaults", [LIMIT_USED] = "used",
 	[LIMIT_FILES] = "files",   [LIMIT_TASKS] = "tasks",
-	[LIMIT_SEMAPHORE] = "semaphore",
+	[LIMIT_SEMAPHORE] = "semaphore", [LIMIT_SILENT] = "silent",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -207,6 +207,18 @@ uint32_t limit_unanswered_read(const struct profile_limit *l, uint64_t *ret_ns)
 			       *ret_ns <= PROFILE_NS_MAX
 		       ? cnt
 		       : 0;
+}
+
+uint64_t limit_silent_read(const struct profile_limit *l, const char **ret_there)
+{
+	uint64_t ns = 0;
+	int at = 0;
+
+	if (!l || l->kind != LIMIT_SILENT || sscanf(l->text, "nothing for %" SCNu64 " ns from %n", &ns, &at) != 1 || !at ||
+	    !l->text[at] || ns > PROFILE_NS_MAX)
+		return 0;
+	*ret_there = l->text + at;
+	return ns;
 }
 
 const char *limit_cycle_read(const struct profile_limit *l, uint32_t *ret_pid)

@@ -39,6 +39,7 @@ enum profile_limit_kind {
 	LIMIT_USED,	/* who used up the CPU quota that the process shares with others: LIMIT_USED_FORMAT */
 	LIMIT_FILES,	/* the process has (nearly) as many descriptors as it may: LIMIT_FILES_FORMAT */
 	LIMIT_TASKS,	/* likewise for processes: "4 processes and threads, of which 4 are there" */
+	LIMIT_SILENT,	/* a process of the command has sent something to a peer that sent nothing since: LIMIT_SILENT_FORMAT */
 	LIMIT_SEMAPHORE,	/* other users of the awaited named semaphore: "nobody", or "4711 printer" */
 	LIMIT_KIND_COUNT
 };
@@ -71,6 +72,9 @@ enum profile_limit_kind {
 
 /* Thousandths of a CPU: of the process, and of the largest user of its control group, whose name follows. */
 #define LIMIT_USED_FORMAT "%" PRIu32 " of itself, %" PRIu32 " of process %" PRIu32 " "
+
+/* Followed by the address: "127.0.0.1:80". */
+#define LIMIT_SILENT_FORMAT "nothing for %" PRIu64 " ns from "
 
 #define LIMIT_FILES_FORMAT "%" PRIu64 " of %" PRIu64 " descriptors"
 
@@ -194,6 +198,9 @@ struct limit_used {
 bool limit_used_read(const struct profile_limit *l, struct limit_used *ret);
 /* Pages a second, and *ret_kernel_pct. 0: not a LIMIT_REFAULTS. */
 uint64_t limit_refaults_read(const struct profile_limit *l, uint32_t *ret_kernel_pct);
+
+/* How long nothing has come, and *ret_there. 0: not a LIMIT_SILENT. */
+uint64_t limit_silent_read(const struct profile_limit *l, const char **ret_there);
 
 /* The number of retransmitted segments, and *ret_there. 0: not a LIMIT_LOSS. */
 uint64_t limit_loss_read(const struct profile_limit *l, const char **ret_there);

@@ -93,6 +93,20 @@ GArray *children_of(const char *proc_dir, uint32_t pid)
 	return all;
 }
 
+GArray *processes_below(const char *proc_dir, uint32_t pid, guint max)
+{
+	GArray *pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	g_array_append_val(pids, pid);
+	for (guint i = 0; i < pids->len && pids->len < max; i++) {
+		g_autoptr(GArray) children = children_of(proc_dir, g_array_index(pids, uint32_t, i));
+
+		g_array_append_vals(pids, children->data, children->len);
+	}
+	g_array_set_size(pids, MIN(pids->len, max));
+	return pids;
+}
+
 /* The only child that waits for no other one's output, or the first of several. pid 0: none. */
 static struct child child_of(const struct looker *l, uint32_t pid)
 {

@@ -368,16 +368,10 @@ void group_limits_note(struct group_limits *g, uint32_t pid)
 
 void group_limits_note_tree(struct group_limits *g, uint32_t pid)
 {
-	g_autoptr(GArray) pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	g_autoptr(GArray) pids = processes_below(g->proc_dir, pid, GROUP_NOTES_MAX);
 
-	g_array_append_val(pids, pid);
-	for (guint i = 0; i < MIN(pids->len, GROUP_NOTES_MAX); i++) {
-		uint32_t one = g_array_index(pids, uint32_t, i);
-		g_autoptr(GArray) children = children_of(g->proc_dir, one);
-
-		group_limits_note(g, one);
-		g_array_append_vals(pids, children->data, children->len);
-	}
+	for (guint i = 0; i < pids->len; i++)
+		group_limits_note(g, g_array_index(pids, uint32_t, i));
 }
 
 /* The limit of an ended process as it was noted, or that of the first noted one, assumed to be its parent. */

@@ -288,6 +288,19 @@ bool sock_peers_owes(struct sock_peers *s, uint32_t pid, const struct net_socket
 	       (facts.data_segs_in && !facts.data_segs_out);
 }
 
+bool sock_peers_is_silent(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_sent_ns)
+{
+	struct inet_diag_msg answer;
+	struct tcp_facts facts;
+
+	if (!ask_about(s, pid, socket, &answer, &facts) || !facts.data_segs_out)
+		return false;
+	*ret_sent_ns = facts.info.tcpi_last_data_sent * UINT64_C(1000000);
+	if (facts.data_segs_out > STREAM_SEGMENTS * (facts.data_segs_in + UINT64_C(1)))
+		return false;
+	return facts.info.tcpi_last_data_sent < facts.info.tcpi_last_data_recv || !facts.data_segs_in;
+}
+
 /* Neither the congestion window nor a full segment explains it: the unsent data waits for the acknowledgement. */
 bool sock_peers_holds_back(struct sock_peers *s, uint32_t pid, const struct net_socket *socket)
 {

@@ -43,6 +43,12 @@ bool sock_peers_last_data(struct sock_peers *s, uint32_t pid, const struct net_s
 bool sock_peers_owes(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_received_ns);
 
 /*
+ * Has an established TCP socket of the process sent something, and received nothing since? Then *ret_sent_ns is how long
+ * ago that was. False: no, or unknown.
+ */
+bool sock_peers_is_silent(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_sent_ns);
+
+/*
  * Does an established TCP socket of the process hold back a small write until an earlier one is acknowledged (Nagle's
  * algorithm)? False: no, or unknown.
  */

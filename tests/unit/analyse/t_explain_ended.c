@@ -850,6 +850,29 @@ static void test_held_back(void)
 	}
 }
 
+/* A loop of a command that is idle while whom it has sent something sends nothing back, for most of the time. */
+static void test_silent(void)
+{
+	for (int is_long = 0; is_long < 2; is_long++) {
+		struct profile *p = window_new();
+		uint32_t shell = thread_of(p, 10, "timeout", 1), app = thread_of(p, 10, "npm", 40);
+
+		p->info.filters = profile_string(p, "command npm install");
+		g_array_index(p->threads, struct thread, shell).to_ns = g_array_index(p->threads, struct thread, app).from_ns = 10 * MS;
+		add_wait(p, app, 'S', 7, 1400, LOOP, EPOLL);
+		add_wait(p, app, 'D', 80, 4, "main@npm load@npm read@libc.so.6", SYSCALL "io_schedule@[kernel]");
+		profile_add_limit(p, LIMIT_SILENT, 10, 0, is_long ? "nothing for 8000000000 ns from 10.0.0.5:4873" :
+								      "nothing for 2000000000 ns from 10.0.0.5:4873");
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpint(e->little && g_str_has_prefix(e->little, "npm has sent something to 10.0.0.5:4873, and nothing has come from "
+								 "there since, for 8.00 s of 10.0 s."), ==, is_long);
+		g_assert_cmpint(strstr(e->little, "ittle is found: ") != NULL, ==, is_long);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* The same of a socket that is polled with a time limit: alone, or with others, which may be clients. */
 static void test_poll_at_once(void)
 {
@@ -953,6 +976,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/timer-signal", test_timer_signal);
 	g_test_add_func("/explain/at-once/loop", test_loop_at_once);
 	g_test_add_func("/explain/at-once/held-back", test_held_back);
+	g_test_add_func("/explain/silent", test_silent);
 	g_test_add_func("/explain/at-once/poll", test_poll_at_once);
 	g_test_add_func("/explain/at-once/ruby", test_ruby_timeout);
 	g_test_add_func("/explain/number", test_number);

@@ -186,11 +186,44 @@ static void test_ends(void)
 	profile_free(p);
 }
 
+/* Whom a process has sent something is silent until it sends something back; one is not looked at all the time. */
+static void test_silent(void)
+{
+	struct pair s = pair_new();
+	struct profile *p = profile_new();
+	struct silent_peers *silent = silent_peers_new("/proc");
+	const uint32_t pid = (uint32_t)getpid();
+	g_autofree char *there = g_strdup_printf("127.0.0.1:%u", s.port);
+	const char *at = NULL;
+
+	g_usleep(REQUEST_AGE_MS * 1000);	/* within one tick the order is not known */
+	g_assert_cmpint(send(s.client, "q", 1, 0), ==, 1);
+	g_usleep(REQUEST_AGE_MS * 1000);
+	silent_peers_look(silent, pid, 100 * MS);	/* too soon */
+	silent_peers_put(silent, p);
+	g_assert_null(profile_find_limit(p, LIMIT_SILENT, pid, 0));
+	silent_peers_look(silent, pid, 1000 * MS);
+	silent_peers_put(silent, p);
+	g_assert_cmpuint(limit_silent_read(profile_find_limit(p, LIMIT_SILENT, pid, 0), &at), >=, MS);
+	g_assert_cmpstr(at, ==, there);
+	profile_free(p);
+	p = profile_new();
+	g_assert_cmpint(send(s.server, "a", 1, 0), ==, 1);
+	g_usleep(REQUEST_AGE_MS * 1000);
+	silent_peers_look(silent, pid, 2000 * MS);
+	silent_peers_put(silent, p);
+	g_assert_null(profile_find_limit(p, LIMIT_SILENT, pid, 0));
+	silent_peers_free(silent);
+	pair_close(&s);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/open-requests/function", test_function);
 	g_test_add_func("/open-requests/port", test_port);
 	g_test_add_func("/open-requests/ends", test_ends);
+	g_test_add_func("/open-requests/silent", test_silent);
 	return g_test_run();
 }
