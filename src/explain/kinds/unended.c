@@ -18,6 +18,9 @@
 #define SILENT_ADVICE \
 	"No answer came while this was recorded. Who asks for work with a long time limit (a long poll) is meant to wait so. Else the peer " \
 	"hangs: look at what it waits for, and bound this wait by a time limit."
+#define LOST_TASK_ADVICE \
+	"No result came while this was recorded, and all workers of the pool wait for work: its task is lost. A worker that was killed " \
+	"(dmesg: out of memory) takes its task with it, and multiprocessing.Pool waits on; concurrent.futures.ProcessPoolExecutor tells."
 #define WAITS_PART 10		/* of the window: who does something else for longer may be late */
 #define READER_ADVICE \
 	"It takes what comes at once: of who reads a log, or what somebody does now and then, that is meant. If it should come sooner " \
@@ -201,8 +204,8 @@ static bool is_long_poll(const struct findings *f, const struct finding *row, co
 			    off_ns <= e->max_ns / EXACT_PART && row->max_ns <= e->max_ns + e->max_ns / EXACT_PART;
 
 	/* of a command the end is waited for */
-	if (profile_is_of_command(f->profile) || row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit ||
-	    row->timed_out_cnt || is_asked(f, row))
+	if (profile_is_of_command(f->profile) || row->reason != REASON_NETWORK_RECEIVE || row->loop ||
+	    row->limit.limit || row->timed_out_cnt || is_asked(f, row))
 		return false;
 	return (e->cnt >= POLLS_MIN || is_all) && e->max_ns >= POLL_NS - POLL_NS / SAME_PART &&
 	       off_ns <= e->max_ns / SAME_PART && e->ns >= e->cnt * (e->max_ns - e->max_ns / SAME_PART);
@@ -275,6 +278,35 @@ static bool may_be_led_by_lock(const struct findings *f, const struct finding *r
 	       deadlock_is_alone(f->profile, finding_pid(f, row)) && !row->limit.limit && !is_asked(f, row);
 }
 
+static bool is_all_along(const struct wait *w)
+{
+	return w->flags & WAIT_OPEN_AT_START && w->flags & WAIT_OPEN_AT_END;
+}
+
+/* A pool of processes is to bring the result, of which each waits for work all the time. */
+static bool is_task_lost(const struct findings *f, const struct finding *row)
+{
+	static const char *const results[] = { "ApplyResult.", "MapResult.", NULL };
+	const struct profile *p = f->profile;
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+	g_autoptr(GHashTable) rest = g_hash_table_new(NULL, NULL);	/* pids */
+
+	if (!rule || strcmp(rule->name, "python-future") != 0 || !row->pid ||
+	    !profile_stack_names(p, profile_wait(p, row->wait)->user, results))
+		return false;
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		const struct rule *other = reasons_rule(f->reasons, i);
+
+		if (is_all_along(w) && other && strcmp(other->name, "python-process-pool") == 0)
+			g_hash_table_add(rest, GUINT_TO_POINTER(profile_thread(p, w->thread)->pid));
+	}
+	EACH_ROW(i, const struct thread, t, p->threads)
+		if (f->programs[i] == row->process && t->pid != row->pid &&
+		    !g_hash_table_contains(rest, GUINT_TO_POINTER(t->pid)))
+			return false;
+	return g_hash_table_size(rest) > 0;
+}
+
 /* It has asked somebody, by a library that no rule knows more of. */
 static bool may_wait_for_ever(const struct findings *f, const struct finding *row)
 {
@@ -316,6 +348,10 @@ void unended_find(struct findings *f)
 		if (ending && is_unended && !row->busy) {
 			row->may_be_meant = may_be_meant(f, row, ending);
 			row->unended = row->may_be_meant || row->reason != REASON_CHILD_EXIT ? ending->advice : NULL;
+		}
+		if (is_unended && is_task_lost(f, row)) {
+			row->unended = LOST_TASK_ADVICE;
+			row->may_be_meant = false;
 		}
 		if (is_unended && may_wait_for_ever(f, row))
 			row->unended = SILENT_ADVICE;

@@ -45,7 +45,8 @@ static void look_at(struct silent_peers *all, struct net_tables *nets, struct so
 		uint64_t ns;
 
 		if (!s->is_tcp || s->state != TCP_ESTABLISHED || served[s->local.port] ||
-		    !g_hash_table_contains(own, &s->inode) || !sock_peers_is_silent(peers, pid, s, &ns) || ns <= most.ns)
+		    !g_hash_table_contains(own, &s->inode) || !sock_peers_is_silent(peers, pid, s, &ns) ||
+		    ns <= most.ns)
 			continue;
 		g_free(most.there);
 		most = (struct silence){ net_end_text(&s->remote), ns };

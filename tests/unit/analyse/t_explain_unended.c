@@ -183,6 +183,37 @@ static void test_silent_peer(void)
 	}
 }
 
+/* All workers of a pool of processes wait for work while a result is waited for: who had that task was killed. */
+static void test_lost_task(void)
+{
+	static const char result[] = "<module>@build.py build@build.py Pool.map@pool.py ApplyResult.get@pool.py ApplyResult.wait@pool.py "
+				     "Event.wait@threading.py PyThread_acquire_lock_timed@python3.11 sem_clockwait@libc.so.6",
+			  takes_job[] = "<module>@build.py worker@pool.py SimpleQueue.get@queues.py SemLock.__enter__@synchronize.py "
+					"sem_wait@libc.so.6",
+			  works[] = "<module>@build.py worker@pool.py encode@build.py recv@libc.so.6";
+
+	for (int is_one_busy = 0; is_one_busy < 2; is_one_busy++) {
+		struct profile *p = window_new();
+
+		goes_on(p, add_wait(p, thread_of(p, 10, "build", 1), 'S', 1, WINDOW_MS, result, takes_in));
+		for (uint32_t k = 0; k < 2; k++) {
+			const bool is_busy = k && is_one_busy;
+			uint32_t worker = fixture_thread(p, 20 + k, 20 + k, "build", "build");
+
+			g_array_index(p->threads, struct thread, worker).to_ns = WINDOW_MS * MS;
+			goes_on(p, add_wait(p, worker, 'S', 1, WINDOW_MS, is_busy ? works : takes_job, is_busy ? receives_in : takes_in));
+		}
+		p->info.filters = profile_string(p, "process build");
+		struct explanation *e = explanation_new(p, NULL);
+
+		for (guint i = 0; i < e->headlines->len; i++)
+			g_test_message("%s: %s", g_array_index(e->headlines, struct headline, i).sentence, g_array_index(e->headlines, struct headline, i).advice);
+		g_assert_cmpint(e->headlines->len && strstr(g_array_index(e->headlines, struct headline, 0).advice, "its task is lost"), ==, !is_one_busy);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* A standby of PostgreSQL's clients waits for one answer alone; a program that does something else beside is none. */
 static void test_standby(void)
 {
@@ -661,6 +692,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/standby", test_standby);
 	g_test_add_func("/explain/few-polls", test_few_polls);
 	g_test_add_func("/explain/silent-peer", test_silent_peer);
+	g_test_add_func("/explain/lost-task", test_lost_task);
 	g_test_add_func("/explain/still", test_still);
 	g_test_add_func("/explain/both-stuck", test_both_stuck);
 	g_test_add_func("/explain/stayer", test_stayer);
