@@ -145,7 +145,8 @@ static uint16_t *depths_new(const struct profile *p, const struct plumbing *pl)
 		const struct stack_node *node = profile_get_node(p, n);
 		const struct frame *frame = profile_get_frame(p, node->frame);
 
-		depth[n] = depth[node->parent];
+		/* what a stripped program begins in, outside of libc's, has no name */
+		depth[n] = frame->name && g_str_has_prefix(frame->name, "__libc_start_") ? 0 : depth[node->parent];
 		if (frame->kind == FRAME_USER && (frame->name || frame->module) &&
 		    !plumbing_frame_is_runtime(pl, node->frame))
 			depth[n]++;

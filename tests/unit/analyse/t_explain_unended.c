@@ -518,6 +518,32 @@ static void test_script(void)
 	}
 }
 
+/* A script's pauses are counted alone, and what it runs in between is told. */
+static void test_script_between(void)
+{
+	static const struct { const char *name; uint32_t pid; uint64_t count, each_ms; } children[] = {
+		{ "sleep", 70, 8, 1000 }, { "pg_isready", 80, 7, 80 }, { "true", 90, 2, 1 },
+	};
+	struct profile *p = window_new();
+	uint32_t script = thread_of(p, 10, "watch", 10);
+
+	p->info.filters = profile_string(p, "process watch");
+	g_array_index(p->threads, struct thread, script).start_ns = 7;
+	for (size_t i = 0; i < G_N_ELEMENTS(children); i++) {
+		uint32_t wait = add_wait(p, script, 'S', children[i].count, children[i].each_ms, waits_for_child, waits_in);
+		const struct object o = { .kind = OBJECT_CHILD, .operation = "", .name = children[i].name, .place = "", .pid = children[i].pid };
+
+		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+	}
+	struct explanation *e = explanation_new(p, NULL);
+
+	g_assert_nonnull(e->little);
+	g_assert_nonnull(strstr(e->little, "sleep, in reap, 0.8 times a second. The script starts `sleep`"));
+	g_assert_nonnull(strstr(e->little, "In between it runs pg_isready, 7 times: if that fails each time see why."));
+	explanation_free(e);
+	profile_free(p);
+}
+
 /* What a supervisor starts ends again and again, which of a script is its work. */
 static void test_restarts(void)
 {
@@ -701,6 +727,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/ranks", test_ranks);
 	g_test_add_func("/explain/join-of-sleeper", test_join_of_sleeper);
 	g_test_add_func("/explain/script", test_script);
+	g_test_add_func("/explain/script-between", test_script_between);
 	g_test_add_func("/explain/restarts", test_restarts);
 	g_test_add_func("/explain/paced", test_paced);
 	g_test_add_func("/explain/unreceived", test_unreceived);

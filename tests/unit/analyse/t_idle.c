@@ -358,6 +358,20 @@ static void test_last_sleep(void)
 	profile_free(m.p);
 }
 
+/* Of a stripped program what it begins in has no name, and is none of its functions: its main loop lies as deep as another's. */
+static void test_stripped(void)
+{
+	static const char sleeps[] = "?@runsvdir __libc_start_main@libc.so.6 __libc_start_call_main@libc.so.6 runsvdir+0x16aa@runsvdir "
+				     "runsvdir+0x37d8@runsvdir clock_nanosleep@libc.so.6";
+	struct maker m = maker_new("process 1");
+	uint32_t w = wait_of(m.p, thread_of(m.p, 1, 1, "runsvdir", 0), 'S', sleeps, "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]", 2);
+	struct reasons *r = reasons_new(m.p, NULL);
+
+	g_assert_cmpint(reasons_idle(r, w), ==, IDLE_TIMER);
+	reasons_free(r);
+	profile_free(m.p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -373,6 +387,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/idle/ticks-of-datagram-server", test_ticks_of_datagram_server);
 	g_test_add_func("/idle/output-of-a-started-program", test_output_of_a_started_program);
 	g_test_add_func("/idle/last-sleep", test_last_sleep);
+	g_test_add_func("/idle/stripped", test_stripped);
 	g_test_add_func("/idle/pipeline", test_pipeline);
 	g_test_add_func("/idle/withheld-from-one", test_withheld_from_one);
 	return g_test_run();
