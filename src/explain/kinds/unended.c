@@ -8,6 +8,7 @@
 #define HALF_NS 500000000ULL
 #define SAME_PART 50		/* of the longest: so much they differ at most */
 #define EXACT_PART 200		/* the same where they are few */
+#define TICKS_MIN 3		/* in the window */
 #define REST_PART 20		/* of the longest: what is shorter is for the rest of an answer */
 #define LONG_POLL_ADVICE \
 	"It comes after whole or half seconds: of a consumer that asks for work with a time limit (a long poll) that is meant. Else the " \
@@ -163,14 +164,21 @@ static bool is_supervisor(const struct findings *f, const struct finding *row)
 	       c.does == CHILD_OTHER;
 }
 
-/* A leader and its standby run the same program, and the leader waits for nothing. */
+/* It sleeps between its ticks, as a leader does that keeps the lock. */
+static bool ticks(const struct findings *f, const struct finding_by *by)
+{
+	return by->does == REASON_SLEEP && by->does_wait && reasons_idle(f->reasons, by->does_wait - 1) == IDLE_TIMER &&
+	       profile_wait(f->profile, by->does_wait - 1)->count >= TICKS_MIN;
+}
+
+/* A leader and its standby run the same program, and the leader waits for nothing but its next tick. */
 static bool is_held_by_own_kind(const struct findings *f, const struct finding *row)
 {
 	uint32_t holder = row->by.pid ? cause_thread(f->profile, row->by.pid, row->by.pid) : CAUSE_NONE;
 
 	if (holder == CAUSE_NONE)
 		return row->reason != REASON_LOCK_KERNEL;
-	return f->programs[holder] == row->process && !row->by.does_ns;
+	return f->programs[holder] == row->process && (!row->by.does_ns || ticks(f, &row->by));
 }
 
 static bool may_be_meant(const struct findings *f, const struct finding *row, const struct ending *ending)

@@ -214,6 +214,30 @@ static void test_lost_task(void)
 	}
 }
 
+/* The standby of a leader that sleeps between its ticks; who sleeps once with the lock does not go on. */
+static void test_ticking_leader(void)
+{
+	for (int is_once = 0; is_once < 2; is_once++) {
+		struct profile *p = window_new();
+		uint32_t leader = fixture_thread(p, 20, 20, "job", "job"), lock = add_wait(p, thread_of(p, 10, "job", 1), 'S', 1, WINDOW_MS,
+			"main@job lead@job flock@libc.so.6", "__x64_sys_flock@[kernel] flock_lock_inode_wait@[kernel]");
+		const struct object file = { .kind = OBJECT_FILE, .operation = "", .name = "leader.lock", .place = "" };
+
+		g_array_index(p->threads, struct thread, leader).to_ns = WINDOW_MS * MS;
+		g_array_index(p->waits, struct wait, lock).object = profile_object(p, &file) + 1;
+		goes_on(p, lock);
+		add_wait(p, leader, 'S', is_once ? 1 : 9, is_once ? 9900 : 1000, "main@job lead@job nanosleep@libc.so.6", sleeps_in);
+		p->info.filters = profile_string(p, "process job");
+		profile_add_limit(p, LIMIT_FILE_LOCK, 10, 0, "20");
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%d: %s", is_once, e->little ?: "a headline");
+		g_assert_cmpint(e->little && g_str_has_prefix(e->little, "Little to find, if this is meant: job waits for a lock on a file"), ==, !is_once);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* A standby of PostgreSQL's clients waits for one answer alone; a program that does something else beside is none. */
 static void test_standby(void)
 {
@@ -718,6 +742,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/standby", test_standby);
 	g_test_add_func("/explain/few-polls", test_few_polls);
 	g_test_add_func("/explain/silent-peer", test_silent_peer);
+	g_test_add_func("/explain/ticking-leader", test_ticking_leader);
 	g_test_add_func("/explain/lost-task", test_lost_task);
 	g_test_add_func("/explain/still", test_still);
 	g_test_add_func("/explain/both-stuck", test_both_stuck);
