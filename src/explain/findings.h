@@ -156,6 +156,7 @@ struct finding {
 	bool is_cost; /* what page faults at a memory limit cost, which another finding is */
 	bool is_beside_cause; /* a sleep of a process of which another finding has a cause that is known */
 	bool may_hold; /* the same: they use what others wait for, of whom nobody knows who has it */
+	bool is_unanswered;	/* the same, of an answer by the network, without advice of its own */
 	bool may_be_meant; /* unended, or a long poll: nothing tells whether that is a standby's, and it is no time that matters */
 	bool waits_for_asker; /* and it is told with that one's */
 	bool is_waited_for; /* waited_ns is known: told with them */

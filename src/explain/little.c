@@ -206,7 +206,7 @@ static struct ticks ticks_of(const struct findings *f, const struct finding *row
 	g_autoptr(GHashTable) cnts = g_hash_table_new(g_str_hash, g_str_equal);	/* name -> waits */
 	struct ticks t = { .cnt = row->count };
 
-	if (!told || told->kind != OBJECT_CHILD)
+	if (!told || told->kind != OBJECT_CHILD || !told->pid)
 		return t;
 	t.cnt = 0;
 	EACH_ROW(i, const struct wait, w, f->profile->waits) {
@@ -215,7 +215,7 @@ static struct ticks ticks_of(const struct findings *f, const struct finding *row
 
 		if (!o || o->kind != OBJECT_CHILD)
 			continue;
-		t.cnt += strcmp(o->name, told->name) == 0 ? w->count : 0;
+		t.cnt += !o->pid || strcmp(o->name, told->name) == 0 ? w->count : 0;	/* an end of the window cuts one off */
 		g_hash_table_replace(cnts, (gpointer)o->name, GSIZE_TO_POINTER(cnt));
 		if (o->pid && strcmp(o->name, told->name) != 0 && cnt > t.other_cnt) {
 			t.other_cnt = cnt;

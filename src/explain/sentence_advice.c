@@ -10,6 +10,9 @@
 #include "explain/findings_part.h"
 #include "profile/profile.h"
 
+#define UNANSWERED_ADVICE \
+	"No answer came while this was recorded. Who asks for work with a long time limit (a long poll) is meant to wait so. Else the peer " \
+	"hangs: look at what it waits for, and bound this wait by a time limit."
 #define OF_QUEUE                                                                                                  \
 	"A command that waits for work (BRPOP, XREAD, SUBSCRIBE, reserve) is no problem on a connection of its own; others on "  \
 	"that one wait behind it. Else see what that server runs: "
@@ -698,5 +701,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		       "batch, a pipeline).";
 	if (advice_of_slow_sync(row) && !is_of_rule(f, row))
 		return advice_of_slow_sync(row);
-	return backlog_advice(f, row) ?: advice_of_server(f, row) ?: reasons_advice(f->reasons, row->wait);
+	const char *advice = backlog_advice(f, row) ?: advice_of_server(f, row);
+
+	return advice ?: row->is_unanswered ? UNANSWERED_ADVICE : reasons_advice(f->reasons, row->wait);
 }

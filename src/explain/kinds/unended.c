@@ -16,9 +16,6 @@
 #define LEADER_ADVICE \
 	"No answer came while this was recorded. A standby that waits for an advisory lock is meant to; else see what its session waits " \
 	"for: wait_event in pg_stat_activity, pg_blocking_pids(). One that is idle in transaction holds its locks."
-#define SILENT_ADVICE \
-	"No answer came while this was recorded. Who asks for work with a long time limit (a long poll) is meant to wait so. Else the peer " \
-	"hangs: look at what it waits for, and bound this wait by a time limit."
 #define LOST_TASK_ADVICE \
 	"No result came while this was recorded, and all workers of the pool wait for work: its task is lost. A worker that was killed " \
 	"(dmesg: out of memory) takes its task with it, and multiprocessing.Pool waits on; concurrent.futures.ProcessPoolExecutor tells."
@@ -361,8 +358,7 @@ void unended_find(struct findings *f)
 			row->unended = LOST_TASK_ADVICE;
 			row->may_be_meant = false;
 		}
-		if (is_unended && may_wait_for_ever(f, row))
-			row->unended = SILENT_ADVICE;
+		row->is_unanswered = is_unended && may_wait_for_ever(f, row);
 		/* one statement that waits for another's locks looks the same, and is more frequent */
 		if (is_unended && may_be_led_by_lock(f, row))
 			row->unended = LEADER_ADVICE;
