@@ -484,9 +484,16 @@ static void append_what(GString *s, const struct findings *f, const struct findi
 	const char *says = sentence_says(f, row);
 	const char *protocol = row->loop || is_library_loop(f, row) || reasons_is_anywhere(f->reasons, row->wait) ? "" : reasons_protocol(f->reasons, row->wait);
 
+	const char *silent = row->reason == REASON_NETWORK_RECEIVE ?
+				     profile_silent_peer(f->profile, profile_wait(f->profile, row->wait)) : NULL;
+
 	g_string_append(s, says);
-	if (o && *o->name)
+	if (silent) {	/* whatever else its set watches */
+		g_string_append(s, " from ");
+		text_safe_cut(s, silent, FINDING_NAME_COLUMNS);
+	} else if (o && *o->name) {
 		sentence_object(s, row, o);
+	}
 	if (is_in_sentence(row->limit.limit)) {
 		g_string_append(s, ", ");
 		text_safe_cut(s, row->limit.limit->text, LIMIT_COLUMNS);

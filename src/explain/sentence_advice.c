@@ -13,6 +13,9 @@
 #define UNANSWERED_ADVICE \
 	"No answer came while this was recorded. Who asks for work with a long time limit (a long poll) is meant to wait so. Else the peer " \
 	"hangs: look at what it waits for, and bound this wait by a time limit."
+#define SILENT_ADVICE \
+	"It has sent something there, and when it was looked at last nothing had come since, for half of the time and more. If that was " \
+	"a request look at who answers it, and bound it by a time limit."
 #define OF_QUEUE                                                                                                  \
 	"A command that waits for work (BRPOP, XREAD, SUBSCRIBE, reserve) is no problem on a connection of its own; others on "  \
 	"that one wait behind it. Else see what that server runs: "
@@ -673,6 +676,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice_of_resolver(f, row);
 	if (row->unended)
 		return row->unended;
+	if (row->reason == REASON_NETWORK_RECEIVE && profile_silent_peer(f->profile, profile_wait(f->profile, row->wait)))
+		return SILENT_ADVICE;
 	if (has_repeated_syn(row))
 		return advice_of_syns(f, row);
 	if (is_of_connections(f, row))

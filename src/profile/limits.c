@@ -221,6 +221,18 @@ uint64_t limit_silent_read(const struct profile_limit *l, const char **ret_there
 	return ns;
 }
 
+const char *profile_silent_peer(const struct profile *p, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(p, w);
+	const struct thread *t = profile_thread(p, w->thread);
+	const char *there;
+
+	if (!o || o->kind != OBJECT_EPOLL || t->pid != t->tid || w->state == 'R')
+		return NULL;
+	return limit_silent_read(profile_find_limit(p, LIMIT_SILENT, t->pid, 0), &there) > p->info.duration_ns / 2 ? there :
+															   NULL;
+}
+
 const char *limit_cycle_read(const struct profile_limit *l, uint32_t *ret_pid)
 {
 	int at = 0;
@@ -297,6 +309,8 @@ const char *profile_upstream(const struct profile *p, const struct wait *w)
 	if (!o || o->kind != OBJECT_EPOLL)
 		return there;
 	limit_owed_read(profile_find_limit(p, LIMIT_OWED, profile_thread(p, w->thread)->pid, 0), &made, &owed);
+	if (!there && profile_silent_peer(p, w))
+		return profile_silent_peer(p, w);
 	/* the process at that end may have become known only later */
 	return !there || (owed && !strchr(there, ' ') && net_text_is_same(there, owed)) ? owed : there;
 }

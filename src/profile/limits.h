@@ -201,6 +201,11 @@ uint64_t limit_refaults_read(const struct profile_limit *l, uint32_t *ret_kernel
 
 /* How long nothing has come, and *ret_there. 0: not a LIMIT_SILENT. */
 uint64_t limit_silent_read(const struct profile_limit *l, const char **ret_there);
+/*
+ * Who has sent nothing for half of the time and more since the process sent it something, of whose first thread's event
+ * loop this is a wait; NULL: nobody is known.
+ */
+const char *profile_silent_peer(const struct profile *p, const struct wait *w);
 
 /* The number of retransmitted segments, and *ret_there. 0: not a LIMIT_LOSS. */
 uint64_t limit_loss_read(const struct profile_limit *l, const char **ret_there);

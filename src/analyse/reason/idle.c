@@ -837,6 +837,8 @@ static enum idle_kind decide(const struct finder *f, uint32_t i)
 		return IDLE_NOT;
 	if (profile_thread(f->p, w->thread)->flags & THREAD_KERNEL)
 		return IDLE_KERNEL;
+	if (f->reason[i] == REASON_EVENT_LOOP && profile_silent_peer(f->p, w))
+		return IDLE_NOT;
 	if (rule && rule->idle == RULE_IDLE_YES)
 		return by_rule(f, i);
 	if (!rule || rule->idle == RULE_IDLE_UNSAID)
@@ -898,7 +900,8 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		if (profile_wait(p, i)->state == ON_CPU_STATE)
 			continue;
 		ret_idle[i] = (uint8_t)decide(&f, i);
-		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_answered(&f, i))
+		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP &&
+		    (is_answered(&f, i) || profile_silent_peer(p, profile_wait(p, i))))
 			reason[i] = REASON_NETWORK_RECEIVE;
 		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_for_output(&f, i))
 			reason[i] = REASON_PIPE;

@@ -850,21 +850,40 @@ static void test_held_back(void)
 	}
 }
 
-/* A loop of a command that is idle while whom it has sent something sends nothing back, for most of the time. */
+/*
+ * A loop of a command that is idle while whom it has sent something sends nothing back, for most of the time: where its set
+ * is known that is what it waits for.
+ */
 static void test_silent(void)
 {
-	for (int is_long = 0; is_long < 2; is_long++) {
+	const struct object set = { .kind = OBJECT_EPOLL, .operation = "", .name = "1 pipe (fd 3 of npm)", .place = "1 pipe" };
+
+	for (int i = 0; i < 3; i++) {
+		const bool is_long = i, has_set = i == 2;
 		struct profile *p = window_new();
 		uint32_t shell = thread_of(p, 10, "timeout", 1), app = thread_of(p, 10, "npm", 40);
 
 		p->info.filters = profile_string(p, "command npm install");
 		g_array_index(p->threads, struct thread, shell).to_ns = g_array_index(p->threads, struct thread, app).from_ns = 10 * MS;
-		add_wait(p, app, 'S', 7, 1400, LOOP, EPOLL);
+		g_array_index(p->threads, struct thread, app).tid = 10;
+		uint32_t loop = add_wait(p, app, 'S', 7, 1400, LOOP, EPOLL);
+
+		g_array_index(p->waits, struct wait, loop).object = has_set ? profile_object(p, &set) + 1 : 0;
 		add_wait(p, app, 'D', 80, 4, "main@npm load@npm read@libc.so.6", SYSCALL "io_schedule@[kernel]");
 		profile_add_limit(p, LIMIT_SILENT, 10, 0, is_long ? "nothing for 8000000000 ns from 10.0.0.5:4873" :
 								      "nothing for 2000000000 ns from 10.0.0.5:4873");
 		struct explanation *e = explanation_new(p, NULL);
 
+		if (has_set) {
+			const struct headline *h = &g_array_index(e->headlines, struct headline, 0);
+
+			g_test_message("%s: %s", h->sentence, h->advice);
+			g_assert_nonnull(strstr(h->sentence, "npm waits in its event loop for an answer from 10.0.0.5:4873"));
+			g_assert_true(g_str_has_prefix(h->advice, "It has sent something there"));
+			explanation_free(e);
+			profile_free(p);
+			continue;
+		}
 		g_assert_cmpint(e->little && g_str_has_prefix(e->little, "npm has sent something to 10.0.0.5:4873, and nothing has come from "
 								 "there since, for 8.00 s of 10.0 s."), ==, is_long);
 		g_assert_cmpint(strstr(e->little, "ittle is found: ") != NULL, ==, is_long);
