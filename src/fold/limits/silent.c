@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 
 #include "base/find.h"
+#include "base/opener/opener.h"
 
 #define LOOK_NS 1000000000ULL
 #define LOOKS_SHARE 8	/* of the time so far: how seldom a long command is looked at */
@@ -40,7 +41,10 @@ static void look_at(struct silent_peers *all, struct net_tables *nets, struct so
 	const GArray *sockets = own ? net_tables_of(nets, pid) : NULL;
 	g_autofree bool *served = sockets ? pool_served_ports_new(sockets) : NULL;
 	struct silence most = { 0 };
+	g_autofree char *command = opener_process_text(all->proc_dir, pid, "cmdline");
 
+	if (!command || !*command)	/* it has just ended, and is as it was looked at last */
+		return;
 	EACH_ROW_WHILE(i, const struct net_socket, s, sockets, served) {
 		uint64_t ns;
 
