@@ -147,3 +147,26 @@ struct peer peers_find(const struct peer_ask *ask, const GArray *rows)
 			return found[how];
 	return found[PEER_NONE];
 }
+
+struct peer_ends peer_ends_of(const struct profile *p, uint32_t pid)
+{
+	struct peer_ends e = { .is_one = true };
+	const char *there = NULL;
+
+	EACH_ROW(i, const struct connection, c, p->connections) {
+		if (c->pid != pid)
+			continue;
+		e.listens = e.listens || (c->side == CONNECTION_SERVER && !*c->remote);
+		if (!*c->remote)
+			continue;
+		if (c->side == CONNECTION_SERVER) {
+			e.clients_cnt++;
+			continue;
+		}
+		e.asked_cnt++;
+		e.is_one = e.is_one && (!there || strcmp(there, c->remote) == 0);
+		there = c->remote;
+	}
+	e.is_one = e.is_one && e.asked_cnt;
+	return e;
+}

@@ -71,4 +71,13 @@ const struct profile *peers_recording(const GPtrArray *profiles, const struct pe
 /* Appends a struct peer_row for each process of the recording that serves that address or one of those connections. */
 void peers_add_rows(GArray *rows, const struct profile *p, const struct peer_ask *ask);
 
+/* TCP connections that a process had as the recording ended. */
+struct peer_ends {
+	uint32_t clients_cnt;	/* that it had accepted */
+	uint32_t asked_cnt;	/* that it had made */
+	bool is_one;	/* the latter all go to one place */
+	bool listens;
+};
+struct peer_ends peer_ends_of(const struct profile *p, uint32_t pid);
+
 #endif

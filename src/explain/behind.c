@@ -19,16 +19,23 @@ static bool is_passed_on(const struct finding *row, const struct finding *cause)
 	       g_strcmp0(cause->by.comm, row->process) != 0;
 }
 
+static bool is_full_queue(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && g_str_has_suffix(rule->name, "queue-full") && row->reason == rule->reason;
+}
+
 /*
- * Who holds the lock waits for another program to go on, a pipe's reader or a file system's server: whoever has no lock
+ * Who holds the lock, or is to take from the queue, waits for another program to go on, a pipe's reader or a file system's server: whoever has no lock
  * there waits for that one, too.
  */
 static bool is_lock_before_program(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
 	bool is_pipe = cause->reason == REASON_PIPE && rule_begins(f, cause, "pipe-write");
 
-	return finding_is_held(f, row) && reason_family(row->reason) == FAMILY_LOCK && !row->deadlock &&
-	       !row->never_let_go && !row->stuck_weight && cause->process == row->process &&
+	return (finding_is_held(f, row) || is_full_queue(f, row)) && reason_family(row->reason) == FAMILY_LOCK &&
+	       !row->deadlock && !row->never_let_go && !row->stuck_weight && cause->process == row->process &&
 	       row->by.does_ns > row->by.off_cpu_ns / 2 && (is_pipe || rule_begins(f, cause, "fuse")) &&
 	       cause->by.pid && cause->by.pid != row->pid;
 }

@@ -8,6 +8,7 @@
 #include "explain/findings_part.h"
 #include "features/wakers/analysis.h"
 
+#define BROUGHT_PART 10	/* of what is passed on: who brings less is somebody else */
 #define SLEEP_PART 5 /* of a holder's sleep: shorter waits are not behind it */
 
 bool cause_same_function(const struct profile *p, int64_t a, int64_t b)
@@ -194,6 +195,15 @@ static void take_most(const struct doing *d, struct finding *row)
 	}
 }
 
+static uint64_t rest_ns(const struct doing *d)
+{
+	uint64_t ns = 0;
+
+	for (unsigned r = 0; r < REASON_COUNT; r++)
+		ns += d->ns[r];
+	return ns;
+}
+
 /*
  * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
  * a lock's holders those below the function that lets it go.  computes_in: the function in which they lost their CPU
@@ -203,7 +213,7 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 		       int64_t *computes_in)
 {
 	const struct profile *p = c->f->profile;
-	struct doing d = { 0 };
+	struct doing d = { 0 }, at_rest = { 0 };
 	int64_t function = row->by.frame >= 0 ? row->by.frame : row->frame;
 	/* a lock of the kernel's has the object of the system call, as has what its holder does with that: a file */
 	const uint32_t own = row->object && object_is_lock(profile_get_object(p, row->object - 1))
@@ -237,9 +247,11 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 			is_unsure = true;
 			continue;
 		}
-		if (w->blocked_ns && (!is_lock || held_may_be_over(row, w)) && doing_add(&d, reason, w->blocked_ns)) {
-			d.waits[reason] = i + 1;
-			d.frames[reason] = plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
+		/* who waits for a client's next request there has likely let it go, if it does anything else */
+		struct doing *one = is_lock && reasons_idle(c->f->reasons, i) == IDLE_CLIENT ? &at_rest : &d;
+		if (w->blocked_ns && (!is_lock || held_may_be_over(row, w)) && doing_add(one, reason, w->blocked_ns)) {
+			one->waits[reason] = i + 1;
+			one->frames[reason] = plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
 		}
 		enum reason why = reason == REASON_CPU_THROTTLED ? reason : REASON_CPU_QUEUE;
 
@@ -257,6 +269,8 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 	    row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row) ||
 	    (is_lock && row->by.does == REASON_SLEEP && row->by.does_ns < on_cpu_ns(p, is_holder)))
 		row->by.does_ns = 0;
+	if (!row->by.does_ns && rest_ns(&at_rest) >= row->by.blocked_ns / DOES_MIN / waiters_on_one(row))
+		take_most(&at_rest, row);
 	if (!row->by.does_ns && before_ns >= row->by.blocked_ns / DOES_MIN / waiters_on_one(row) && before) {
 		/* nothing else: it queues itself, as a writer behind readers does */
 		row->by.does = row->reason;
@@ -342,4 +356,66 @@ void cause_mark_helpers(const struct cause_finder *c, struct finding *row, bool 
 
 		is_holder[i] = t->pid == row->by.pid && (t->tid == row->by.tid || row->reason == REASON_CHILD_EXIT);
 	}
+}
+
+/* The function, as of a library's queue, that parks the thread; 0: none is known. */
+static uint32_t parking_node(const struct cause_finder *c, uint32_t user)
+{
+	struct plumbing *pl = reasons_plumbing(c->f->reasons);
+
+	for (uint32_t n = user; n; n = profile_get_node(c->f->profile, n)->parent) {
+		enum runtime_level level = plumbing_frame_level(pl, profile_get_node(c->f->profile, n)->frame);
+
+		if (level != RUNTIME_LIBC && level != RUNTIME_ENTRY)
+			return n;
+	}
+	return 0;
+}
+
+bool cause_is_passed_on(const struct cause_finder *c, const struct wake *wake)
+{
+	const struct profile *p = c->f->profile;
+	const uint32_t at = parking_node(c, profile_wait(p, wake->wait)->user);
+	const uint32_t frame = at ? profile_get_node(p, at)->frame : 0;
+
+	return at && plumbing_frame_level(reasons_plumbing(c->f->reasons), frame) == RUNTIME_LIBRARY &&
+	       cause_passes(p, profile_get_waker(p, wake->waker)->user, frame);
+}
+
+uint32_t cause_runner(const struct cause_finder *c, const struct finding *row)
+{
+	const struct profile *p = c->f->profile;
+	const struct rule *rule = reasons_rule(c->f->reasons, row->wait);
+	uint64_t all_ns = 0, most_ns = 0;
+	uint32_t most = CAUSE_NONE;
+
+	if (!rule || strcmp(rule->name, "ocaml-master-lock") != 0 || !row->pid)
+		return CAUSE_NONE;
+	EACH_ROW(i, const struct thread, t, p->threads) {
+		uint64_t ns = t->pid == row->pid ? t->on_cpu_ns + t->preempted_ns : 0;
+
+		all_ns += ns;
+		if (ns <= most_ns)
+			continue;
+		most_ns = ns;
+		most = i;
+	}
+	return most_ns > all_ns / 2 ? most : CAUSE_NONE;
+}
+
+bool cause_is_brought(const struct cause_finder *c, const struct finding *row, const bool *waits_too)
+{
+	uint64_t brought_ns = 0, passed_ns = 0;
+
+	EACH_ROW(i, const struct wake, wake, c->f->profile->wakes) {
+		uint32_t by = c->threads_of_wakers[wake->waker];
+
+		if (row->reason != REASON_LOCK_CONDITION || c->f->blocked_in[wake->wait] != row->id || by == CAUSE_NONE)
+			continue;
+		if (waits_too[by])
+			passed_ns += cause_is_passed_on(c, wake) ? wake->blocked_ns : 0;
+		else
+			brought_ns += wake->blocked_ns;
+	}
+	return passed_ns && brought_ns > passed_ns / BROUGHT_PART;
 }

@@ -111,8 +111,9 @@ static void choose(struct explanation *e)
 	while (!is_enough(e)) {
 		const struct finding *row = next_finding(e, &at);
 		const struct task_wait *w = next_task(e, &task_at);
-		bool is_task = w && (!row || (task_at <= at && (w->rank_ns >= finding_rank_ns(row) ||
-								task_findings_precede(e->findings, w, row))));
+		bool is_first = w && row && row != w->behind && task_at <= at &&
+				(w->rank_ns >= finding_rank_ns(row) || task_findings_precede(e->findings, w, row));
+		bool is_task = w && (!row || is_first);
 		struct headline h;
 
 		if (!row && !w)
@@ -333,6 +334,7 @@ struct explanation *explanation_new(const struct profile *p, const struct select
 	g_array_set_clear_func(e->headlines, clear_headline);
 	if (p->info.rows_are)	/* rules are about waits of threads */
 		return e;
+	task_findings_queue(e->tasks, e->findings);
 	e->storm = p->info.has_storms ? storm_of(e->findings) : NULL;
 	e->unseen = unseen_new(p, selection);
 	e->little = little_new(e->findings, e->tasks, e->unseen);

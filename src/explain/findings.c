@@ -254,13 +254,19 @@ static void count_lock(struct maker *m, struct finding *row, uint32_t i)
 	row->lock_waiters_cnt += first_time(m->waiters, m->locks[w->object], w->thread);
 }
 
+/* A word on a thread's stack, as each has one in parking_lot, or a condition: not what is held. */
+static bool is_parking_place(const struct object *o)
+{
+	return !lock_is_held(o) || g_str_has_prefix(o->name, "stack of thread ");
+}
+
 /* Each thread is woken by a condition of its own, as in the JVM and in Ruby: how many these are tells nothing. */
 static void forget_own_words(struct findings *f)
 {
 	EACH_ROW(i, struct finding, row, f->rows) {
 		bool is_own = row->locks_cnt == row->threads_cnt && row->lock_waiters_cnt == row->locks_cnt;
 
-		if (is_own && row->object && !lock_is_held(profile_get_object(f->profile, row->object - 1)))
+		if (is_own && row->object && is_parking_place(profile_get_object(f->profile, row->object - 1)))
 			row->locks_cnt = MIN(row->locks_cnt, 1);
 	}
 }

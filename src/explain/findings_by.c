@@ -129,6 +129,15 @@ static void count(const struct profile *p, GArray *all, const struct candidate *
 	}
 }
 
+/* Of another process, which is not recorded, but ends waits here, too: how it is called.  NULL: it is not known. */
+static const struct waker *waker_of(const struct profile *p, uint32_t tid)
+{
+	EACH_ROW(i, const struct waker, w, p->wakers)
+		if (!w->irq && w->tid == tid)
+			return w;
+	return NULL;
+}
+
 /* Those who held the lock of a wait as it began. */
 static void count_holder(const struct cause_finder *c, GArray *all, uint32_t i)
 {
@@ -138,13 +147,16 @@ static void count_holder(const struct cause_finder *c, GArray *all, uint32_t i)
 
 	if (!o || !o->holder_tid)
 		return;
-	/* who is where a lock is private, or has a word in the process's memory, is one of its threads */
+	/* who is where a lock is private, or has a word in the process's memory, is one of its threads, or of one that shares it */
+	bool is_shared = lock_is_held(o) && !o->is_private && !object_is_gil(o) && o->kind != OBJECT_KERNEL_LOCK;
 	uint32_t t = cause_thread(c->f->profile, o->kind == OBJECT_KERNEL_LOCK ? 0 : pid, o->holder_tid);
-	if (t == CAUSE_NONE)
+	t = t == CAUSE_NONE && is_shared ? cause_thread(c->f->profile, 0, o->holder_tid) : t;
+	const struct waker *other = t == CAUSE_NONE && is_shared ? waker_of(c->f->profile, o->holder_tid) : NULL;
+	if (t == CAUSE_NONE && !other)
 		return;
 	struct candidate one = {
-		.comm = profile_thread(c->f->profile, t)->comm,
-		.pid = profile_thread(c->f->profile, t)->pid,
+		.comm = other ? other->comm : profile_thread(c->f->profile, t)->comm,
+		.pid = other ? other->pid : profile_thread(c->f->profile, t)->pid,
 		.tid = o->holder_tid,
 		.threads_cnt = 1,
 		.blocked_ns = w->blocked_ns,
@@ -401,13 +413,16 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 	g_autofree double *factors = reason_family(row->reason) == FAMILY_LOCK && !is_gil ?
 					     held_factors_new(c->f, row, c->threads_of_wakers) : NULL;
 	g_autofree bool *waits_too = finding_waiters_new(c->f, row);
+	const bool has_bringers = cause_is_brought(c, row, waits_too);
 	const uint32_t vm = vm_thread(c, row);
 	struct wakings sum = { 0 };
 
 	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct waker *w = profile_get_waker(p, wake->waker);
 
-		if (c->f->blocked_in[wake->wait] != row->id)
+		if (c->f->blocked_in[wake->wait] != row->id ||
+		    (has_bringers && c->threads_of_wakers[wake->waker] != CAUSE_NONE &&
+		     waits_too[c->threads_of_wakers[wake->waker]] && cause_is_passed_on(c, wake)))
 			continue;
 		uint32_t thread = vm != CAUSE_NONE && !w->irq ? vm : thread_behind(c, wake);
 		const bool is_limit = row->reason == REASON_NETWORK_RECEIVE && ended_by_own_limit(p, wake);
@@ -659,18 +674,16 @@ static void find_deadlock_of_child(const struct cause_finder *c, struct finding 
 	row->deadlock_next = row->by.does_wait;
 }
 
-/* Who ends waits of its process only when its own have timed out may not be told of what it is handed. */
-static void find_timeouts(const struct cause_finder *c, struct finding *row)
+/* Those who end waits of their process only when their own have timed out may not be told of what they are handed. */
+static void find_timeouts(const struct cause_finder *c, struct finding *row, const bool *is_holder)
 {
 	const struct profile *p = c->f->profile;
-	uint32_t at = row->by.tid ? cause_thread(p, row->by.pid, row->by.tid) : CAUSE_NONE;
 	struct timeouts sum = { 0 };
 
-	if (at == CAUSE_NONE || row->by.threads_cnt > 1 || row->by.is_peer || row->pid != row->by.pid ||
-	    !timeouts_is_signalled(row->reason))
+	if (!row->by.tid || row->by.is_peer || row->pid != row->by.pid || !timeouts_is_signalled(row->reason))
 		return;
 	EACH_ROW(i, const struct wake, wake, p->wakes)
-		if (profile_wait(p, wake->wait)->thread == at &&
+		if (is_holder[profile_wait(p, wake->wait)->thread] &&
 		    timeouts_is_signalled(reasons_of(c->f->reasons, wake->wait)))
 			timeouts_add(&sum, p, wake);
 	if (!timeouts_are_all(&sum))
@@ -838,6 +851,11 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	const struct candidate *found = found_at_end(c, row, best, is_holder, &at_end);
 	best = found ? found : best;
 	holder = at_end.is_holder ? found : holder;
+	const uint32_t runner = cause_runner(c, row);
+	if (runner != CAUSE_NONE) {
+		at_end = candidate_of(profile_thread(p, runner), row);
+		best = holder = &at_end;
+	}
 	if (!best && sentence_is_for_workers(c->f, row) && !row->nobody_works)
 		work_find_meanwhile(c->f, row);
 	if (!best || row->deadlock)
@@ -870,7 +888,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	if (is_held)
 		find_taker(p, row);
 	else
-		find_timeouts(c, row);
+		find_timeouts(c, row, is_holder);
 	row->is_for_one_job = row->is_told_elsewhere && row->by.does_ns && row->by.does == REASON_ON_CPU &&
 			      row->max_ns > p->info.duration_ns / 2 && p->info.filters && *p->info.filters;
 	if (at_end.is_child)

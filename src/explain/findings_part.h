@@ -13,6 +13,16 @@ int64_t finding_frame(const struct findings *f, uint32_t wait);
 /* What it waits for, and in which function, alone. */
 struct finding finding_plain(const struct finding *row);
 
+#define LATE_ANSWER_ADVICE \
+	"Each takes a second or more, and nobody was seen to wait for this program: of a consumer that asks for work (a long poll) that " \
+	"is meant. Else the peer is slow: look at it."
+#define LATE_ANSWER_NS 1000000000ULL	/* on average, where nobody waits for who asks: likely a long poll */
+#define BEHIND_ADVICE "It only queues behind the finding that leads: mend that one first."
+#define SMALL_ANSWER_NS 1000000	/* on average */
+#define SMALL_ANSWERS_PER_S 200	/* of a thread or task */
+#define MANY_SMALL_ADVICE                                                                                                \
+	"Each answer comes soon, and the next question at once: ask for many at a time (a join, one query for a list, a batch, a " \
+	"pipeline)."
 /* On average: no command of a server that has all in memory takes so long again and again, but one that waits for work. */
 #define FINDING_WORK_NS 1000000000ULL
 
@@ -63,6 +73,20 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 		      int64_t *computes_in);
 void cause_find_running(const struct cause_finder *c, struct finding *row, const bool *is_holder, int64_t computes_in);
 void cause_find_passed_on(const struct cause_finder *c, struct finding *row);
+
+/*
+ * Who wakes another one in the very function of a library in which that waits has come out of it itself, and tells the next
+ * that there is more: it passes on what somebody else has brought.
+ */
+bool cause_is_passed_on(const struct cause_finder *c, const struct wake *wake);
+/* Some bring what they wait for, and others of them only pass it on. */
+bool cause_is_brought(const struct cause_finder *c, const struct finding *row, const bool *waits_too);
+
+/*
+ * The lock of a runtime that lets one thread compute at a time: the one that runs, or wants to, for more than all others
+ * together has it while these wait.  CAUSE_NONE: there is none.
+ */
+uint32_t cause_runner(const struct cause_finder *c, const struct finding *row);
 
 /*
  * Blame goes to who held the lock, not to who handed it over last.  Per waker: the factor for its part of the row's

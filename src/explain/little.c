@@ -22,6 +22,9 @@
 #define RHYTHM_MIN 3	/* waits of a thread: fewer are no rhythm */
 #define MEANT_MAX 2
 #define OTHERS_MIN 3	/* times that a script runs the same program between its pauses */
+#define PIECES_MIN 50	/* of work: fewer tell no mean */
+#define EACH_NS 25000000ULL	/* of each: nobody notices that */
+#define REST_PART 20	/* of the time of threads that work: more is no rest */
 
 /* What waits for others' work, which counts where that is, and of a class what may be meant; NULL: of all. */
 static uint64_t elsewhere_ns(const struct findings *f, const struct finding_class *c)
@@ -94,9 +97,40 @@ static bool is_others_load(const struct findings *f, const struct finding *row)
 	return false;
 }
 
+/*
+ * Threads that wait here and there rest for nearly all of their time, and come back to rest so often that what they wait for is
+ * short for each piece of work.
+ */
+static bool is_little_each(const struct findings *f, uint64_t sum_ns)
+{
+	const struct profile *p = f->profile;
+	g_autofree bool *works = g_new0(bool, (gsize)p->threads->len + 1);
+	uint64_t observed_ns = 0, rests_cnt = 0;
+
+	EACH_ROW(i, const struct wait, w, p->waits)
+		works[w->thread] |= f->blocked_in[i] && reasons_of(f->reasons, i) == REASON_NETWORK_RECEIVE;
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		observed_ns += works[i] ? thread_observed_ns(profile_thread(p, i)) : 0;
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		enum idle_kind idle = reasons_idle(f->reasons, i);
+		bool is_rest = idle == IDLE_POOL || idle == IDLE_CLIENT || idle == IDLE_LOOP;
+
+		rests_cnt += works[w->thread] && is_rest ? w->count : 0;
+	}
+	return rests_cnt >= PIECES_MIN && sum_ns / rests_cnt < EACH_NS && sum_ns < observed_ns / REST_PART;
+}
+
+/* Of many waits a few may be longer. */
+static bool is_seldom_noticed(const struct finding *row)
+{
+	return row->count >= PIECES_MIN &&
+	       wait_percentile_ns(row->hist, 0.99, row->durations_ns, row->max_ns) < NOTICED_NS;
+}
+
 static bool is_little(const struct findings *f)
 {
 	uint64_t sum_ns = 0;
+	bool is_each = true, has_long = false;
 
 	EACH_ROW(i, const struct finding, row, f->rows) {
 		bool is_of_work = process_computes(f, row->process);
@@ -105,11 +139,17 @@ static bool is_little(const struct findings *f)
 		if (row->is_told_elsewhere || row->may_be_meant || row->is_spin || clocks_is_all(f, row) ||
 		    owed_is_quick(f, row))
 			continue;
-		if (is_certain(row) || (!(is_queue && is_of_work) && is_noticed(f, row)))
+		bool is_long = !(is_queue && is_of_work) && is_noticed(f, row);
+
+		is_each = is_each && (is_queue || row->reason == REASON_NETWORK_RECEIVE ||
+				      row->time_ns < f->matters_ns / WAITING_PART);
+		if (is_certain(row) || (is_long && !is_seldom_noticed(row)))
 			return false;
+		has_long = has_long || is_long;
 		sum_ns += is_of_work || is_others_load(f, row) ? 0 : row->time_ns - row->beside_clock_ns;
 	}
-	return sum_ns < f->profile->info.duration_ns / WAITING_PART;
+	return (!has_long && sum_ns < f->profile->info.duration_ns / WAITING_PART) ||
+	       (is_each && is_little_each(f, sum_ns));
 }
 
 /*
@@ -345,6 +385,24 @@ static void append_meant(GString *s, const struct findings *f)
 	}
 }
 
+/* The same of tasks, "2 goroutines wait for an answer, 10.0.0.7:9205 (queue-svc), in main.receive (main.go:3). ..": a long poll. */
+static bool append_meant_task(GString *s, const struct task_findings *tasks, const char *little)
+{
+	const struct task_wait *most = NULL;
+
+	EACH_ROW(i, const struct task_wait, w, tasks->rows)
+		if (w->is_long_poll && (!most || w->task_ns > most->task_ns))
+			most = w;
+	if (!most)
+		return false;
+	g_string_append_printf(s, "%s, if this is meant: in ", little);
+	text_safe_cut(s, most->program, NAME_COLUMNS);
+	g_string_append_c(s, ' ');
+	sentence_task(s, most);
+	g_string_append_printf(s, ". %s Else ", most->advice);
+	return true;
+}
+
 /* "Little to find, if its clients wait for events (a long poll): notify-hub waits for its own timers, .. Little else" */
 static bool append_held(GString *s, const struct findings *f, const char *little)
 {
@@ -412,7 +470,7 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 			return g_string_free(s, FALSE);
 		}
 		g_string_append(s, " Else ");
-	} else {
+	} else if (s->len || !append_meant_task(s, tasks, little)) {
 		g_string_append_printf(s, "%s: ", s->len ? "" : little);
 	}
 	g_string_append_printf(s, "%.1f%% of the threads' time is idle%s%s",

@@ -9,6 +9,7 @@
 #include "features/blame/analysis.h"
 #include "analyse/label.h"
 #include "analyse/locks.h"
+#include "analyse/peers.h"
 #include "analyse/plumbing.h"
 #include "features/wakers/analysis.h"
 #include "base/module.h"
@@ -476,6 +477,28 @@ static void append_sleeper(GString *s, const struct findings *f, const struct fi
 	text_safe_cut(s, t->comm, FINDING_NAME_COLUMNS);
 }
 
+/*
+ * Whom it has asked where it waits for a thread of its own that brings the answer: the one whom its process asks at all.  NULL:
+ * it waits for a connection itself, or there are several.
+ */
+static const char *only_upstream(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+	const uint32_t pid = finding_pid(f, row);
+
+	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || (o && !object_is_lock(o)) ||
+	    !peer_ends_of(f->profile, pid).is_one)
+		return NULL;
+	EACH_ROW(i, const struct wait, w, f->profile->waits) {
+		const struct object *set = profile_wait_object(f->profile, w);
+
+		if (set && set->kind == OBJECT_EPOLL && object_upstream(set) &&
+		    profile_thread(f->profile, w->thread)->pid == pid)
+			return object_upstream(set);
+	}
+	return NULL;
+}
+
 /* "waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
 static void append_what(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -488,9 +511,15 @@ static void append_what(GString *s, const struct findings *f, const struct findi
 				     profile_silent_peer(f->profile, profile_wait(f->profile, row->wait)) : NULL;
 
 	g_string_append(s, says);
+	const char *there = silent ? NULL : only_upstream(f, row);
+
 	if (silent) {	/* whatever else its set watches */
 		g_string_append(s, " from ");
 		text_safe_cut(s, silent, FINDING_NAME_COLUMNS);
+	} else if (there) {
+		g_string_append(s, ", ");
+		text_safe_cut(s, there, FINDING_NAME_COLUMNS);
+		g_string_append_c(s, ',');
 	} else if (o && *o->name) {
 		sentence_object(s, row, o);
 	}
@@ -538,7 +567,8 @@ void sentence_finding(GString *s, const struct findings *f, const struct finding
 	if (sentence_is_for_cpu(row))
 		return;
 	append_peers_limit(s, f, row);
-	tcp_shares_append(s, f, row);
+	if (!row->may_be_meant)
+		tcp_shares_append(s, f, row);
 }
 
 void sentence_wait(GString *s, const struct findings *f, const struct finding *row)

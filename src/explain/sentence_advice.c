@@ -58,8 +58,6 @@ const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const
 
 #define SYN_REPEATED_NS 1000000000ULL
 #define SYN_REPEATED_SLOT 29 /* log2: 0.54 to 1.07 s */
-#define SMALL_ANSWER_NS 1000000	/* on average */
-#define SMALL_ANSWERS_PER_S 200	/* of a thread */
 #define LOST_MIN 5
 #define LOST_PART 20	/* of the answers */
 #define LOST_TIMES 50	/* as long as the median */
@@ -450,6 +448,8 @@ static const char *advice_of_holder(const struct findings *f, const struct findi
 	    row->by.pid && row->by.pid != o->pid && finding_is_held(f, row))
 		return "Another program looks into this one (smaps or maps of /proc/PID, its memory): let it do so less often; smaps_rollup "
 		       "and statm tell sums.";
+	if (row->by.is_holder && row->by.pid && !finding_process_name(f, row->by.pid))
+		return "Another program has it, which is not in this recording: record both (-p takes several) to see what that does with it.";
 	if (is_held_by_deadlocked(f, row))
 		return "Who holds it is deadlocked itself, as told before: it goes on when that is mended.";
 	if ((row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) &&
@@ -471,8 +471,9 @@ static const char *advice_of_holder(const struct findings *f, const struct findi
 /* Threads of one kind that end each other's waits; NULL: they are none. */
 static const char *advice_of_peers(const struct findings *f, const struct finding *row)
 {
-	bool is_signalled = row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE ||
-			    (row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row));
+	bool is_signalled = !is_of_rule(f, row) &&
+			    (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE ||
+			     row->reason == REASON_LOCK_OTHER);
 
 	if (is_signalled && sentence_is_nameless(f, row))
 		return "What they wait for only their functions tell: record once more with names (Mono: --jitmap; `offcpu doctor -p PID` "
@@ -523,10 +524,10 @@ static const char *advice_of_told(const struct findings *f, const struct finding
 		return "Each of them begins when the one before has ended: begin several, and wait when all have begun (a future that "
 		       "std::async() returns waits where it is dropped: keep it).";
 	if (row->is_behind)
-		return "It only queues behind the finding that leads: mend that one first.";
+		return BEHIND_ADVICE;
 	return row->queue_tasks ?
-		       "All threads of that pool do this all the time, and more tasks await one: more threads (max_workers), or look at what this "
-		       "waits for." :
+		       "All threads of that pool do this all the time, and more tasks await one: more threads (max_workers; of Tokio "
+		       "max_blocking_threads), or look at what this waits for." :
 		       NULL;
 }
 
@@ -620,8 +621,11 @@ static const char *advice_of_ending(const struct findings *f, const struct findi
 	if (row->reason == REASON_NETWORK_SEND && row->by.does_ns && row->by.pid && row->by.pid != finding_pid(f, row))
 		return "Whoever reads at the other end is slower than this sender: look at what it does meanwhile.";
 	if (row->by.timeouts_cnt)
-		return "Nobody signals the thread that ends these waits, so it goes on only when it times out: if it waits for what "
-		       "these threads hand it, let them signal that. A clock that ticks may stay as it is.";
+		return row->by.threads_cnt > 1 ?
+			       "Nobody signals the threads that end these waits, so they go on only when they time out: if they wait for what "
+			       "these threads hand them, let those signal that." :
+			       "Nobody signals the thread that ends these waits, so it goes on only when it times out: if it waits for what "
+			       "these threads hand it, let them signal that. A clock that ticks may stay as it is.";
 	return NULL;
 }
 
@@ -702,8 +706,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (advice_of_timeouts(f, row) && !is_of_rule(f, row))
 		return advice_of_timeouts(f, row);
 	if (is_many_small(f, row))
-		return "Each answer comes soon, and the next question at once: ask for many at a time (a join, one query for a list, a "
-		       "batch, a pipeline).";
+		return MANY_SMALL_ADVICE;
 	if (advice_of_slow_sync(row) && !is_of_rule(f, row))
 		return advice_of_slow_sync(row);
 	const char *advice = backlog_advice(f, row) ?: advice_of_server(f, row);

@@ -139,8 +139,9 @@ static void append_followed(GString *s, const struct findings *f, const struct f
 /* ", which waits itself until it times out: 13 times, after 385 ms" */
 static void append_timeouts(GString *s, const struct finding_by *by)
 {
-	g_string_append_printf(s, ", which waits itself until it times out: %s times, after %s",
-			       TEXT_COUNT(by->timeouts_cnt), TEXT_NS(by->timeout_ns));
+	g_string_append(s, by->threads_cnt > 1 ? ", each of which waits itself until it times out: " :
+						 ", which waits itself until it times out: ");
+	g_string_append_printf(s, "%s times, after %s", TEXT_COUNT(by->timeouts_cnt), TEXT_NS(by->timeout_ns));
 }
 
 /* "; held by thread 4711, which is none of its own (logger, process 4700)" */

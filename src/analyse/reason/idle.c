@@ -218,12 +218,7 @@ static bool passes_on(const struct finder *f, const struct wait *w, const struct
 	       (common && common == f->depth[w->user] && is_in_library(f, w));
 }
 
-/*
- * The process that the loop has asked, or another of its name: a server may have one for each connection. What stands
- * behind a blank tells them apart: "starman worker".  In a chain of one program (socat) the next one before it has that
- * name, too.
- */
-static bool is_asked(const struct profile *p, const struct wait *w, const struct waker *waker)
+bool idle_is_asked(const struct profile *p, const struct wait *w, const struct waker *waker)
 {
 	const char *who = profile_upstream(p, w), *name = who ? strstr(who, " (") : NULL;
 	size_t len = waker->comm ? strcspn(waker->comm, " ") : 0;
@@ -300,7 +295,7 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 		e->children_ns += ns;
 	if (is_younger && waker->start_ns > f->p->info.start_ns)
 		e->begun_ns += ns;
-	if (!waker->irq && is_asked(f->p, profile_wait(f->p, wake->wait), waker))
+	if (!waker->irq && idle_is_asked(f->p, profile_wait(f->p, wake->wait), waker))
 		e->upstream_ns += ns;
 	if (facts[wake->waker].is_broadcast)
 		e->broadcast_ns += ns;
@@ -914,12 +909,13 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 			ret_idle[i] = IDLE_JOIN;
 	}
 	find_listeners(&f);
+	torn_find(p, &(struct torn_input){ f.roles, rule, reason }, ret_idle);
 	withheld_find(p, &(struct withheld_input){ pl, rule, reason }, ret_idle);
 	starved_find(p, &(struct starved_input){ f.roles, f.depth, rule, reason }, ret_idle);
 	taken_find(p, reason, ret_idle);
 	relays_find(p, reason, ret_idle);
 	timeouts_find(p, &(struct timeouts_input){ pl, f.depth, rule, reason }, ret_idle);
-	turns_find(p, reason, ret_idle);
+	turns_find(p, rule, reason, ret_idle);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		if (loop[i])
 			ret_idle[i] = IDLE_NOT;

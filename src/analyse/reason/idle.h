@@ -15,6 +15,13 @@
 void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule,
 	       const struct rule *const *loop, uint8_t *reason, uint8_t *ret_idle);
 
+/*
+ * The process that the loop has asked, or another of its name: a server may have one for each connection. What stands
+ * behind a blank tells them apart: "starman worker".  In a chain of one program (socat) the next one before it has that
+ * name, too.
+ */
+bool idle_is_asked(const struct profile *p, const struct wait *w, const struct waker *waker);
+
 /* "127.0.0.1:6379 (redis-server)": it has all in memory, and tells it at once. */
 bool idle_is_memory_server(const char *who);
 
@@ -31,6 +38,18 @@ void taken_find(const struct profile *p, uint8_t *reason, uint8_t *idle);
  * IDLE_NOT and network.receive.
  */
 void relays_find(const struct profile *p, uint8_t *reason, uint8_t *idle);
+
+struct torn_input {
+	const struct roles *roles;
+	const struct rule *const *rule;	/* of each wait, and so is reason */
+	const uint8_t *reason;
+};
+
+/*
+ * A stack that was not walked to its beginning shows no place.  A worker parked in such a wait, without a rule that knows it,
+ * is idle where nearly all of the time that its role is parked with whole stacks is.
+ */
+void torn_find(const struct profile *p, const struct torn_input *in, uint8_t *idle);
 
 struct withheld_input {
 	struct plumbing *pl;
@@ -70,6 +89,6 @@ void starved_find(const struct profile *p, const struct starved_input *in, uint8
  * A worker that works while it has its turn takes that time from the idle time, and somebody else who has it makes all of
  * them wait at once.
  */
-void turns_find(const struct profile *p, const uint8_t *reason, uint8_t *idle);
+void turns_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/reason/timeouts.h"
 
+#include <string.h>
+
 #include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
 #include "features/wakers/analysis.h"
@@ -105,6 +107,19 @@ static bool waits_openly(const struct profile *p, uint32_t thread, const uint8_t
 	return true;
 }
 
+/* The same, but for what the JVM makes of a lambda, which is nobody's function. */
+static unsigned depth_of(const struct profile *p, const struct timeouts_input *in, uint32_t user)
+{
+	unsigned depth = in->depth[user];
+
+	for (uint32_t n = user; n && depth; n = profile_get_node(p, n)->parent) {
+		const char *name = profile_get_frame(p, profile_get_node(p, n)->frame)->name;
+
+		depth -= name && strstr(name, "$$Lambda");
+	}
+	return depth;
+}
+
 static bool is_owed(const struct profile *p, const struct timeouts_input *in, const struct ended *e, uint32_t wait,
 		    const struct timeouts *t)
 {
@@ -115,7 +130,7 @@ static bool is_owed(const struct profile *p, const struct timeouts_input *in, co
 		return false;
 	if (e->by_cnt > t->timed_out_cnt + t->timed_out_cnt / 2)
 		return true;
-	return in->depth[w->user] >= 2 && waits_in &&
+	return depth_of(p, in, w->user) >= 2 && waits_in &&
 	       waits_in == function_of(p, in->pl, profile_get_waker(p, e->waker)->user);
 }
 

@@ -14,6 +14,7 @@
 
 /* Threads of one kind, in one or many processes, that wait for the same reason. */
 struct queue {
+	enum reason reason;
 	GHashTable *members;	/* threads */
 	uint64_t observed_ns, waits_ns;
 	uint64_t ended_ns, by_members_ns;
@@ -21,6 +22,7 @@ struct queue {
 
 struct search {
 	const struct profile *p;
+	const struct rule *const *rule;
 	const uint8_t *reason;
 	uint8_t *idle;
 	GHashTable *by_kind;	/* of names and reason: index + 1 */
@@ -62,7 +64,10 @@ static guint queue_of(struct search *s, uint32_t i)
 	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(s->by_kind, key));
 
 	if (!at) {
-		const struct queue fresh = { .members = g_hash_table_new(NULL, NULL) };
+		const struct queue fresh = {
+			.reason = (enum reason)s->reason[i],
+			.members = g_hash_table_new(NULL, NULL),
+		};
 
 		g_array_append_val(s->queues, fresh);
 		at = s->queues->len;
@@ -174,14 +179,15 @@ static bool *brought_new(const struct search *s, guint queue)
 	return is_brought;
 }
 
-/* While all of them wait somebody else has what they wait for. */
-static bool do_all_wait(const struct search *s, guint queue, uint64_t window_ns)
+/* For so long, at least, all of them wait at once: nobody of them has what they wait for. */
+static uint64_t all_wait_ns(const struct search *s, guint queue, uint64_t window_ns)
 {
-	uint32_t members = g_hash_table_size(g_array_index(s->queues, struct queue, queue).members);
+	const struct queue *q = &g_array_index(s->queues, struct queue, queue);
+	const uint32_t members = g_hash_table_size(q->members);
 	uint64_t all_ns = 0;
 
 	if (!profile_has_slices(s->p))
-		return false;
+		return q->waits_ns - MIN(q->waits_ns, window_ns * (members - 1));
 	g_autofree bool *is_in = g_new0(bool, (gsize)s->p->waits->len + 1);
 	for (uint32_t i = 0; i < s->p->waits->len; i++)
 		is_in[i] = s->of_wait[i] == queue + 1;
@@ -191,7 +197,7 @@ static bool do_all_wait(const struct search *s, guint queue, uint64_t window_ns)
 
 		all_ns += slices[i].blocked_ns - MIN(slices[i].blocked_ns, most_ns);
 	}
-	return all_ns > window_ns / IDLE_PART;
+	return all_ns;
 }
 
 /* One at a time rests, and they do little else. */
@@ -201,7 +207,8 @@ static bool are_turns(const struct search *s, guint queue, uint64_t idle_ns)
 	uint64_t window_ns = q->observed_ns / g_hash_table_size(q->members);
 
 	return idle_ns >= window_ns - window_ns / IDLE_PART && idle_ns <= window_ns + window_ns / IDLE_PART &&
-	       idle_ns + q->waits_ns >= q->observed_ns - window_ns / BUSY_PART && !do_all_wait(s, queue, window_ns);
+	       idle_ns + q->waits_ns >= q->observed_ns - window_ns / BUSY_PART &&
+	       (!profile_has_slices(s->p) || all_wait_ns(s, queue, window_ns) <= window_ns / IDLE_PART);
 }
 
 /* They end each other's waits, which take long. */
@@ -211,6 +218,30 @@ static bool is_handed_round(const struct queue *q)
 
 	return members >= 2 && q->ended_ns && q->by_members_ns >= q->ended_ns - q->ended_ns / OTHERS_PART &&
 	       q->waits_ns >= q->observed_ns / members / 2;
+}
+
+/*
+ * What threads are short of somebody has meanwhile.  Where none but they themselves end their waits, and all of them wait at
+ * once for half as long as one waits, nobody has it for most of that time: they hand each other work, as it comes to one of
+ * them, and rest.
+ */
+static bool is_nobodys(const struct search *s, guint queue)
+{
+	const struct queue *q = &g_array_index(s->queues, struct queue, queue);
+	g_autofree uint64_t *each_ns = g_new0(uint64_t, (gsize)s->p->threads->len + 1);
+	uint64_t longest_ns = 0;
+
+	if (q->reason != REASON_LOCK_CONDITION && q->reason != REASON_LOCK_SEMAPHORE && q->reason != REASON_LOCK_OTHER)
+		return false;
+	EACH_ROW(i, const struct wait, w, s->p->waits) {
+		if (s->of_wait[i] != queue + 1)
+			continue;
+		if (s->rule[i] && s->rule[i]->idle == RULE_IDLE_NO)	/* it is known to be none */
+			return false;
+		each_ns[w->thread] += w->blocked_ns;
+		longest_ns = MAX(longest_ns, each_ns[w->thread]);
+	}
+	return all_wait_ns(s, queue, q->observed_ns / g_hash_table_size(q->members)) >= longest_ns / 2;
 }
 
 static void find_turns(struct search *s, guint queue)
@@ -223,17 +254,18 @@ static void find_turns(struct search *s, guint queue)
 	g_autofree bool *is_brought = brought_new(s, queue);
 	for (uint32_t i = 0; i < s->p->waits->len; i++)
 		idle_ns += is_brought[i] ? profile_wait(s->p, i)->blocked_ns : 0;
-	if (!are_turns(s, queue, idle_ns))
+	if (!are_turns(s, queue, idle_ns) && !is_nobodys(s, queue))
 		return;
 	for (uint32_t i = 0; i < s->p->waits->len; i++)
 		if (is_brought[i] || s->of_wait[i] == queue + 1)
 			s->idle[i] = IDLE_POOL;
 }
 
-void turns_find(const struct profile *p, const uint8_t *reason, uint8_t *idle)
+void turns_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle)
 {
 	struct search s = {
 		.p = p,
+		.rule = rule,
 		.reason = reason,
 		.idle = idle,
 		.by_kind = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),

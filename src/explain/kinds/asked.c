@@ -13,7 +13,9 @@
 /*
  * What a thread of a pool runs, and what hands that in: libuv's src/threadpool.c, src/unix/fs.c, getaddrinfo.c;
  * Python's Lib/concurrent/futures/thread.py, which asyncio uses for what blocks; anyio has threads of its own.
+ * Tokio's runtime/blocking/pool.rs makes threads up to a limit while its work has to wait.
  */
+#define TOKIO_RUNS "tokio::runtime::blocking::pool::Inner::run"
 static const struct work {
 	const char *runs, *asks;
 	bool is_slow; /* half of the pool's threads may do such work at a time */
@@ -26,6 +28,7 @@ static const struct work {
 	{ "uv__queue_work", "uv_queue_work", false, false },
 	{ "_WorkItem.run", "ThreadPoolExecutor.submit", false, true },
 	{ "WorkerThread.run", "run_sync_in_worker_thread", false, true },
+	{ TOKIO_RUNS, "tokio::", false, true },
 };
 
 static const char *name_of(const struct profile *p, uint32_t node)
@@ -97,7 +100,10 @@ static uint32_t at_once_of(const struct profile *p, const struct finding *row)
 							  : 0;
 }
 
-/* Tasks of asyncio that await what no other task does, as it is done in a thread: more than there are threads, or 0. */
+/*
+ * Tasks of asyncio that await what no other task does, as it is done in a thread, or of Tokio any that await: more than there
+ * are threads, or 0.
+ */
 static uint32_t tasks_of(const struct profile *p, const struct finding *row)
 {
 	static const char *const calls[] = { "to_thread", "run_sync", "run_in_threadpool" };	/* asyncio's, anyio's, Starlette's */
@@ -106,10 +112,14 @@ static uint32_t tasks_of(const struct profile *p, const struct finding *row)
 	for (guint i = 0; i < p->tasks->len; i++) {
 		const struct tasks *t = profile_tasks(p, i);
 
-		for (guint k = 0; t->kind == TASKS_ASYNCIO && t->pid == row->pid && k < t->rows->len; k++) {
+		for (guint k = 0; t->pid == row->pid && k < t->rows->len; k++) {
 			const struct task_row *one = tasks_get(t, k);
 			const char *call = task_call(t->kind, one);
 
+			if (t->kind == TASKS_TOKIO && g_strcmp0(one->reason, "an await") == 0)
+				cnt += one->tasks;
+			if (t->kind != TASKS_ASYNCIO)
+				continue;
 			cnt += g_strcmp0(one->reason, "a future") == 0 && (!call || ANY(x, calls, strcmp(call, *x) == 0)) ? one->tasks : 0;
 		}
 	}
@@ -129,9 +139,11 @@ void asked_find(struct findings *f)
 
 		if (!work || row->reason == REASON_CPU_QUEUE || row->reason == REASON_CPU_THROTTLED)
 			continue;
-		if (work->is_awaited && row->pid && at_once_of(p, row) == row->threads_cnt)
+		const bool is_tokio = strcmp(work->runs, TOKIO_RUNS) == 0;
+
+		if (work->is_awaited && !(is_tokio && row->loop) && row->pid && at_once_of(p, row) == row->threads_cnt)
 			row->queue_tasks = tasks_of(p, row);
-		if (is_own)
+		if (is_own || is_tokio)
 			continue;
 		find_asker(f, work, row);
 		row->frame = -1;	/* the pool's own */

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "analyse/peers.h"
+#include "analyse/reason/idle.h"
+
 #define POLLS_MIN 3
 #define POLL_NS 2000000000ULL	/* answers that come sooner are slow, however even */
 #define HALF_NS 500000000ULL
@@ -196,6 +199,26 @@ static bool is_for_work(const struct findings *f, const struct finding *row)
 	       row->time_ns / row->count >= FINDING_WORK_NS && !row->limit.limit && !is_asked(f, row) && !row->loop;
 }
 
+/* Answers of whom its loop asks take their time, and nobody waits for the process itself. */
+static bool is_late_answer(const struct findings *f, const struct finding *row)
+{
+	const struct profile *p = f->profile;
+	const struct peer_ends ends = peer_ends_of(p, finding_pid(f, row));
+	uint64_t ns = 0, cnt = 0;
+
+	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || is_asked(f, row) ||
+	    !ends.is_one || ends.clients_cnt || row->threads_cnt != 1 || profile_is_of_command(p))
+		return false;
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
+		if (f->blocked_in[wake->wait] != row->id ||
+		    !idle_is_asked(p, profile_wait(p, wake->wait), profile_get_waker(p, wake->waker)))
+			continue;
+		ns += wake->blocked_ns;
+		cnt += wake->count;
+	}
+	return cnt >= 2 && ns / cnt >= LATE_ANSWER_NS;
+}
+
 /*
  * An answer comes each time after the same whole or half seconds: the time limit of a long poll, which is meant, or one of
  * the peer's.  A few, of which ends of the window cut some off, tell that if they are exact, and nothing else is waited for.
@@ -243,13 +266,19 @@ static bool keeps_up(const struct findings *f, const struct finding *row)
 	       cause_thread(f->profile, writer, writer) == CAUSE_NONE && row->time_ns >= all_ns - all_ns / WAITS_PART;
 }
 
+/* Several threads of a server: each likely answers a client meanwhile. */
+static bool is_for_clients(const struct findings *f, const struct finding *row)
+{
+	return row->threads_cnt > 1 && peer_ends_of(f->profile, finding_pid(f, row)).listens;
+}
+
 /* It is as slow as its user told it to be: by mistake, or not. */
 static bool has_own_rate(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
 	return rule && g_str_has_prefix(rule->name, RULES_OWN_RATE) && row->reason == rule->reason && !row->loop &&
-	       !is_asked(f, row);
+	       !is_asked(f, row) && !is_for_clients(f, row);
 }
 
 /* A helper thread of its own hands it what comes (ZeroMQ), and nothing that it does wakes that one: it has asked for nothing. */
@@ -343,11 +372,15 @@ void unended_find(struct findings *f)
 		const struct ending *ending = rule && rule->reason == row->reason ? ending_of(rule->name) : NULL;
 		const bool takes = keeps_up(f, row) || is_fed(f, row);
 		const bool asks = !takes && (is_for_work(f, row) || has_own_rate(f, row));
+		const bool is_late = is_late_answer(f, row);
 		const bool is_unended = !ends[row->id].has_ended &&
 					row->max_ns >= f->profile->info.duration_ns / 10 * 9;
 
-		if (takes || asks || is_long_poll(f, row, &ends[row->id])) {
-			row->unended = takes ? READER_ADVICE : asks ? rule->advice : LONG_POLL_ADVICE;
+		if (takes || asks || is_late || is_long_poll(f, row, &ends[row->id])) {
+			row->unended = takes	 ? READER_ADVICE
+				       : asks	 ? rule->advice
+				       : is_late ? LATE_ANSWER_ADVICE
+						 : LONG_POLL_ADVICE;
 			row->may_be_meant = true;
 		}
 		if (ending && is_unended && !row->busy) {

@@ -161,12 +161,30 @@ static bool is_library(enum tasks_kind kind, const struct task_frame *f)
 	return (kind == TASKS_GREENLET && !f->file) || (task_is_of_python(kind) && is_python_library(f->file));
 }
 
+/* Of a module that the program's own one needs: Go's cache of modules, copies (go mod vendor), Debian's packages of sources. */
+static bool is_of_other_module(const char *file)
+{
+	static const char *const places[] = { "/pkg/mod/", "/vendor/", "/usr/share/gocode/", "@v" };
+
+	return file && ANY(x, places, strstr(file, *x));
+}
+
+/* The innermost one of no library; NULL: there is none. */
+static const struct task_frame *first_frame(enum tasks_kind kind, const struct task_row *row, bool of_any_module)
+{
+	for (unsigned i = 0; i < row->frame_cnt; i++) {
+		const struct task_frame *f = &row->frames[i];
+
+		if (f->name && !is_library(kind, f) &&
+		    (of_any_module || kind != TASKS_GO || !is_of_other_module(f->file)))
+			return f;
+	}
+	return NULL;
+}
+
 const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_row *row)
 {
-	for (unsigned i = 0; i < row->frame_cnt; i++)
-		if (row->frames[i].name && !is_library(kind, &row->frames[i]))
-			return &row->frames[i];
-	return NULL;
+	return first_frame(kind, row, false) ?: first_frame(kind, row, true);
 }
 
 const char *task_noun(enum tasks_kind kind)
@@ -195,7 +213,9 @@ static const char *pool_call(const struct task_row *row)
 
 const char *task_call(enum tasks_kind kind, const struct task_row *row)
 {
-	const struct task_frame *own = task_own_frame(kind, row);
+	/* of a system call the one that it is, and not what has led to it in another module */
+	const bool is_innermost = strcmp(row->state, "syscall") == 0;
+	const struct task_frame *own = is_innermost ? first_frame(kind, row, true) : task_own_frame(kind, row);
 	const char *pool = kind == TASKS_GO && own ? pool_call(row) : NULL;
 
 	if (kind == TASKS_JAVA && strcmp(row->state, "waiting") != 0)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/peers.h"
 #include "analyse/reason/idle.h"
 #include "base/order.h"
 #include "explain/findings_part.h"
@@ -37,6 +38,9 @@
 	"They came through a function that takes such a lock itself, and none of them got on while this was " \
 	"recorded. If that has the lock already it is a deadlock: a second RLock() waits for ever behind a Lock() " \
 	"that came between, a second Lock() at once."
+#define UNRETURNED_ADVICE                                                                                                \
+	"Nobody gave one back while this was recorded: whoever has them waits itself, or left without giving them back. Close what a " \
+	"query or an answer gives on every way out, after errors, too (rows.Close(), tx.Rollback(), Body.Close())."
 #define UNRECEIVED_ADVICE                                                                                                \
 	"No goroutine was seen that would receive: who did has returned, or waits for these. Let who sends give up (a select with " \
 	"ctx.Done()), or give the channel room for what nobody may take (a buffer)."
@@ -345,8 +349,10 @@ static enum kind kind_of(const struct task_wait *w)
 		return GROUP;
 	if (mentions(w->reason, "sleep") || g_str_has_prefix(w->call, "golang.org/x/time/rate."))
 		return SLEEP;
-	if (g_str_has_prefix(w->call, "golang.org/x/sync/semaphore.") || g_str_has_suffix(w->call, "errgroup.(*Group).Go"))
+	if (g_str_has_prefix(w->call, "golang.org/x/sync/semaphore."))
 		return SEMAPHORE;
+	if (g_str_has_suffix(w->call, "errgroup.(*Group).Go"))	/* with SetLimit(): until one that it has begun is done */
+		return GROUP;
 	if (task_is_pool_call(w->call))
 		return w->dial_ns < w->task_ns / 2	  ? CONNECTIONS :
 		       w->handshake_ns < w->task_ns / 2 ? CONNECT :
@@ -429,6 +435,7 @@ static uint64_t java_rank_of(const struct task_wait *w, enum kind k)
 /* Who ended a process's waits for its sockets. Tasks share them, so looks cannot show which one each waits for. */
 struct answers {
 	uint64_t all_ns, all_cnt, most_ns, most_cnt;
+	uint64_t asked_cnt;	/* by whom it has asked */
 	const struct waker *most;
 	const struct object *epoll;
 	struct at_once at_once;
@@ -474,6 +481,7 @@ static struct answers answers_of(const struct profile *p, uint32_t pid)
 		if (by->irq || by->pid == pid)
 			continue;
 		add_answer(p, &a, of_pid, wake);
+		a.asked_cnt += idle_is_asked(p, w, by) ? wake->count : 0;
 		a.epoll = object_upstream(o) ? o : a.epoll;
 	}
 	return a;
@@ -528,6 +536,45 @@ static void find_dials(struct task_findings *f)
 	}
 }
 
+/* The garbage collector's helpers and the like, which run when there is nothing better to do. */
+static bool is_of_runtime(const struct task_wait *w)
+{
+	return w->kind == TASKS_GO && !*w->path && g_str_has_prefix(w->creator, "runtime.");
+}
+
+/*
+ * It reads from a connection that was accepted: made where another one accepts them, or its process has made none, or fewer
+ * than there are such tasks.
+ */
+static bool is_for_client(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
+{
+	if (w->kind != TASKS_GO || kind_of(w) != NETWORK || mentions(w->call, "Lookup") || mentions(w->call, "Resolver"))
+		return false;
+	const struct peer_ends ends = peer_ends_of(p, w->pid);
+
+	if (ends.clients_cnt && w->tasks > ends.asked_cnt)
+		return true;
+	EACH_ROW(i, const struct task_wait, o, f->rows)
+		if (same_process(o, w) && mentions(o->idle, "connections") && *w->creator && depth_of(w) == 1 &&
+		    strcmp(o->function, w->creator) == 0)
+			return true;
+	return false;
+}
+
+/* Answers of the one whom the process asks take their time, and nobody waits for the process. */
+static bool is_long_poll(const struct profile *p, const struct task_wait *w)
+{
+	const struct peer_ends ends = peer_ends_of(p, w->pid);
+	enum kind k = kind_of(w);
+
+	if ((k != LIBRARY && k != NETWORK) || *w->idle || !ends.is_one || ends.clients_cnt ||
+	    profile_is_of_command(p) || is_for_work(p, w))
+		return false;
+	const struct answers a = answers_of(p, w->pid);
+
+	return a.epoll && a.most_cnt == a.all_cnt && a.most_cnt >= 2 && a.most_ns / a.most_cnt >= LATE_ANSWER_NS;
+}
+
 /* 0: idle, or covered by the findings of threads. */
 static uint64_t rank_of(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
@@ -536,11 +583,12 @@ static uint64_t rank_of(const struct profile *p, const struct task_findings *f, 
 	bool is_clear = k == SEMAPHORE || k == LOCK || k == ACQUIRE || k == PUT || k == CONNECT || k == POOLED ||
 			(k == LIMITED && is_answered_at_once(p, f, w));
 	bool is_java = w->kind == TASKS_JAVA;
-	bool is_loop = !is_java && k == SLEEP && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
+	bool is_loop = !is_java && k == SLEEP && !w->answers_request && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
 
 	if (is_dialling(w) || shakes_hands(w))	/* told by those who wait for it */
 		return 0;
-	if (*w->idle || !is_waiting(k) || is_loop || w->tasks < TASKS_LITTLE || (is_main(w) && waits_for_work(k)))
+	if (*w->idle || !is_waiting(k) || is_loop || w->tasks < TASKS_LITTLE || (is_main(w) && waits_for_work(k)) ||
+	    is_for_client(p, f, w) || is_of_runtime(w) || w->is_long_poll)
 		return 0;
 	if (is_java)
 		return java_rank_of(w, k);
@@ -697,6 +745,15 @@ static bool is_busy(const struct profile *p, uint32_t pid)
 	return false;
 }
 
+/* Each asks again as soon as it has its answer, and that comes soon: what takes the time is how often. */
+static bool is_many_small(const struct profile *p, const struct task_wait *w, uint64_t answers_cnt)
+{
+	const double seconds = (double)p->info.duration_ns / 1e9;
+
+	return answers_cnt && w->task_ns / answers_cnt <= SMALL_ANSWER_NS &&
+	       (double)answers_cnt >= SMALL_ANSWERS_PER_S * seconds * MAX(w->tasks, 1);
+}
+
 static void find_peer(const struct profile *p, const struct task_findings *f, struct task_wait *w)
 {
 	enum kind k = kind_of(w);
@@ -712,11 +769,14 @@ static void find_peer(const struct profile *p, const struct task_findings *f, st
 							       : AT_ONCE_ADVICE;
 		return;
 	}
+	/* of those who send it something its clients have asked, and it has not */
+	bool is_one = peer_ends_of(p, w->pid).is_one;
 	bool is_alone = a.most_ns > a.all_ns / 10 * 9 && a.most_cnt > a.all_cnt / 10 * 9;
 
-	if (is_alone && a.epoll && a.epoll->pid == a.most->pid) {
+	if (a.epoll && a.most && (is_one || (is_alone && a.epoll->pid == a.most->pid))) {
 		w->peer = object_upstream(a.epoll);
 		w->advice = servers_advice(w->peer, is_busy(p, a.epoll->pid)) ?: w->advice;
+		w->advice = is_many_small(p, w, a.asked_cnt) ? MANY_SMALL_ADVICE : w->advice;
 	} else if (a.most && a.most_ns > a.all_ns / 2) {
 		w->ended_by = a.most;
 		w->ended_percent = 100 * (double)a.most_ns / (double)a.all_ns;
@@ -729,6 +789,7 @@ static void rank(const struct profile *p, struct task_findings *f)
 {
 	find_dials(f);
 	EACH_ROW(i, struct task_wait, w, f->rows) {
+		w->is_long_poll = is_long_poll(p, w);
 		w->rank_ns = rank_of(p, f, w);
 		w->is_sleep = kind_of(w) == SLEEP;
 		w->says = kinds[kind_of(w)].says;
@@ -754,6 +815,19 @@ static bool is_lock(const struct task_wait *w)
 	return kind_of(w) == MUTEX || kind_of(w) == RWLOCK || kind_of(w) == LOCK;
 }
 
+static bool is_pooled(const struct task_wait *w)
+{
+	return kind_of(w) == CONNECTIONS || kind_of(w) == POOLED || kind_of(w) == JAVA_POOLED;
+}
+
+/* As many at all looks. */
+static bool is_same_number(const struct task_wait *w)
+{
+	const double off = w->tasks - (double)(uint64_t)(w->tasks + 0.5);
+
+	return w->tasks >= 1 && off <= 0.01 && off >= -0.01;
+}
+
 /*
  * In all looks, every non-idle task of the process waits for a lock or to send to a channel, and its threads hardly
  * ran: nobody is left to release a lock or to receive. Beside senders, others may serve something now and then, while a
@@ -764,11 +838,13 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
 {
 	uint64_t on_cpu_ns = 0, others_ns = 0;
 
-	if ((!is_lock(w) && kind_of(w) != SEND) || w->looks < STILL_LOOKS)
+	if ((!is_lock(w) && !is_pooled(w) && kind_of(w) != SEND) || w->looks < STILL_LOOKS ||
+	    (is_pooled(w) && !is_same_number(w)))
 		return false;
 	EACH_ROW(i, const struct task_wait, o, f->rows) {
-		bool is_same = is_lock(w) ? is_lock(o)
-					  : kind_of(o) == SEND || kind_of(o) == RECEIVE || kind_of(o) == GROUP;
+		bool is_same = is_lock(w)     ? is_lock(o)
+			       : is_pooled(w) ? is_pooled(o) || !o->rank_ns
+					      : kind_of(o) == SEND || kind_of(o) == RECEIVE || kind_of(o) == GROUP;
 
 		if (same_process(o, w) && !*o->idle && !is_same &&
 		    !((is_main(o) || o->kind == TASKS_ASYNCIO) && waits_for_work(kind_of(o))))
@@ -776,7 +852,7 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
 	}
 	for (uint32_t i = 0; i < p->threads->len; i++)
 		on_cpu_ns += profile_thread(p, i)->pid == w->pid ? profile_thread(p, i)->on_cpu_ns : 0;
-	return is_lock(w) ? !others_ns && on_cpu_ns < p->info.duration_ns / 100 :
+	return kind_of(w) != SEND ? !others_ns && on_cpu_ns < p->info.duration_ns / 100 :
 			    (double)others_ns * w->tasks < (double)w->task_ns * TASKS_MIN &&
 				    on_cpu_ns < p->info.duration_ns / HELD_UP_PART;
 }
@@ -787,9 +863,7 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
  */
 static bool may_take_twice(const struct task_findings *f, const struct task_wait *w)
 {
-	const double off = w->tasks - (double)(uint64_t)(w->tasks + 0.5);
-
-	if (w->kind != TASKS_GO || !is_lock(w) || w->looks < STILL_LOOKS || w->tasks < 1 || off > 0.01 || off < -0.01)
+	if (w->kind != TASKS_GO || !is_lock(w) || w->looks < STILL_LOOKS || !is_same_number(w))
 		return false;
 	EACH_ROW(i, const struct task_wait, o, f->rows) {
 		const char *within = strstr(w->path, " < ");
@@ -813,6 +887,12 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 		    is_selected(p, selection, profile_tasks(p, i)->pid))
 			add_population(f, profile_tasks(p, i));
 	rank(p, f);
+	EACH_ROW(i, struct task_wait, w, f->rows) {
+		if (!w->is_long_poll)
+			continue;
+		find_peer(p, f, w);
+		w->advice = LATE_ANSWER_ADVICE;
+	}
 	for (guint i = 0; i < f->cnt; i++) {
 		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
 
@@ -821,6 +901,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 		find_peer(p, f, w);
 		if (stands_still(p, f, w))
 			w->advice = kind_of(w) == LOCK ? ASYNCIO_STILL_ADVICE
+				    : is_pooled(w)     ? UNRETURNED_ADVICE
 				    : is_lock(w)       ? STILL_ADVICE
 						       : UNRECEIVED_ADVICE;
 		else if (may_take_twice(f, w))
@@ -832,6 +913,34 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 		}
 	}
 	return f;
+}
+
+/* What the threads wait for in a function in which that task is in a system call. */
+static bool is_done_there(const struct findings *findings, const struct finding *row, const struct task_wait *w)
+{
+	const enum reason_family family = reason_family(row->reason);
+	const char *function =
+		row->frame < 0 ? NULL : profile_get_frame(findings->profile, (uint32_t)row->frame)->name;
+
+	return !row->busy && family != FAMILY_CPU && family != FAMILY_LOCK && function && passes(w->path, function);
+}
+
+void task_findings_queue(struct task_findings *f, const struct findings *findings)
+{
+	const uint64_t window_ns = findings->profile->info.duration_ns;
+
+	for (guint i = 0; i < f->cnt; i++) {
+		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
+
+		EACH_ROW(k, const struct finding, row, findings->rows) {
+			if (!is_lock(w) || !w->meanwhile || strcmp(w->meanwhile->state, "syscall") != 0 ||
+			    row->pid != w->pid || row->time_ns < window_ns / 2 ||
+			    !is_done_there(findings, row, w->meanwhile))
+				continue;
+			w->behind = row;
+			w->advice = BEHIND_ADVICE;
+		}
+	}
 }
 
 bool task_findings_precede(const struct findings *f, const struct task_wait *w, const struct finding *row)

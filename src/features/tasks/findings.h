@@ -14,6 +14,9 @@
  * Their time is task time and never added to that of threads.
  */
 
+struct finding;
+struct findings;
+
 struct task_wait {
 	enum tasks_kind kind;
 	uint32_t pid;
@@ -29,6 +32,7 @@ struct task_wait {
 	bool reads_request;	/* it waits for the rest of its client's request */
 	bool awaits_connection;	/* asyncio and Java: no connection of a pool is free */
 	bool is_sleep;
+	bool is_long_poll;	/* it likely waits for work by an answer that comes late: nobody waits for its process */
 	bool reads_socket, has_asked;	/* Java; has_asked: within a client call */
 	uint32_t line;
 	uint64_t looks, task_ns;
@@ -39,6 +43,7 @@ struct task_wait {
 	uint64_t busy_ns;	/* of all non-idle tasks of the process */
 	/* the task that holds the lock, or should send or receive; NULL: unknown */
 	const struct task_wait *meanwhile;
+	const struct finding *behind;	/* of threads: what the lock's holder waits for meanwhile; NULL */
 	bool is_held_there;	/* looks with waiters show that it holds the lock there */
 	const char *peer;	/* who answers nearly all waits of the process: "127.0.0.1:6379 (redis-server)" */
 	const struct waker *ended_by;	/* who ends most of the process's network waits; NULL: unknown, or `peer` */
@@ -58,7 +63,8 @@ struct task_findings {
 /* Tasks of processes with a thread in the selection; NULL: all tasks. Borrows p. */
 struct task_findings *task_findings_new(const struct profile *p, const struct selection *selection);
 
-struct finding;
+/* Sets `behind` of those that wait for a lock whose holder is in a system call, for which a finding of threads tells. */
+void task_findings_queue(struct task_findings *f, const struct findings *findings);
 
 /*
  * Is a finding of threads negligible beside those of the program's tasks? The threads only carry tasks, so their time
@@ -71,7 +77,6 @@ bool task_findings_outweigh(const struct task_findings *f, const struct finding 
  * Does the finding have most of the time of the process's tasks, while the loop's thread only waits for answers,
  * which only those few tasks have asked for?
  */
-struct findings;
 bool task_findings_precede(const struct findings *f, const struct task_wait *w, const struct finding *row);
 
 /* What the task does that holds the lock w waits for, found by when it was present. NULL: unknown. */

@@ -33,7 +33,9 @@ static bool has_any(const struct task_row *row, const char *const *beginnings)
 
 bool task_java_is_library(const char *name)
 {
-	static const char *const beginnings[] = { "java.", "javax.", "jdk.", "sun.", "com.sun.", NULL };
+	/* what a program calls to reach a server, too: the same drivers as rules.txt has in "runtime java" */
+	static const char *const beginnings[] = { "java.", "javax.", "jdk.", "sun.", "com.sun.", "org.postgresql.", "org.mariadb.jdbc.",
+						  "com.mysql.", "oracle.jdbc.", "com.microsoft.sqlserver.", "com.zaxxer.hikari.", NULL };
 
 	return begins_with_any(name, beginnings);
 }

@@ -776,17 +776,17 @@ static void test_futex_advice(void)
 		p->info.has_wakers = true;
 		for (uint32_t k = 0; k < 4; k++) {
 			threads[k] = thread_of(p, 11 + k, "app", 10);
-			waits[k] = add_wait(p, threads[k], 'S', 100, 90, "main@app take_slot@app syscall@libc.so.6", FUTEX);
+			waits[k] = add_wait(p, threads[k], 'S', 100, 60, "main@app take_slot@app syscall@libc.so.6", FUTEX);
 		}
 		for (uint32_t k = 0; k < 4; k++) {
 			const struct wake wake = { .wait = waits[k], .waker = profile_waker(p, &timer), .count = 100,
-						   .blocked_ns = 9000 * MS };
+						   .blocked_ns = 6000 * MS };
 
 			if (cases[i].is_timer)
 				profile_add_wake(p, &wake);
 			else
 				woken_in(p, waits[k], cases[i].is_peer ? threads[(k + 1) % 4] : other,
-					 "main@app give_slot@app syscall@libc.so.6", 100, 9000);
+					 "main@app give_slot@app syscall@libc.so.6", 100, 6000);
 		}
 		struct explanation *e = explanation_new(p, NULL);
 

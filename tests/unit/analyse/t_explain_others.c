@@ -237,10 +237,77 @@ static void test_sole_waker(void)
 	}
 }
 
+#define LOGS "serve@app Audit.record@app java.util.concurrent.ArrayBlockingQueue.put@jvm Unsafe_Park@libjvm.so pthread_cond_wait@libc.so.6"
+#define TAKES "drain@app java.util.concurrent.ArrayBlockingQueue.take@jvm Unsafe_Unpark@libjvm.so pthread_cond_signal@libc.so.6"
+#define PASSES "serve@app Audit.record@app java.util.concurrent.ArrayBlockingQueue.put@jvm Unsafe_Unpark@libjvm.so pthread_cond_signal@libc.so.6"
+
+/* Who has got into a full queue tells the next one: room is made by who takes from it, and that one waits for a pipe's reader. */
+static void test_full_queue(void)
+{
+	static const struct waker reader = { .pid = 99, .tid = 99, .comm = "tail" }, drain = { .pid = 10, .tid = 30, .comm = "drain" };
+	struct profile *p = window_new();
+	uint32_t writes = add_wait(p, thread_of(p, 30, "app", 10), 'S', 98, 100, "drain@app write@libc.so.6",
+				   "__x64_sys_write@[kernel] pipe_write@[kernel]");
+
+	g_array_index(p->threads, struct thread, 0).comm = profile_string(p, "drain");
+	is_for(p, writes, &(struct object){ .kind = OBJECT_PIPE, .name = "pipe to tail", .pid = 99 });
+	ended_by(p, writes, &reader, "main@tail read@libc.so.6", "pipe_read@[kernel]");
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct waker peer = { .pid = 10, .tid = 20 + (i + 1) % 4, .comm = "http" };
+		uint32_t thread = thread_of(p, 20 + i, "app", 10);
+
+		g_array_index(p->threads, struct thread, thread).comm = profile_string(p, "http");
+		ended_by(p, add_wait(p, thread, 'S', 60, 100, LOGS, FUTEX), &peer, PASSES, "futex_wake@[kernel]");
+		ended_by(p, add_wait(p, thread, 'S', 30, 100, LOGS, FUTEX), &drain, TAKES, "futex_wake@[kernel]");
+	}
+	struct explanation *e = explanation_new(p, NULL);
+	const struct headline *first = &g_array_index(e->headlines, struct headline, 0), *second = first + 1;
+
+	g_test_message("%s; %s / %s; %s", first->sentence, first->evidence, second->sentence, second->evidence);
+	g_assert_nonnull(strstr(first->sentence, "waits for room in a full pipe (to tail)"));
+	g_assert_nonnull(strstr(second->sentence, "waits for room in a full queue"));
+	g_assert_nonnull(strstr(second->evidence, "ended by drain"));
+	g_assert_true(g_str_has_prefix(second->advice, "It only queues behind"));
+	explanation_free(e);
+	profile_free(p);
+}
+
+/* A mutex that several programs share, which one has that is not recorded: who that is, its own waits there tell. */
+static void test_shared_lock(void)
+{
+	static const struct waker other = { .pid = 99, .tid = 99, .comm = "loader" };
+
+	struct profile *p = window_new();
+	const struct object o = { .kind = LOCK_MUTEX, .name = "/data/lock.mdb+0x40", .place = "/data/lock.mdb", .operation = "FUTEX_WAIT",
+				  .holder_tid = 99 };
+
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct waker peer = { .pid = 10, .tid = 20 + (i + 1) % 3, .comm = "sync" };
+		uint32_t thread = thread_of(p, 20 + i, "sync", 10), waits[2];
+
+		for (uint32_t k = 0; k < 2; k++) {
+			waits[k] = add_wait(p, thread, 'S', k ? 60 : 20, 100, "work@sync put@sync pthread_mutex_lock@libc.so.6", FUTEX);
+			is_for(p, waits[k], &o);
+		}
+		ended_by(p, waits[0], &other, "main@loader put@loader pthread_mutex_unlock@libc.so.6", "futex_wake@[kernel]");
+		ended_by(p, waits[1], &peer, "work@sync put@sync pthread_mutex_unlock@libc.so.6", "futex_wake@[kernel]");
+	}
+	struct explanation *e = explanation_new(p, NULL);
+	const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+
+	g_test_message("%s; %s; %s", first->sentence, first->evidence, first->advice);
+	g_assert_nonnull(strstr(first->evidence, "held by loader/99"));
+	g_assert_true(g_str_has_prefix(first->advice, "Another program has it"));
+	explanation_free(e);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/connections", test_connections);
+	g_test_add_func("/explain/full-queue", test_full_queue);
+	g_test_add_func("/explain/shared-lock", test_shared_lock);
 	g_test_add_func("/explain/load", test_load);
 	g_test_add_func("/explain/own-conditions", test_own_conditions);
 	g_test_add_func("/explain/asyncio-deadlock", test_asyncio_deadlock);

@@ -372,12 +372,84 @@ static void test_stripped(void)
 	profile_free(m.p);
 }
 
+/* Of a stack that was cut off a pool's worker rests as it does with whole ones; one that is mostly short of something does not. */
+static void test_torn(void)
+{
+	for (int is_short = 0; is_short < 2; is_short++) {
+		struct maker m = maker_new("process 1");
+		uint32_t boss = thread_of(m.p, 1, 1, "app", 0), threads[3], torn = 0;
+
+		for (uint32_t t = 0; t < 3; t++)
+			threads[t] = thread_of(m.p, 1, 2 + t, "worker", 0);
+		for (uint32_t t = 0; t < 3; t++) {
+			uint32_t wait = wait_of(m.p, threads[t], 'S', "start_thread@libc.so.6 work@app pthread_cond_wait@libc.so.6", FUTEX, 400);
+
+			woken_by(m.p, wait, is_short ? threads[(t + 1) % 3] : boss, "main@app give@app pthread_cond_signal@libc.so.6");
+			wait_of(m.p, threads[t], 'D', "start_thread@libc.so.6 work@app save@app fsync@libc.so.6",
+				"__x64_sys_fsync@[kernel] io_schedule@[kernel]", 300);
+		}
+		torn = wait_of(m.p, threads[0], 'S', "", FUTEX, 200);
+		g_array_index(m.p->waits, struct wait, torn).user = fixture_stack(m.p, FRAME_USER, STACK_BROKEN, "pthread_cond_wait@libc.so.6");
+		woken_by(m.p, torn, threads[1], "main@app give@app pthread_cond_signal@libc.so.6");
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, torn), ==, is_short ? IDLE_NOT : IDLE_POOL);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* Workers that hand each other work rest while nobody of them works; those that are short of something others of them use do not. */
+static void test_nobodys(void)
+{
+	for (int is_short = 0; is_short < 2; is_short++) {
+		struct maker m = maker_new("process 1");
+		uint32_t threads[3], waits[3];
+
+		for (uint32_t t = 0; t < 3; t++)
+			threads[t] = thread_of(m.p, 1, 2 + t, "worker", 0);
+		for (uint32_t t = 0; t < 3; t++) {
+			waits[t] = wait_of(m.p, threads[t], 'S', "start_thread@libc.so.6 work@app take@app pthread_cond_wait@libc.so.6", FUTEX,
+					   is_short ? 600 : 950);
+			woken_by(m.p, waits[t], threads[(t + 1) % 3], "start_thread@libc.so.6 work@app give@app pthread_cond_signal@libc.so.6");
+			wait_of(m.p, threads[t], 'D', "start_thread@libc.so.6 work@app save@app fsync@libc.so.6",
+				"__x64_sys_fsync@[kernel] io_schedule@[kernel]", is_short ? 400 : 50);
+		}
+		struct reasons *r = reasons_new(m.p, NULL);
+		for (uint32_t t = 0; t < 3; t++)
+			g_assert_cmpint(reasons_idle(r, waits[t]), ==, is_short ? IDLE_NOT : IDLE_POOL);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* A set of nothing but a timer is a way to sleep, and who hands out work at its ticks no shortage. */
+static void test_timer_set(void)
+{
+	static const char *const sets[] = { "1 timerfd (fd 3 of hub)", "1 timerfd, 1 socket (fd 3 of hub)" };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(sets); i++) {
+		struct maker m = maker_new("process 1");
+		uint32_t ticker = thread_of(m.p, 1, 1, "hub", 0);
+		uint32_t ticks = wait_of(m.p, ticker, 'S', "main@hub epoll_wait@libc.so.6", "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", 900);
+
+		wait_for(m.p, ticks, OBJECT_EPOLL, sets[i], 0);
+		woken_by(m.p, ticks, UINT32_MAX, "");
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_of(r, ticks), ==, i ? REASON_EVENT_LOOP : REASON_SLEEP);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/idle/at-rest/machine", test_at_rest_of_machine);
 	g_test_add_func("/idle/listens", test_listens);
 	g_test_add_func("/idle/turns", test_turns);
+	g_test_add_func("/idle/torn", test_torn);
+	g_test_add_func("/idle/nobodys", test_nobodys);
+	g_test_add_func("/idle/timer-set", test_timer_set);
 	g_test_add_func("/idle/withheld", test_withheld);
 	g_test_add_func("/idle/handed-round", test_handed_round);
 	g_test_add_func("/idle/own-poll", test_own_poll);

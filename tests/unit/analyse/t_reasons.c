@@ -126,6 +126,17 @@ static void test_rules(void)
 		       "pthread_cond_wait@libc.so.6", FUTEX, REASON_LOCK_CONDITION, "" },
 		{ 'S', "Cart.add@app G1CollectedHeap::attempt_allocation_slow@libjvm.so Mutex::lock@libjvm.so "
 		       "pthread_mutex_lock@libc.so.6", FUTEX, REASON_LOCK_OTHER, "JVM" },
+		{ 'S', "org.eclipse.jetty.util.thread.QueuedThreadPool$Runner.idleJobPoll@jvm org.eclipse.jetty.util.BlockingArrayQueue.poll@jvm "
+		       "Unsafe_Park@libjvm.so", FUTEX, REASON_POOL_IDLE, "Java pool" },
+		{ 'S', "Mail.run@jvm java.util.concurrent.DelayQueue.take@jvm Unsafe_Park@libjvm.so", FUTEX, REASON_POOL_IDLE, "Java pool" },
+		{ 'S', "Shop.get@jvm com.google.common.cache.LocalCache$Segment.waitForLoadingValue@jvm Unsafe_Park@libjvm.so", FUTEX,
+		  REASON_LOCK_CONDITION, "Guava cache" },
+		{ 'S', "Hub.main@jvm org.postgresql.core.v3.QueryExecutorImpl.processNotifies@jvm poll@libc.so.6",
+		  "__x64_sys_poll@[kernel] do_sys_poll@[kernel]", REASON_NETWORK_RECEIVE, "JDBC" },
+		{ 'S', "app::main@app rayon_core::latch::LockLatch::wait_and_reset@app syscall@libc.so.6", FUTEX, REASON_CHILD_EXIT, "" },
+		{ 'S', "camlApi__serve_83@app unix_read@app caml_thread_leave_blocking_section@app pthread_cond_wait@libc.so.6", FUTEX,
+		  REASON_LOCK_MUTEX, "OCaml" },
+		{ 'R', "runtime.gcBgMarkWorker@app runtime.osyield@app", "__x64_sys_sched_yield@[kernel]", REASON_CPU_QUEUE, "" },
 		{ 'D', "main@app touch@app",
 		  "asm_exc_page_fault@[kernel] filemap_fault@[kernel] io_schedule@[kernel]", REASON_MEMORY_FILE, "" },
 		{ 'D', "main@app touch@app", "asm_exc_page_fault@[kernel] do_swap_page@[kernel] io_schedule@[kernel]",

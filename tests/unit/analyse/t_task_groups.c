@@ -669,6 +669,124 @@ static void test_idle(void)
 	profile_free(p);
 }
 
+static void add_end(struct profile *p, enum connection_side side, const char *remote)
+{
+	const struct connection c = { .pid = 12, .side = (uint8_t)side, .local = "127.0.0.1:8113", .remote = remote };
+
+	profile_add_connection(p, &c);
+}
+
+static const struct task_frame naps[] = {
+	{ "runtime.gopark", NULL, 0 }, { "time.Sleep", NULL, 0 }, { "main.waitForJob", "/src/export.go", 4 },
+	{ "net/http.serverHandler.ServeHTTP", NULL, 0 }, { "net/http.(*conn).serve", NULL, 0 },
+};
+static const struct task_frame driver[] = {
+	{ "net.(*conn).Read", NULL, 0 }, { "github.com/lib/pq.(*conn).recvMessage", "/root/go/pkg/mod/github.com/lib/pq@v1.10.9/conn.go", 1004 },
+	{ "database/sql.(*DB).QueryRow", NULL, 0 }, { "main.load", "/src/history.go", 4 }, { "main.page", "/src/history.go", 9 },
+};
+static const struct task_frame limits[] = {
+	{ "runtime.gopark", NULL, 0 }, { "golang.org/x/sync/errgroup.(*Group).Go", NULL, 0 }, { "main.main", "/src/build.go", 4 },
+};
+static const struct task_frame leaked[] = {
+	{ "runtime.gopark", NULL, 0 }, { "runtime.selectgo", NULL, 0 }, { "database/sql.(*DB).conn", NULL, 0 }, { "main.hasTag", "/src/tags.go", 4 },
+	{ "net/http.serverHandler.ServeHTTP", NULL, 0 },
+};
+static const struct task_frame subscriber[] = {
+	{ "net.(*conn).Read", NULL, 0 }, { "bufio.(*Reader).ReadString", NULL, 0 }, { "main.serve", "/src/broker.go", 5 },
+};
+
+/* By the connections that a process has: what it reads from clients, and whom it waits for itself. */
+static void test_ends(void)
+{
+	static const struct {
+		const struct task_frame *frames;
+		unsigned cnt, tasks;
+		const char *reason, *asked, *client;	/* the latter two NULL: none such */
+		const char *function, *says, *advice;	/* function NULL: no finding */
+	} cases[] = {
+		{ naps, 5, 4, "sleep", NULL, NULL, "main.waitForJob", "sleep until a timer", "A request waits for that pause" },
+		{ driver, 5, 1, "IO wait", "127.0.0.1:5555", "127.0.0.1:40000", "main.load", "wait for an answer", "Each answer comes soon" },
+		{ limits, 3, 1, "semacquire", NULL, NULL, NULL, NULL, NULL },
+		{ leaked, 5, 15, "select", "127.0.0.1:5555", "127.0.0.1:40000", "main.hasTag", "wait for a connection of a pool", "Nobody gave one back" },
+		{ subscriber, 3, 50, "IO wait", NULL, "127.0.0.1:40000", NULL, NULL, NULL },
+		{ subscriber, 3, 50, "IO wait", "127.0.0.1:5555", "127.0.0.1:40000", NULL, NULL, NULL },
+		{ subscriber, 3, 1, "IO wait", "127.0.0.1:5555", "127.0.0.1:40000", "main.serve", "wait for the network", "See what its sessions" },
+	};
+	static const struct object epoll = { .kind = OBJECT_EPOLL, .pid = 50, .place = "", .operation = "",
+					     .name = "5 sockets (fd 5 of api) -> 127.0.0.1:5555 (postgres)" };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = profile_new();
+		struct tasks *t = tasks_new(TASKS_GO, 12);
+		const struct wait w = { .thread = fixture_thread(p, 12, 12, "api", "api"), .state = 'S', .count = 5000, .blocked_ns = 2000000000,
+					.object = profile_object(p, &epoll) + 1 };
+		const struct waker server = { .pid = 50, .tid = 50, .comm = "postgres" }, client = { .pid = 60, .tid = 60, .comm = "loadgen" };
+		const uint32_t wait = profile_add_wait(p, &w);
+
+		p->info.duration_ns = 2000000000;
+		profile_add_wake(p, &(struct wake){ .wait = wait, .waker = profile_waker(p, &server), .count = i == 1 ? 4900 : 20, .blocked_ns = 900000000 });
+		profile_add_wake(p, &(struct wake){ .wait = wait, .waker = profile_waker(p, &client), .count = 100, .blocked_ns = 1100000000 });
+		if (cases[i].asked)
+			add_end(p, CONNECTION_CLIENT, cases[i].asked);
+		if (cases[i].client)
+			add_end(p, CONNECTION_SERVER, cases[i].client);
+		for (unsigned k = 0; k < 10; k++) {
+			see(t, row_of(t, 1, cases[i].reason, cases[i].frames, cases[i].cnt), cases[i].tasks);
+			tasks_look_done(t, (k + 1) * (uint64_t)200000000, 200000000);
+		}
+		tasks_finish(t);
+		struct task_findings *f = findings_of(p, t);
+		const struct task_wait *one = &g_array_index(f->rows, struct task_wait, 0);
+
+		g_test_message("%u: %s in %s: %s", i, one->says, one->function, one->advice);
+		g_assert_cmpuint(f->cnt, ==, cases[i].function ? 1 : 0);
+		if (cases[i].function) {
+			g_assert_cmpstr(one->function, ==, cases[i].function);
+			g_assert_cmpstr(one->says, ==, cases[i].says);
+			g_assert_true(g_str_has_prefix(one->advice, cases[i].advice));
+			g_assert_null(one->ended_by);	/* its client */
+		}
+		task_findings_free(f);
+		profile_free(p);
+	}
+}
+
+/* A consumer asks for work and is answered late: that is told with little else, and no finding. */
+static void test_long_poll(void)
+{
+	static const struct task_frame receives[] = { { "runtime.gopark", NULL, 0 }, { "net/http.(*Client).Do", NULL, 0 }, { "main.receive", "/src/poller.go", 3 } };
+
+	for (int i = 0; i < 3; i++) {
+		const bool is_soon = i == 1, has_client = i == 2;
+		struct profile *p = profile_new();
+		struct tasks *t = tasks_new(TASKS_GO, 12);
+		const struct object epoll = { .kind = OBJECT_EPOLL, .pid = 50, .place = "", .operation = "",
+					      .name = "2 sockets (fd 3 of poller) -> 127.0.0.1:9205 (queue-svc)" };
+		const struct wait w = { .thread = fixture_thread(p, 12, 12, "poller", "poller"), .state = 'S', .count = 4,
+					.blocked_ns = 6000000000, .object = profile_object(p, &epoll) + 1 };
+		const struct waker server = { .pid = 50, .tid = 50, .comm = "queue-svc" };
+
+		p->info.duration_ns = 7000000000;
+		profile_add_wake(p, &(struct wake){ .wait = profile_add_wait(p, &w), .waker = profile_waker(p, &server), .count = is_soon ? 40 : 4, .blocked_ns = 6000000000 });
+		add_end(p, CONNECTION_CLIENT, "127.0.0.1:9205");
+		if (has_client)
+			add_end(p, CONNECTION_SERVER, "127.0.0.1:40000");
+		for (unsigned k = 0; k < 10; k++) {
+			see(t, row_of(t, 1, "select", receives, 3), 2);
+			tasks_look_done(t, (k + 1) * (uint64_t)700000000, 700000000);
+		}
+		tasks_finish(t);
+		struct task_findings *f = findings_of(p, t);
+		const struct task_wait *one = &g_array_index(f->rows, struct task_wait, 0);
+
+		g_assert_cmpuint(f->cnt, ==, i > 0);
+		g_assert_true(one->is_long_poll == !i);
+		g_assert_cmpstr(one->peer, ==, "127.0.0.1:9205 (queue-svc)");
+		task_findings_free(f);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -680,6 +798,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/findings/library", test_lock_of_a_library);
 	g_test_add_func("/tasks/findings/semaphore", test_semaphore);
 	g_test_add_func("/tasks/findings/peer", test_peer);
+	g_test_add_func("/tasks/findings/ends", test_ends);
+	g_test_add_func("/tasks/findings/long-poll", test_long_poll);
 	g_test_add_func("/tasks/findings/at-once", test_at_once);
 	g_test_add_func("/tasks/turns-at-a-pool", test_turns_at_a_pool);
 	g_test_add_func("/tasks/handlers-that-receive", test_handlers_that_receive);

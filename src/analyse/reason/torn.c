@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/reason/idle.h"
+
+#include "analyse/reason/reasons.h"
+
+#define OTHERS_PART 10	/* of a role's time parked: less is not idle */
+
+struct park {
+	uint64_t ns, idle_ns;
+};
+
+static bool is_parked(enum reason reason)
+{
+	return reason == REASON_LOCK_CONDITION || reason == REASON_LOCK_SEMAPHORE || reason == REASON_LOCK_OTHER ||
+	       reason == REASON_POOL_IDLE;
+}
+
+static bool is_torn(const struct profile *p, const struct wait *w)
+{
+	return !w->user || profile_get_node(p, w->user)->end != STACK_COMPLETE;
+}
+
+void torn_find(const struct profile *p, const struct torn_input *in, uint8_t *idle)
+{
+	g_autofree struct park *parks = g_new0(struct park, (gsize)in->roles->rows->len + 1);
+
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		struct park *park = &parks[in->roles->of_thread[w->thread]];
+
+		if (w->state == 'R' || w->state == ON_CPU_STATE || !is_parked((enum reason)in->reason[i]) || is_torn(p, w))
+			continue;
+		park->ns += w->blocked_ns;
+		park->idle_ns += idle[i] ? w->blocked_ns : 0;
+	}
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		const struct park *park = &parks[in->roles->of_thread[w->thread]];
+		const struct rule *rule = in->rule[i];
+
+		if (w->state == 'R' || w->state == ON_CPU_STATE || idle[i] || !is_parked((enum reason)in->reason[i]) ||
+		    !is_torn(p, w) || (rule && rule->idle != RULE_IDLE_UNSAID))
+			continue;
+		if (park->idle_ns > park->ns - park->ns / OTHERS_PART)
+			idle[i] = IDLE_POOL;
+	}
+}
