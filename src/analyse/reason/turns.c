@@ -94,10 +94,16 @@ static bool is_member(const struct queue *q, uint32_t thread)
 	return g_hash_table_contains(q->members, GUINT_TO_POINTER(thread + 1));
 }
 
-/* Of clients or of work that others bring; a worker that sleeps while it has its turn holds the others up. */
-static bool is_rest(enum idle_kind kind)
+/*
+ * Of clients or of work that others bring.  Who sleeps while it has its turn holds the others up, and so does who waits
+ * for its own client, as a session of a database that has a row's lock: nobody else could serve that one meanwhile.
+ */
+static bool is_rest(const struct search *s, uint32_t i)
 {
-	return kind == IDLE_LOOP || kind == IDLE_CLIENT || kind == IDLE_POOL;
+	const struct object *o = profile_wait_object(s->p, profile_wait(s->p, i));
+	enum idle_kind kind = (enum idle_kind)s->idle[i];
+
+	return kind == IDLE_LOOP || kind == IDLE_POOL || (kind == IDLE_CLIENT && !(o && strstr(o->name, " from")));
 }
 
 /* Of each thread, how long it rested. */
@@ -106,7 +112,7 @@ static uint64_t *rests_new(const struct search *s)
 	uint64_t *ns = g_new0(uint64_t, (gsize)s->p->threads->len + 1);
 
 	EACH_ROW(i, const struct wait, w, s->p->waits)
-		ns[w->thread] += w->state != ON_CPU_STATE && is_rest((enum idle_kind)s->idle[i]) ? w->blocked_ns : 0;
+		ns[w->thread] += w->state != ON_CPU_STATE && is_rest(s, i) ? w->blocked_ns : 0;
 	return ns;
 }
 
