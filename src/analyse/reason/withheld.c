@@ -3,6 +3,7 @@
 
 #include "analyse/reason/reasons.h"
 #include "base/hash.h"
+#include "features/wakers/analysis.h"
 
 #define WITHHELD_NS 10000000 /* a server that answers from memory takes less, but for commands that wait */
 #define SERVER_BUSY_SHARE 10 /* of the time of a server that has enough to do to be what its clients wait for */
@@ -37,7 +38,7 @@ static GHashTable *leisure_new(const struct profile *p, const uint8_t *idle)
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct thread *t = profile_thread(p, profile_wait(p, i)->thread);
 
-		if (t->pid == t->tid && (idle[i] == IDLE_LOOP || idle[i] == IDLE_POOL))
+		if (t->pid == t->tid && (idle[i] == IDLE_LOOP || idle[i] == IDLE_POOL || idle[i] == IDLE_CLIENT))
 			leisure_of(of_pid, t->pid)->idle_ns += profile_wait(p, i)->blocked_ns;
 	}
 	return of_pid;
@@ -149,25 +150,42 @@ static bool computes(const struct profile *p, uint32_t pid)
 	return false;
 }
 
-/* Of a thread: its waits for such peers, and how many for others. */
+/* Of a thread: its waits for such peers, how many of them end by a time limit of its own, and how many are for others. */
 struct listens {
-	uint64_t ns, cnt, others_cnt;
+	uint64_t ns, cnt, timed_cnt, others_cnt;
 };
 
-/* It listens all the time to what a peer sends on its own, now and then: changes, events, prices. */
-static bool listens(const struct profile *p, const struct listens *l, uint32_t i)
+/*
+ * It listens all the time to what a peer sends on its own: changes, events, prices.  That peer has nothing to do, or sends
+ * it now and then.
+ */
+static bool listens(const struct profile *p, const struct listens *l, GHashTable *leisure, uint32_t i)
 {
 	const struct wait *w = profile_wait(p, i);
 	uint64_t observed_ns = thread_observed_ns(profile_thread(p, w->thread));
+	uint32_t pid = profile_wait_object(p, w)->pid;
 
-	return l->ns >= observed_ns - observed_ns / LISTENS_SHARE && l->cnt && l->ns / l->cnt >= LISTENS_NS &&
-	       l->others_cnt <= l->cnt / 2 && !computes(p, profile_wait_object(p, w)->pid);
+	return l->ns >= observed_ns - observed_ns / LISTENS_SHARE && l->others_cnt <= l->cnt / 2 &&
+	       (is_at_leisure(g_hash_table_lookup(leisure, GUINT_TO_POINTER(pid))) ||
+		(l->ns / MAX(l->cnt - l->timed_cnt, 1) >= LISTENS_NS && !computes(p, pid)));
+}
+
+static void count_timed(const struct profile *p, const uint8_t *reason, const bool *is_unasked, struct listens *threads)
+{
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
+		const struct wait *w = profile_wait(p, wake->wait);
+
+		if (reason[wake->wait] == REASON_NETWORK_RECEIVE && is_unasked[w->object] &&
+		    waker_is_timer(profile_get_waker(p, wake->waker)))
+			threads[w->thread].timed_cnt += wake->count;
+	}
 }
 
 static void find_listeners(const struct profile *p, const uint8_t *reason, uint8_t *idle)
 {
 	g_autofree bool *is_unasked = unasked_new(p);
 	g_autofree struct listens *threads = g_new0(struct listens, (gsize)p->threads->len + 1);
+	g_autoptr(GHashTable) leisure = leisure_new(p, idle);
 
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct listens *l = &threads[w->thread];
@@ -180,9 +198,10 @@ static void find_listeners(const struct profile *p, const uint8_t *reason, uint8
 		} else
 			l->others_cnt += w->count;
 	}
+	count_timed(p, reason, is_unasked, threads);
 	EACH_ROW(i, const struct wait, w, p->waits)
 		if (!idle[i] && w->state != 'R' && w->state != ON_CPU_STATE && reason[i] == REASON_NETWORK_RECEIVE &&
-		    is_unasked[w->object] && listens(p, &threads[w->thread], i))
+		    is_unasked[w->object] && listens(p, &threads[w->thread], leisure, i))
 			idle[i] = IDLE_CLIENT;
 }
 

@@ -117,14 +117,16 @@ static void test_listens(void)
 	static const struct {
 		uint64_t count, each_ms, silent_ms, peer_ms;
 		uint64_t peer_cpu_ms, others;
-		bool is_idle;
+		bool peer_rests, is_timed, is_idle;
 	} cases[] = {
-		{ 10, 970, 9000, 0, 0, 1, true },
-		{ 10, 970, 0, 9000, 0, 0, false },	/* it asks */
-		{ 97, 100, 9000, 0, 0, 0, false },	/* pieces */
-		{ 5, 970, 4500, 0, 0, 0, false },	/* it works, too */
-		{ 10, 970, 9000, 0, 5000, 0, false },	/* the peer computes what it sends */
-		{ 10, 970, 9000, 0, 0, 9, false },	/* a greeting for each of its requests */
+		{ 10, 970, 9000, 0, 0, 1, false, false, true },
+		{ 10, 970, 0, 9000, 0, 0, false, false, false },	/* it asks */
+		{ 97, 100, 9000, 0, 0, 0, false, false, false },	/* pieces */
+		{ 97, 100, 9000, 0, 0, 0, true, false, true },	/* of one that has nothing to do, as a server's replica gets */
+		{ 97, 100, 9000, 0, 0, 0, false, true, true },	/* it looks ten times a second whether something has come */
+		{ 5, 970, 4500, 0, 0, 0, false, false, false },	/* it works, too */
+		{ 10, 970, 9000, 0, 5000, 0, false, false, false },	/* the peer computes what it sends */
+		{ 10, 970, 9000, 0, 0, 9, false, false, false },	/* a greeting for each of its requests */
 	};
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -136,9 +138,14 @@ static void test_listens(void)
 
 		wait_of(m.p, app, 'S', "main@app accept@libc.so.6", "__x64_sys_accept@[kernel] inet_csk_accept@[kernel]", cases[i].others);
 		g_array_index(m.p->threads, struct thread, peer).on_cpu_ns = cases[i].peer_cpu_ms * MS;
+		if (cases[i].peer_rests)
+			woken_by(m.p, wait_of(m.p, peer, 'S', "main@primary epoll_wait@libc.so.6", "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", 980),
+				 app, "");
 		wait_for(m.p, w, OBJECT_SOCKET, "127.0.0.1:8040 (primary)", 1);
 		row = &g_array_index(m.p->waits, struct wait, w);
 		row->blocked_ns = cases[i].count * cases[i].each_ms * MS;
+		if (cases[i].is_timed)
+			woken_by(m.p, w, UINT32_MAX, "");
 		const struct tcp_wait t = { .object = row->object - 1, .direction = TCP_WAIT_RECEIVE, .count = cases[i].count,
 			.blocked_ns = row->blocked_ns, .silent_ns = cases[i].silent_ms * MS, .peer_ns = cases[i].peer_ms * MS };
 		profile_add_tcp_wait(m.p, &t);
@@ -191,6 +198,32 @@ static void test_turns(void)
 		reasons_free(r);
 		profile_free(m.p);
 	}
+}
+
+/* Sessions of a database that have a row's lock by turns, and wait for their clients with it: the others wait for a lock. */
+static void test_lock_while_client_thinks(void)
+{
+	struct maker m = maker_new("process 1");
+	uint32_t threads[3], locks[3], clients[3];
+
+	for (uint32_t t = 0; t < 3; t++)
+		threads[t] = thread_of(m.p, 1, 1 + t, "mariadbd", 0);
+	for (uint32_t t = 0; t < 3; t++) {
+		locks[t] = wait_of(m.p, threads[t], 'S', "do_command@mariadbd handler::ha_rnd_next@mariadbd ?@mariadbd "
+				   "pthread_cond_timedwait@libc.so.6", FUTEX, 660);
+		wait_for(m.p, locks[t], (enum object_kind)LOCK_CONDITION, "", 0);
+		woken_by(m.p, locks[t], threads[(t + 1) % 3], "do_command@mariadbd ha_commit_trans@mariadbd");
+		clients[t] = wait_of(m.p, threads[t], 'S', "do_command@mariadbd my_net_read_packet@mariadbd recv@libc.so.6", RECV, 330);
+		wait_for(m.p, clients[t], OBJECT_SOCKET, ":3306 from 127.0.0.1 (shop)", 9);
+	}
+	struct reasons *r = reasons_new(m.p, NULL);
+	for (uint32_t t = 0; t < 3; t++) {
+		g_assert_cmpint(reasons_idle(r, clients[t]), ==, IDLE_CLIENT);
+		g_assert_cmpint(reasons_idle(r, locks[t]), ==, IDLE_NOT);
+		g_assert_cmpint(reasons_of(r, locks[t]), ==, REASON_LOCK_OTHER);
+	}
+	reasons_free(r);
+	profile_free(m.p);
 }
 
 /* A receiver under a mutex goes round: who has it waits for work that another thread brings, unless a worker asks that one. */
@@ -450,6 +483,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/idle/torn", test_torn);
 	g_test_add_func("/idle/nobodys", test_nobodys);
 	g_test_add_func("/idle/timer-set", test_timer_set);
+	g_test_add_func("/idle/lock-while-client-thinks", test_lock_while_client_thinks);
 	g_test_add_func("/idle/withheld", test_withheld);
 	g_test_add_func("/idle/handed-round", test_handed_round);
 	g_test_add_func("/idle/own-poll", test_own_poll);
