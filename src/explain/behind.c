@@ -210,12 +210,29 @@ static bool is_for_free_worker(const struct findings *f, const struct finding *r
 	       !row->deadlock;
 }
 
+/* Nobody has answered: what the process there waits for itself, for most of that time; NULL: not known. */
+static struct finding *unanswered_for(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+
+	if (row->reason != REASON_NETWORK_RECEIVE || row->by.blocked_ns || row->deadlock || !o || !o->pid)
+		return NULL;
+	EACH_ROW(i, struct finding, cause, f->rows)
+		if (cause->pid == o->pid && cause->process != row->process && !cause->busy &&
+		    cause->reason != REASON_CPU_QUEUE && cause->reason != REASON_NETWORK_RECEIVE &&
+		    cause->time_ns > row->time_ns / 2)
+			return cause;
+	return NULL;
+}
+
 void behind_find_peers(struct findings *f)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i), *cause = finding_cause(f, row);
+		struct finding *row = &g_array_index(f->rows, struct finding, i), *cause = unanswered_for(f, row);
+		bool is_unanswered = cause;
 
-		if (cause && (is_asked_on(row, cause) || is_for_waiting_writer(f, row, cause) ||
+		cause = cause ?: finding_cause(f, row);
+		if (cause && (is_unanswered || is_asked_on(row, cause) || is_for_waiting_writer(f, row, cause) ||
 			      is_for_free_worker(f, row, cause))) {
 			row->is_told_with = row->is_behind = true;
 			cause->leads_ns += row->time_ns;

@@ -96,7 +96,7 @@ const char *backlog_advice(const struct findings *f, const struct finding *row)
 	bool is_asked = row->reason == REASON_NETWORK_RECEIVE || row->reason == REASON_PIPE ||
 			row->reason == REASON_CHILD_EXIT;
 
-	if (!row->backlog || !is_asked || row->limit.limit)
+	if (!row->backlog || !is_asked || row->limit.limit || row->is_behind)
 		return NULL;
 	return backlog_is_of_clients(f, row) ?
 		       "Clients that are slow, or keep connections and ask for nothing, hold all that could accept others: time limits "
