@@ -8,9 +8,11 @@
 
 /* They start again what has ended.  Of others, as shells, cron and systemd with its timers, children are made to end. */
 static const char *const supervisors[] = {
-	"runsv*", "supervise", "s6-supervise", "supervisord", "monit",	 "circusd",   "god",	"PM2*",
-	"pm2*",	  "foreman",   "honcho",       "nodemon",     "forever", "gunicorn*", "uwsgi*", "unicorn*",
+	"runsv*", "supervise", "s6-supervise", "supervisord", "monit",	  "circusd", "god",
+	"PM2*",	  "pm2*",      "foreman",      "honcho",      "nodemon", "forever",
 };
+/* The same of workers that they fork, which have their name; what else they start a request may have asked for. */
+static const char *const servers[] = { "gunicorn*", "uwsgi*", "unicorn*" };
 
 /* What a process starts again and again. */
 struct restarts {
@@ -19,9 +21,10 @@ struct restarts {
 	bool has_ended;
 };
 
-static bool is_supervisor(const char *process)
+static bool supervises(const char *process, const char *child)
 {
-	return process && ANY(x, supervisors, g_pattern_match_simple(*x, process));
+	return process && (ANY(x, supervisors, g_pattern_match_simple(*x, process)) ||
+			   ANY(x, servers, g_pattern_match_simple(*x, process) && g_pattern_match_simple(*x, child)));
 }
 
 /* Its end wakes who has it as a child, or reads its output, unless that is awake. */
@@ -47,17 +50,16 @@ static struct restarts *of_name(GHashTable *names, const char *name)
 static struct restarts restarts_of(const struct profile *p, uint32_t thread)
 {
 	const uint32_t pid = profile_thread(p, thread)->pid;
+	const char *process = profile_thread(p, thread)->process;
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 	g_autoptr(GHashTable) names = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
 	struct restarts most = { 0 };
 
-	if (!is_supervisor(profile_thread(p, thread)->process))
-		return most;
 	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct waker *by = profile_get_waker(p, wake->waker);
 
 		if (profile_thread(p, profile_wait(p, wake->wait)->thread)->pid != pid || by->irq || !by->comm ||
-		    by->pid == pid || by->start_ns <= p->info.start_ns)
+		    by->pid == pid || by->start_ns <= p->info.start_ns || !supervises(process, by->comm))
 			continue;
 		struct restarts *r = of_name(names, by->comm);
 

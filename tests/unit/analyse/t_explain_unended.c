@@ -568,10 +568,10 @@ static void test_script_between(void)
 	profile_free(p);
 }
 
-/* What a supervisor starts ends again and again, which of a script is its work. */
+/* What a supervisor starts ends again and again, which of a script is its work, and of a server a request's. */
 static void test_restarts(void)
 {
-	static const char *const parents[] = { "runsv", "watch.sh" };
+	static const char *const parents[] = { "runsv", "watch.sh", "uwsgi" };
 
 	for (size_t k = 0; k < G_N_ELEMENTS(parents); k++) {
 		struct profile *p = window_new();
