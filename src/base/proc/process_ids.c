@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include "base/find.h"
+#include "base/module.h"
 #include "base/opener/opener.h"
 #include "base/proc/status.h"
+
+#define ARGUMENTS_MAX_BYTES 4096	/* before a script's name are few */
 
 static bool add_process(const struct opener_entry *e, void *data)
 {
@@ -44,17 +47,38 @@ static bool has_comm(uint32_t pid, const char *name)
 	return strcmp(comm, name) == 0;
 }
 
-/* Compares the executable's name: it may be longer than a comm, and a program cannot change it. */
-static bool has_executable(uint32_t pid, const char *name)
+/* The file name of what it runs, without a word on that having been deleted; NULL: not known. */
+static char *executable_of(uint32_t pid)
 {
 	static const char deleted[] = " (deleted)";
 	g_autofree char *path = g_strdup_printf("/proc/%u/exe", pid);
 	g_autofree char *target = opener_link(path);
-	const char *last = target ? strrchr(target, '/') : NULL;
-	size_t length = strlen(name);
 
-	return last && strncmp(last + 1, name, length) == 0 &&
-	       (!last[1 + length] || strcmp(last + 1 + length, deleted) == 0);
+	if (!target)
+		return NULL;
+	if (g_str_has_suffix(target, deleted))
+		target[strlen(target) - strlen(deleted)] = 0;
+	return g_path_get_basename(target);
+}
+
+/*
+ * Its interpreter runs a script of that name: "python3 -u /usr/bin/celery worker".  Such a process is called as the
+ * interpreter, or as the first 15 bytes of the script's name.
+ */
+static bool runs_script(uint32_t pid, const char *executable, const char *name)
+{
+	static const char *const interpreters[] = { "python*", "pypy*", "perl*", "ruby*", "node*", "php*", "bash",
+						    "dash",    "sh",	"ksh*",	 "zsh*",  "lua*",  "deno", "bun" };
+	g_autofree char *path = g_strdup_printf("/proc/%u/cmdline", pid), *arguments = NULL;
+	gsize bytes = 0, at = 0;
+
+	if (!ANY(x, interpreters, g_pattern_match_simple(*x, executable)))
+		return false;
+	arguments = opener_text(path, ARGUMENTS_MAX_BYTES, &bytes);
+	do
+		at += arguments && at < bytes ? strlen(arguments + at) + 1 : 0;
+	while (arguments && at < bytes && arguments[at] == '-');
+	return arguments && at < bytes && strcmp(module_base_name(arguments + at), name) == 0;
 }
 
 bool process_ids_named(const char *name, GArray *ids)
@@ -64,8 +88,12 @@ bool process_ids_named(const char *name, GArray *ids)
 
 	for (guint i = 0; i < all->len; i++) {
 		uint32_t pid = g_array_index(all, uint32_t, i);
+		/* it may be longer than a comm, and a program cannot change it */
+		g_autofree char *executable = executable_of(pid);
 
-		if (pid != (uint32_t)getpid() && (has_comm(pid, name) || has_executable(pid, name)))
+		if (pid != (uint32_t)getpid() &&
+		    (has_comm(pid, name) ||
+		     (executable && (strcmp(executable, name) == 0 || runs_script(pid, executable, name)))))
 			g_array_append_val(ids, pid);
 	}
 	return ids->len > before;

@@ -34,8 +34,8 @@ GArray *process_ids(void);
 bool process_has_ended(uint32_t pid);
 
 /*
- * Appends to ids (uint32_t) the processes with this name, or whose executable's file name it is, except the caller.
- * False: none.
+ * Appends to ids (uint32_t) the processes with this name, or whose executable's file name it is, or the name of the
+ * script that this one runs, except the caller.  False: none.
  */
 bool process_ids_named(const char *name, GArray *ids);
 

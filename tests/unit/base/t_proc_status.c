@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/proc/status.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <glib.h>
+#include <glib/gstdio.h>
 
 /* A /proc whose self leads there. */
 static bool is_ours(const char *self)
@@ -29,9 +31,36 @@ static void test_namespace(void)
 	g_assert_true(proc_is_ours("/proc"));
 }
 
+/* A script whose name is longer than the kernel keeps, run by an interpreter with an option; its arguments are no names. */
+static void test_script(void)
+{
+	g_autofree char *folder = g_dir_make_tmp("script-XXXXXX", NULL), *path = g_build_filename(folder, "invoice-consumer", NULL);
+	char *argv[] = { (char *)"/bin/sh", (char *)"-u", path, (char *)"orders-exporter", NULL };
+	static const char *const names[] = { "invoice-consumer", "orders-exporter", "invoice-consume" };
+	g_autoptr(GError) error = NULL;
+	GPid pid;
+	int in, out;
+	char byte;
+
+	g_assert_true(g_file_set_contents(path, "echo; read line", -1, NULL));
+	g_assert_true(g_spawn_async_with_pipes(NULL, argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, &pid, &in, &out, NULL, &error));
+	g_assert_cmpint(read(out, &byte, 1), ==, 1);
+	for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+		g_assert_cmpint(process_ids_named(names[i], ids), ==, !i);
+		g_assert_cmpint(process_ids_contain(ids, (uint32_t)pid), ==, !i);
+	}
+	close(in);
+	close(out);
+	g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);
+	g_assert_cmpint(g_unlink(path) | g_rmdir(folder), ==, 0);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/proc-status/namespace", test_namespace);
+	g_test_add_func("/proc-status/script", test_script);
 	return g_test_run();
 }
