@@ -34,8 +34,20 @@ static void test_rules(void)
 		  REASON_NETWORK_ACCEPT, "" },
 		{ 'D', "main@app open@libc.so.6", "__x64_sys_openat@[kernel] mnt_want_write@[kernel] percpu_rwsem_wait@[kernel]",
 		  REASON_LOCK_KERNEL, "" },
-		{ 'S', "quote@app.rb with@connection_pool.rb pop@timed_stack.rb rb_mutex_sleep@libruby-3.1.so.3.1 pthread_cond_timedwait@libc.so.6",
-		  FUTEX, REASON_LOCK_SEMAPHORE, "ConnectionPool" },
+		{ 'S', "quote@app.rb with@connection_pool.rb checkout@connection_pool.rb pop@timed_stack.rb rb_mutex_sleep@libruby-3.1.so.3.1 "
+		       "pthread_cond_timedwait@libc.so.6", FUTEX, REASON_LOCK_SEMAPHORE, "ConnectionPool" },
+		{ 'S', "wait@scheduled.rb pop@timed_stack.rb rb_mutex_sleep@libruby-3.1.so.3.1 rb_ensure@libruby-3.1.so.3.1 "
+		       "pthread_cond_timedwait@libc.so.6", FUTEX, REASON_POOL_IDLE, "Ruby" },
+		{ 'S', "do_command@mariadbd lock_tables@mariadbd thr_multi_lock@mariadbd ?@mariadbd pthread_cond_timedwait@libc.so.6", FUTEX,
+		  REASON_LOCK_OTHER, "MariaDB" },
+		{ 'S', "JOIN::exec@mariadbd Item_func_get_lock::val_int@mariadbd MDL_context::acquire_lock@mariadbd "
+		       "MDL_wait::timed_wait@mariadbd pthread_cond_timedwait@libc.so.6", FUTEX, REASON_LOCK_OTHER, "MariaDB" },
+		{ 'S', "open_table@mariadbd MDL_context::acquire_lock@mariadbd MDL_wait::timed_wait@mariadbd pthread_cond_timedwait@libc.so.6",
+		  FUTEX, REASON_LOCK_RWLOCK, "MariaDB" },
+		{ 'S', "find_word@search.py connect@__init__.py PQconnectdb@libpq.so.5 ?@libpq.so.5 poll@libc.so.6",
+		  "__x64_sys_poll@[kernel] do_sys_poll@[kernel]", REASON_NETWORK_RECEIVE, "libpq" },
+		{ 'S', "build_tracer.<locals>.trace_task@trace.py build_report@etl.py AsyncResult.get@result.py Drainer.wait_for@asynchronous.py "
+		       "poll@libc.so.6", "__x64_sys_poll@[kernel] do_sys_poll@[kernel]", REASON_NETWORK_RECEIVE, "Celery" },
 		{ 'S', "quote@app.rb pop@timed_stack.rb connect@redis.rb rb_io_wait@libruby-3.1.so.3.1 poll@libc.so.6",
 		  "__x64_sys_poll@[kernel] do_sys_poll@[kernel]", REASON_EVENT_LOOP, "Ruby" },
 		{ 'S', "Fares.bookSeat@[java] org.apache.commons.pool2.impl.GenericObjectPool.borrowObject@[java] Unsafe_Park@libjvm.so "
