@@ -103,7 +103,7 @@ bool owed_is_quick(const struct findings *f, const struct finding *row);
 /* "127.0.0.1:8081 (python3)"; NULL: it has no LIMIT_OWED. */
 const char *owed_upstream(const struct finding *row);
 /* "; as the recording ended 20 clients waited for answers, over one connection to 127.0.0.1:8081" */
-void owed_append_evidence(GString *s, const struct finding *row);
+void owed_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 
 const char *owed_advice(const struct finding *row);	/* NULL: that of the wait */
 

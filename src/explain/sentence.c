@@ -183,7 +183,7 @@ void sentence_object(GString *s, const struct finding *row, const struct object 
 	}
 	if (lock_is_nameless(o) || (o->kind == OBJECT_PIPE && strcmp(name, "pipe") == 0))
 		return;
-	const char *upstream = object_upstream(o) ?: owed_upstream(row);
+	const char *upstream = owed_upstream(row) ?: object_upstream(o);
 
 	if (upstream && o->kind == OBJECT_EPOLL && row->reason == REASON_NETWORK_RECEIVE) {
 		g_string_append(s, " from ");
@@ -347,7 +347,7 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 	if (l && l->kind == LIMIT_GONE)
 		append_gone(s, l);
 	if (l && l->kind == LIMIT_OWED)
-		owed_append_evidence(s, row);
+		owed_append_evidence(s, f, row);
 	if (l && (l->kind == LIMIT_FILES || l->kind == LIMIT_TASKS || l->kind == LIMIT_SEMAPHORE))
 		full_append_evidence(s, l);
 	if (!l || l->kind == LIMIT_STOPPED || is_in_sentence(l) || l->kind >= LIMIT_POOL)

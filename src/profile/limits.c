@@ -303,16 +303,16 @@ uint64_t limit_refaults_read(const struct profile_limit *l, uint32_t *ret_kernel
 const char *profile_upstream(const struct profile *p, const struct wait *w)
 {
 	const struct object *o = profile_wait_object(p, w);
-	const char *there = object_upstream(o), *owed = NULL;
+	const char *owed = NULL;
 	uint32_t made;
 
 	if (!o || o->kind != OBJECT_EPOLL)
-		return there;
+		return object_upstream(o);
+	/* of several the one that has not answered; and the process at that end may have become known only later */
 	limit_owed_read(profile_find_limit(p, LIMIT_OWED, profile_thread(p, w->thread)->pid, 0), &made, &owed);
-	if (!there && profile_silent_peer(p, w))
+	if (!object_upstream(o) && profile_silent_peer(p, w))
 		return profile_silent_peer(p, w);
-	/* the process at that end may have become known only later */
-	return !there || (owed && !strchr(there, ' ') && net_text_is_same(there, owed)) ? owed : there;
+	return owed ?: object_upstream(o);
 }
 
 char *profile_limits_text(const struct profile *p)

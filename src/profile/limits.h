@@ -153,8 +153,8 @@ uint32_t limit_full_read(const struct profile_limit *l, uint32_t *ret_room, cons
 uint32_t limit_owed_read(const struct profile_limit *l, uint32_t *ret_made, const char **ret_there);
 
 /*
- * The upstream that an event loop has asked: from its epoll set, or, if clients wait for answers, from the process's
- * connections. "127.0.0.1:8081 (python3)"; NULL: unknown, or not such a wait.
+ * The upstream that an event loop has asked: if clients wait for answers, from the process's connections, else from its
+ * epoll set. "127.0.0.1:8081 (python3)"; NULL: unknown, or not such a wait.
  */
 const char *profile_upstream(const struct profile *p, const struct wait *w);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/limits.h"
 
+#include <inttypes.h>
+
 #include "base/proc/net_table.h"
 #include "explain/kinds/at_once.h"
 #include "explain/sentence.h"
@@ -53,7 +55,18 @@ static void append_made(GString *s, uint32_t made)
 	g_string_append(s, made == 1 ? " connection to " : " connections to ");
 }
 
-void owed_append_evidence(GString *s, const struct finding *row)
+/* ", and 2 to 127.0.0.1:5432": of a pool that it may hold meanwhile. */
+static void append_others(GString *s, const struct profile *p, const struct profile_limit *owed, const char *there)
+{
+	struct limit_pool pool;
+
+	if (!limit_pool_read(profile_find_limit(p, LIMIT_POOL, owed->pid, 0), &pool) || net_text_is_same(pool.there, there))
+		return;
+	g_string_append_printf(s, ", and %" PRIu32 " to ", pool.cnt);
+	text_safe_cut(s, pool.there, FINDING_NAME_COLUMNS);
+}
+
+void owed_append_evidence(GString *s, const struct findings *f, const struct finding *row)
 {
 	const char *there;
 	uint32_t made, clients = limit_owed_read(row->limit.limit, &made, &there);
@@ -64,6 +77,7 @@ void owed_append_evidence(GString *s, const struct finding *row)
 			       TEXT_COUNT(clients));
 	append_made(s, made);
 	g_string_append(s, "there");
+	append_others(s, f->profile, row->limit.limit, there);
 }
 
 /* By how often its threads wake: so many requests at a time and so many a second tell how long each takes. */

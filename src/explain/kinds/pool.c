@@ -154,7 +154,7 @@ void pool_append_evidence(GString *s, const struct findings *f, const struct fin
 void pool_append_connections(GString *s, const struct findings *f, const struct finding *row)
 {
 	static const char *const servers[] = { "(postgres)", "(mariadbd)", "(mysqld)" };
-	const char *there = object_upstream(finding_object(f, row));
+	const char *there = owed_upstream(row) ?: object_upstream(finding_object(f, row));
 	unsigned cnt = 0;
 
 	if (!there || !ANY(x, servers, strstr(there, *x)))

@@ -173,9 +173,12 @@ void nagle_look(struct profile *p, struct net_tables *nets, struct sock_peers *p
 
 struct look {
 	uint32_t clients, old;	/* clients waiting for an answer; those waiting since before the window */
-	uint32_t there_cnt;
-	char *there;	/* the most frequent peer of outgoing connections; NULL: none */
-	uint64_t inode;	/* of the listener there; 0: not on this machine */
+	/* where most of the process's own connections wait for an answer, else where most go; NULL: it has made none */
+	char *there;
+	struct asked_end {
+		uint32_t made_cnt, asked_cnt;
+		uint64_t inode;	/* of the listener there; 0: not on this machine */
+	} upstream;
 };
 
 static void count_client(struct look *l, const struct profile *p, struct sock_peers *peers, uint32_t pid,
@@ -187,19 +190,34 @@ static void count_client(struct look *l, const struct profile *p, struct sock_pe
 		*(clock_ns(CLOCK_MONOTONIC) - received_ns < p->info.start_ns ? &l->old : &l->clients) += 1;
 }
 
-static void count_made(struct look *l, GHashTable *cnts, const GArray *sockets, const struct net_socket *s)
+/* It has sent something there since something came, as one whose session rests within a transaction has not. */
+static bool has_asked(struct sock_peers *peers, uint32_t pid, const struct net_socket *s)
+{
+	uint64_t received_ns, sent_ns;
+
+	return s->state == TCP_SYN_SENT || (sock_peers_last_data(peers, pid, s, &received_ns, &sent_ns) && sent_ns < received_ns);
+}
+
+static void count_made(struct look *l, GHashTable *upstreams, const GArray *sockets, const struct net_socket *s, bool has_asked)
 {
 	g_autofree char *there = net_end_text(&s->remote);
-	uint32_t cnt = GPOINTER_TO_UINT(g_hash_table_lookup(cnts, there)) + 1;
-	const struct net_socket *listener = net_table_listener(sockets, &s->remote);
+	struct asked_end *u = g_hash_table_lookup(upstreams, there);
 
-	if (cnt > l->there_cnt) {
-		g_free(l->there);
-		l->there = g_strdup(there);
-		l->there_cnt = cnt;
-		l->inode = listener ? listener->inode : 0;
+	if (!u) {
+		const struct net_socket *listener = net_table_listener(sockets, &s->remote);
+
+		u = g_new0(struct asked_end, 1);
+		u->inode = listener ? listener->inode : 0;
+		g_hash_table_insert(upstreams, g_strdup(there), u);
 	}
-	g_hash_table_replace(cnts, g_steal_pointer(&there), GUINT_TO_POINTER(cnt));
+	u->made_cnt++;
+	u->asked_cnt += has_asked;
+	if (u->asked_cnt < l->upstream.asked_cnt ||
+	    (u->asked_cnt == l->upstream.asked_cnt && u->made_cnt <= l->upstream.made_cnt))
+		return;
+	g_free(l->there);
+	l->there = g_steal_pointer(&there);
+	l->upstream = *u;
 }
 
 static struct look read_owed(const struct profile *p, struct sock_peers *peers, const char *proc_dir, uint32_t pid)
@@ -207,7 +225,7 @@ static struct look read_owed(const struct profile *p, struct sock_peers *peers, 
 	struct net_tables *nets = net_tables_new(proc_dir);
 	const GArray *sockets = net_tables_of(nets, pid);
 	g_autoptr(GHashTable) own = sockets ? pool_sockets_new(proc_dir, pid) : NULL;
-	g_autoptr(GHashTable) cnts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autoptr(GHashTable) upstreams = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	g_autofree bool *served = own ? pool_served_ports_new(sockets) : NULL;
 	struct look l = { 0 };
 
@@ -218,7 +236,7 @@ static struct look read_owed(const struct profile *p, struct sock_peers *peers, 
 		if (served[s->local.port])
 			count_client(&l, p, peers, pid, s);
 		else
-			count_made(&l, cnts, sockets, s);
+			count_made(&l, upstreams, sockets, s, has_asked(peers, pid, s));
 	}
 	net_tables_free(nets);
 	return l;
@@ -250,9 +268,9 @@ static void look_at_owed(struct profile *p, struct sock_peers *peers, const char
 	struct fd_owners *owners = fd_owners_new(proc_dir);
 
 	fd_owners_read(owners, true);
-	uint32_t owner = there && l.inode ? fd_owners_find(owners, l.inode, FD_READS | FD_WRITES, 0, &others) : 0;
+	uint32_t owner = there && l.upstream.inode ? fd_owners_find(owners, l.upstream.inode, FD_READS | FD_WRITES, 0, &others) : 0;
 	g_autofree char *name = owner ? fd_owners_name(owners, owner) : NULL;
-	g_autofree char *text = g_strdup_printf(LIMIT_OWED_FORMAT "%s%s%s%s", l.clients + l.old, there ? l.there_cnt : 0,
+	g_autofree char *text = g_strdup_printf(LIMIT_OWED_FORMAT "%s%s%s%s", l.clients + l.old, there ? l.upstream.made_cnt : 0,
 						there ? there : "nobody", name ? " (" : "",
 						name ? name : "", name ? ")" : "");
 
