@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/reason/idle.h"
 
+#include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
 #include "base/hash.h"
 #include "features/wakers/analysis.h"
@@ -10,6 +11,7 @@
 #define PIPELINE_MAX 8 /* parts of `tail -F | grep | ..` */
 #define LISTENS_NS 200000000 /* on average: what comes in pieces faster than that is read from somebody slow */
 #define LISTENS_SHARE 10 /* of its time: less is for anything else; of the waits: less is known to be for an answer */
+#define RESTS_PART 5 /* of its time: more is not waiting for others */
 #define OTHERS_PART 10 /* of what another client would have waited, too, had the server worked for this one */
 
 /* Of the main thread of a process, which may work alone. */
@@ -38,7 +40,7 @@ static GHashTable *leisure_new(const struct profile *p, const uint8_t *idle)
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		const struct thread *t = profile_thread(p, profile_wait(p, i)->thread);
 
-		if (t->pid == t->tid && (idle[i] == IDLE_LOOP || idle[i] == IDLE_POOL || idle[i] == IDLE_CLIENT))
+		if (t->pid == t->tid && (idle[i] == IDLE_LOOP || idle[i] == IDLE_POOL))
 			leisure_of(of_pid, t->pid)->idle_ns += profile_wait(p, i)->blocked_ns;
 	}
 	return of_pid;
@@ -150,58 +152,81 @@ static bool computes(const struct profile *p, uint32_t pid)
 	return false;
 }
 
-/* Of a thread: its waits for such peers, how many of them end by a time limit of its own, and how many are for others. */
+/* Of each thread: how long it waited for others to bring it something. One that timers wake paces itself. */
+static uint64_t *rests_new(const struct profile *p, const uint8_t *idle)
+{
+	uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
+
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
+		const enum idle_kind kind = (enum idle_kind)idle[wake->wait];
+
+		if ((kind == IDLE_LOOP || kind == IDLE_POOL || kind == IDLE_CLIENT) && !waker_is_timer(profile_get_waker(p, wake->waker)))
+			ns[profile_wait(p, wake->wait)->thread] += wake->blocked_ns;
+	}
+	return ns;
+}
+
+/* Of a thread: its waits for such peers, and how many are for others; how many of those end by a time limit of its own. */
 struct listens {
-	uint64_t ns, cnt, timed_cnt, others_cnt;
+	uint64_t ns, cnt, others_cnt, timed_cnt;
+	uint64_t ended_ns, by_resting_ns;	/* by others; and of that by threads that have nothing to do but that */
 };
 
 /*
- * It listens all the time to what a peer sends on its own: changes, events, prices.  That peer has nothing to do, or sends
- * it now and then.
+ * It listens all the time to what a peer sends on its own: changes, events, prices.  That one has nothing else to do, or
+ * sends it now and then.
  */
-static bool listens(const struct profile *p, const struct listens *l, GHashTable *leisure, uint32_t i)
+static bool listens(const struct profile *p, const struct listens *l, uint32_t i)
 {
 	const struct wait *w = profile_wait(p, i);
 	uint64_t observed_ns = thread_observed_ns(profile_thread(p, w->thread));
-	uint32_t pid = profile_wait_object(p, w)->pid;
+	bool is_of_resting = l->ended_ns && l->by_resting_ns >= l->ended_ns - l->ended_ns / OTHERS_PART,
+	     is_seldom = l->ns / MAX(l->cnt - l->timed_cnt, 1) >= LISTENS_NS && !computes(p, profile_wait_object(p, w)->pid);
 
 	return l->ns >= observed_ns - observed_ns / LISTENS_SHARE && l->others_cnt <= l->cnt / 2 &&
-	       (is_at_leisure(g_hash_table_lookup(leisure, GUINT_TO_POINTER(pid))) ||
-		(l->ns / MAX(l->cnt - l->timed_cnt, 1) >= LISTENS_NS && !computes(p, pid)));
+	       (is_of_resting || is_seldom);
 }
 
-static void count_timed(const struct profile *p, const uint8_t *reason, const bool *is_unasked, struct listens *threads)
+static void count_ends(const struct profile *p, const uint8_t *idle, const bool *is_listening, struct listens *threads)
 {
-	EACH_ROW(i, const struct wake, wake, p->wakes) {
-		const struct wait *w = profile_wait(p, wake->wait);
+	g_autofree uint64_t *rests_ns = rests_new(p, idle);
+	g_autofree uint32_t *by_thread = actors_threads_of_wakers(p);
 
-		if (reason[wake->wait] == REASON_NETWORK_RECEIVE && is_unasked[w->object] &&
-		    waker_is_timer(profile_get_waker(p, wake->waker)))
-			threads[w->thread].timed_cnt += wake->count;
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
+		struct listens *l = &threads[profile_wait(p, wake->wait)->thread];
+		uint32_t by = by_thread[wake->waker];
+
+		if (!is_listening[wake->wait])
+			continue;
+		if (waker_is_timer(profile_get_waker(p, wake->waker))) {
+			l->timed_cnt += wake->count;
+			continue;
+		}
+		l->ended_ns += wake->blocked_ns;
+		if (by == UINT32_MAX)
+			continue;
+		uint64_t observed_ns = thread_observed_ns(profile_thread(p, by));
+		l->by_resting_ns += rests_ns[by] >= observed_ns - observed_ns / RESTS_PART ? wake->blocked_ns : 0;
 	}
 }
 
 static void find_listeners(const struct profile *p, const uint8_t *reason, uint8_t *idle)
 {
-	g_autofree bool *is_unasked = unasked_new(p);
+	g_autofree bool *is_unasked = unasked_new(p), *is_listening = g_new0(bool, (gsize)p->waits->len + 1);
 	g_autofree struct listens *threads = g_new0(struct listens, (gsize)p->threads->len + 1);
-	g_autoptr(GHashTable) leisure = leisure_new(p, idle);
 
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct listens *l = &threads[w->thread];
 
 		if (w->state == 'R' || w->state == ON_CPU_STATE)
 			continue;
-		if (reason[i] == REASON_NETWORK_RECEIVE && is_unasked[w->object]) {
-			l->ns += w->blocked_ns;
-			l->cnt += w->count;
-		} else
-			l->others_cnt += w->count;
+		is_listening[i] = reason[i] == REASON_NETWORK_RECEIVE && is_unasked[w->object];
+		l->ns += is_listening[i] ? w->blocked_ns : 0;
+		*(is_listening[i] ? &l->cnt : &l->others_cnt) += w->count;
 	}
-	count_timed(p, reason, is_unasked, threads);
+	count_ends(p, idle, is_listening, threads);
 	EACH_ROW(i, const struct wait, w, p->waits)
-		if (!idle[i] && w->state != 'R' && w->state != ON_CPU_STATE && reason[i] == REASON_NETWORK_RECEIVE &&
-		    is_unasked[w->object] && listens(p, &threads[w->thread], leisure, i))
+		if (!idle[i] && is_listening[i] && listens(p, &threads[w->thread], i))
 			idle[i] = IDLE_CLIENT;
 }
 
