@@ -160,7 +160,8 @@ static uint64_t *rests_new(const struct profile *p, const uint8_t *idle)
 	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const enum idle_kind kind = (enum idle_kind)idle[wake->wait];
 
-		if ((kind == IDLE_LOOP || kind == IDLE_POOL || kind == IDLE_CLIENT) && !waker_is_timer(profile_get_waker(p, wake->waker)))
+		if ((kind == IDLE_LOOP || kind == IDLE_POOL || kind == IDLE_CLIENT) &&
+		    !waker_is_timer(profile_get_waker(p, wake->waker)))
 			ns[profile_wait(p, wake->wait)->thread] += wake->blocked_ns;
 	}
 	return ns;
@@ -180,11 +181,11 @@ static bool listens(const struct profile *p, const struct listens *l, uint32_t i
 {
 	const struct wait *w = profile_wait(p, i);
 	uint64_t observed_ns = thread_observed_ns(profile_thread(p, w->thread));
-	bool is_of_resting = l->ended_ns && l->by_resting_ns >= l->ended_ns - l->ended_ns / OTHERS_PART,
-	     is_seldom = l->ns / MAX(l->cnt - l->timed_cnt, 1) >= LISTENS_NS && !computes(p, profile_wait_object(p, w)->pid);
+	bool is_of_resting = l->ended_ns && l->by_resting_ns >= l->ended_ns - l->ended_ns / OTHERS_PART;
+	bool is_seldom = l->ns / MAX(l->cnt - l->timed_cnt, 1) >= LISTENS_NS;
 
 	return l->ns >= observed_ns - observed_ns / LISTENS_SHARE && l->others_cnt <= l->cnt / 2 &&
-	       (is_of_resting || is_seldom);
+	       (is_of_resting || (is_seldom && !computes(p, profile_wait_object(p, w)->pid)));
 }
 
 static void count_ends(const struct profile *p, const uint8_t *idle, const bool *is_listening, struct listens *threads)

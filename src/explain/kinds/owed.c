@@ -58,9 +58,10 @@ static void append_made(GString *s, uint32_t made)
 /* ", and 2 to 127.0.0.1:5432": of a pool that it may hold meanwhile. */
 static void append_others(GString *s, const struct profile *p, const struct profile_limit *owed, const char *there)
 {
+	const struct profile_limit *l = profile_find_limit(p, LIMIT_POOL, owed->pid, 0);
 	struct limit_pool pool;
 
-	if (!limit_pool_read(profile_find_limit(p, LIMIT_POOL, owed->pid, 0), &pool) || net_text_is_same(pool.there, there))
+	if (!limit_pool_read(l, &pool) || net_text_is_same(pool.there, there))
 		return;
 	g_string_append_printf(s, ", and %" PRIu32 " to ", pool.cnt);
 	text_safe_cut(s, pool.there, FINDING_NAME_COLUMNS);

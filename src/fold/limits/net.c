@@ -195,10 +195,12 @@ static bool has_asked(struct sock_peers *peers, uint32_t pid, const struct net_s
 {
 	uint64_t received_ns, sent_ns;
 
-	return s->state == TCP_SYN_SENT || (sock_peers_last_data(peers, pid, s, &received_ns, &sent_ns) && sent_ns < received_ns);
+	return s->state == TCP_SYN_SENT ||
+	       (sock_peers_last_data(peers, pid, s, &received_ns, &sent_ns) && sent_ns < received_ns);
 }
 
-static void count_made(struct look *l, GHashTable *upstreams, const GArray *sockets, const struct net_socket *s, bool has_asked)
+static void count_made(struct look *l, GHashTable *upstreams, const GArray *sockets, const struct net_socket *s,
+		       bool is_asked)
 {
 	g_autofree char *there = net_end_text(&s->remote);
 	struct asked_end *u = g_hash_table_lookup(upstreams, there);
@@ -211,7 +213,7 @@ static void count_made(struct look *l, GHashTable *upstreams, const GArray *sock
 		g_hash_table_insert(upstreams, g_strdup(there), u);
 	}
 	u->made_cnt++;
-	u->asked_cnt += has_asked;
+	u->asked_cnt += is_asked;
 	if (u->asked_cnt < l->upstream.asked_cnt ||
 	    (u->asked_cnt == l->upstream.asked_cnt && u->made_cnt <= l->upstream.made_cnt))
 		return;
@@ -268,7 +270,8 @@ static void look_at_owed(struct profile *p, struct sock_peers *peers, const char
 	struct fd_owners *owners = fd_owners_new(proc_dir);
 
 	fd_owners_read(owners, true);
-	uint32_t owner = there && l.upstream.inode ? fd_owners_find(owners, l.upstream.inode, FD_READS | FD_WRITES, 0, &others) : 0;
+	const uint64_t inode = there ? l.upstream.inode : 0;
+	uint32_t owner = inode ? fd_owners_find(owners, inode, FD_READS | FD_WRITES, 0, &others) : 0;
 	g_autofree char *name = owner ? fd_owners_name(owners, owner) : NULL;
 	g_autofree char *text = g_strdup_printf(LIMIT_OWED_FORMAT "%s%s%s%s", l.clients + l.old, there ? l.upstream.made_cnt : 0,
 						there ? there : "nobody", name ? " (" : "",

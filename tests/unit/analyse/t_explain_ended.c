@@ -249,47 +249,6 @@ static void test_behind(void)
 }
 
 #define WAITS_FOR_CHILD SYSCALL "__x64_sys_wait4@[kernel] do_wait@[kernel]"
-/* Nobody has answered, and threads of the server wait for something themselves: that leads, and more clients do not help. */
-static void test_unanswered(void)
-{
-	for (int is_stuck = 0; is_stuck < 2; is_stuck++) {
-		struct profile *p = window_new();
-		const struct object socket = { .kind = OBJECT_SOCKET, .pid = 20, .name = "127.0.0.1:3306 (mariadbd)", .place = "tcp", .operation = "" };
-
-		p->info.filters = profile_string(p, "process php,mariadbd");
-		p->info.has_wakers = true;
-		for (uint32_t k = 0; k < 2; k++) {
-			struct thread worker = g_array_index(p->threads, struct thread, thread_of(p, 11 + k, "php", 5));
-			struct thread session = worker;
-
-			session.pid = 20;
-			session.tid = 21 + k;
-			session.comm = session.process = profile_string(p, "mariadbd");
-			uint32_t asks = add_wait(p, k ? 2 : 0, 'S', 1, 9900, "main@php search@php recv@libc.so.6",
-						 SYSCALL "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
-			struct wait *w = &g_array_index(p->waits, struct wait, asks);
-
-			w->object = profile_object(p, &socket) + 1;
-			w->flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
-			uint32_t at = profile_add_thread(p, &session);
-			uint32_t waits = add_wait(p, at, 'S', is_stuck ? 9 : 1, 1000, "do_command@mariadbd open_table@mariadbd "
-						  "MDL_wait::timed_wait@mariadbd pthread_cond_timedwait@libc.so.6", FUTEX_WAIT);
-			const struct waker timer = { .comm = "", .irq = "timer" };
-			const struct wake wake = { .wait = waits, .waker = profile_waker(p, &timer), .count = 8, .blocked_ns = 8000 * MS };
-			if (is_stuck)
-				profile_add_wake(p, &wake);
-		}
-		struct explanation *e = explanation_new(p, NULL);
-		const struct headline *first = &g_array_index(e->headlines, struct headline, 0), *asks = headline_with(e, "php waits for data");
-
-		g_test_message("%s %s", first->sentence, asks->advice);
-		g_assert_true((first == asks) == !is_stuck);
-		g_assert_true(g_str_has_prefix(asks->advice, "It only queues behind") == is_stuck);
-		explanation_free(e);
-		profile_free(p);
-	}
-}
-
 #define SLEEPS SYSCALL "__x64_sys_clock_nanosleep@[kernel] hrtimer_nanosleep@[kernel]"
 
 /* A script leads before the `sleep` that it waits for, and no function of the shell is told as one of its own. */
@@ -1049,7 +1008,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/follow/hostile", test_hostile_peers);
 	g_test_add_func("/explain/pauses", test_pauses);
 	g_test_add_func("/explain/behind", test_behind);
-	g_test_add_func("/explain/unanswered", test_unanswered);
 	g_test_add_func("/explain/kernel-thread", test_kernel_thread);
 	g_test_add_func("/explain/shell", test_shell);
 	g_test_add_func("/explain/virtual-threads", test_virtual_threads);

@@ -302,6 +302,47 @@ static void test_shared_lock(void)
 	profile_free(p);
 }
 
+/* Nobody has answered, and threads of the server wait for something themselves: that leads, and more clients do not help. */
+static void test_unanswered(void)
+{
+	for (int is_stuck = 0; is_stuck < 2; is_stuck++) {
+		struct profile *p = window_new();
+		const struct object socket = { .kind = OBJECT_SOCKET, .pid = 20, .name = "127.0.0.1:3306 (mariadbd)", .place = "tcp", .operation = "" };
+
+		p->info.filters = profile_string(p, "process php,mariadbd");
+		p->info.has_wakers = true;
+		for (uint32_t k = 0; k < 2; k++) {
+			struct thread worker = g_array_index(p->threads, struct thread, thread_of(p, 11 + k, "php", 5));
+			struct thread session = worker;
+
+			session.pid = 20;
+			session.tid = 21 + k;
+			session.comm = session.process = profile_string(p, "mariadbd");
+			uint32_t asks = add_wait(p, k ? 2 : 0, 'S', 1, 9900, "main@php search@php recv@libc.so.6",
+						 "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+			struct wait *w = &g_array_index(p->waits, struct wait, asks);
+
+			w->object = profile_object(p, &socket) + 1;
+			w->flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
+			uint32_t at = profile_add_thread(p, &session);
+			uint32_t waits = add_wait(p, at, 'S', is_stuck ? 9 : 1, 1000, "do_command@mariadbd open_table@mariadbd "
+						  "MDL_wait::timed_wait@mariadbd pthread_cond_timedwait@libc.so.6", FUTEX);
+			const struct waker timer = { .comm = "", .irq = "timer" };
+			const struct wake wake = { .wait = waits, .waker = profile_waker(p, &timer), .count = 8, .blocked_ns = 8000 * MS };
+			if (is_stuck)
+				profile_add_wake(p, &wake);
+		}
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *first = &g_array_index(e->headlines, struct headline, 0), *asks = headline_with(e, "php waits for data");
+
+		g_test_message("%s %s", first->sentence, asks->advice);
+		g_assert_true((first == asks) == !is_stuck);
+		g_assert_true(g_str_has_prefix(asks->advice, "It only queues behind") == is_stuck);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -313,5 +354,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/asyncio-deadlock", test_asyncio_deadlock);
 	g_test_add_func("/explain/relay", test_relay);
 	g_test_add_func("/explain/sole-waker", test_sole_waker);
+	g_test_add_func("/explain/unanswered", test_unanswered);
 	return g_test_run();
 }
