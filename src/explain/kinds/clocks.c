@@ -5,12 +5,13 @@
 #define TURNS_MIN 4
 #define TICK_NS 500000	/* on average: who sleeps for less looks for something again and again */
 #define OTHER_SHARE 20	/* of its sleep: so much a clock may wait for beside it, but for an interpreter's lock */
+#define ASKS_SHARE 10	/* the same, for what it asks at each turn */
 #define OTHER_TURNS 2	/* who waits for others in more than every second turn serves them, unless it asks them itself */
 #define LOOKS_PER_S 2	/* of a script: one that looks more often waits for something */
 #define ON_CPU_SHARE 10	/* of its time */
 
 struct clock {
-	uint64_t sleep_ns, other_ns, count, other_cnt, work_cnt;
+	uint64_t sleep_ns, asks_ns, other_ns, count, other_cnt, work_cnt;
 	uint64_t longest_ns;
 	int64_t sleeps_in; /* the function in which it does so for longest; -1: not known */
 	uint64_t hist[PROFILE_HIST_SLOTS];
@@ -48,7 +49,7 @@ static struct clock *sleepers_new(const struct findings *f)
 			bool is_other = w->blocked_ns && reason != REASON_SLEEP && reason != REASON_LOCK_GIL &&
 					!reasons_is_unseen(f->reasons, i);
 
-			c->other_ns += is_other ? w->blocked_ns : 0;
+			*(pauses_is_of_connection(f, i) ? &c->asks_ns : &c->other_ns) += is_other ? w->blocked_ns : 0;
 			c->other_cnt += is_other && !pauses_is_question(f, i) ? w->count : 0;
 			continue;
 		}
@@ -80,8 +81,8 @@ static bool is_regular(const struct clock *c)
 static bool is_clock(const struct clock *c, const struct thread *t)
 {
 	return c->count >= TURNS_MIN && c->sleep_ns / c->count >= TICK_NS && c->other_ns <= c->sleep_ns / OTHER_SHARE &&
-	       c->other_cnt <= c->count / OTHER_TURNS && c->work_cnt < TURNS_MIN &&
-	       t->on_cpu_ns <= thread_observed_ns(t) / ON_CPU_SHARE && is_regular(c);
+	       c->asks_ns <= c->sleep_ns / ASKS_SHARE && c->other_cnt <= c->count / OTHER_TURNS &&
+	       c->work_cnt < TURNS_MIN && t->on_cpu_ns <= thread_observed_ns(t) / ON_CPU_SHARE && is_regular(c);
 }
 
 void clocks_find(struct findings *f)

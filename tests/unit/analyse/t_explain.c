@@ -8,6 +8,11 @@
 #define NAP "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]"
 #define USER "main@app serve@app read@libc.so.6"
 
+static void set_object(struct profile *p, uint32_t wait, const struct object *object)
+{
+	g_array_index(p->waits, struct wait, wait).object = profile_object(p, object) + 1;
+}
+
 /* A timer that ends the waits of a kernel thread is known as it is of others. */
 static void test_kernel_thread(void)
 {
@@ -211,7 +216,9 @@ static void test_clock(void)
 		if (i == IRREGULAR)
 			add_wait(p, ticker, 'S', 1000, 5, "main@shop ticker@shop clock_nanosleep@libc.so.6", NAP);
 		if (i == BESIDE)
-			add_wait(p, ticker, 'S', 100, 7, "main@shop ticker@shop recv@libc.so.6", "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+			set_object(p, add_wait(p, ticker, 'S', 100, 7, "main@shop ticker@shop recv@libc.so.6",
+					       "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]"),
+				   &(struct object){ .kind = OBJECT_SOCKET, .name = "10.0.0.5:80", .place = "tcp", .operation = "" });
 		for (uint32_t k = 0; k < 4 && i != ALONE && i != BESIDE; k++)
 			add_wait(p, thread_of(p, 20 + k, "shop", 100), 'D', 1, 700, USER, READ);
 		struct explanation *e = explanation_new(p, NULL);
@@ -571,11 +578,6 @@ static void test_numbered_processes(void)
 		g_assert_cmpstr(g_array_index(e->findings->rows, struct finding, i).process, !=, "python*");
 	explanation_free(e);
 	profile_free(p);
-}
-
-static void set_object(struct profile *p, uint32_t wait, const struct object *object)
-{
-	g_array_index(p->waits, struct wait, wait).object = profile_object(p, object) + 1;
 }
 
 /* Many wait for what three workers do: these are counted, and asked what they wait for themselves. */
