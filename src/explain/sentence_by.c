@@ -195,6 +195,10 @@ void sentence_by(GString *s, const struct findings *f, const struct finding *row
 		return;
 	}
 	append_where(s, f, by);
+	if (reasons_is_kept_for_client(f->reasons, row->wait) && !is_held) {
+		g_string_append(s, ", of which one at a time has it and waits for its client meanwhile");
+		return;
+	}
 	if (by->timeouts_cnt)
 		append_timeouts(s, by);
 	else if (by->does_ns) {

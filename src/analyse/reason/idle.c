@@ -867,7 +867,7 @@ static uint64_t first_start_ns(const struct profile *p)
 }
 
 void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule,
-	       const struct rule *const *loop, uint8_t *reason, uint8_t *ret_idle)
+	       const struct rule *const *loop, uint8_t *reason, uint8_t *ret_idle, bool *ret_kept)
 {
 	struct finder f = {
 		.p = p,
@@ -915,7 +915,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	taken_find(p, reason, ret_idle);
 	relays_find(p, reason, ret_idle);
 	timeouts_find(p, &(struct timeouts_input){ pl, f.depth, rule, reason }, ret_idle);
-	turns_find(p, rule, reason, ret_idle);
+	turns_find(p, rule, reason, ret_idle, ret_kept);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		if (loop[i])
 			ret_idle[i] = IDLE_NOT;

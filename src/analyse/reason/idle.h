@@ -10,10 +10,10 @@
 /*
  * Tells idle time from blocked time, by evidence: docs/reasons.md, "Idle".  rule and reason are what the rules said
  * of each wait, loop the event loop that it holds up, or NULL; writes an enum idle_kind for each to ret_idle, and makes
- * REASON_POOL_IDLE of the reason of workers without work.
+ * REASON_POOL_IDLE of the reason of workers without work.  ret_kept: as reasons_is_kept_for_client() tells.
  */
 void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule,
-	       const struct rule *const *loop, uint8_t *reason, uint8_t *ret_idle);
+	       const struct rule *const *loop, uint8_t *reason, uint8_t *ret_idle, bool *ret_kept);
 
 /*
  * The process that the loop has asked, or another of its name: a server may have one for each connection. What stands
@@ -87,8 +87,9 @@ void starved_find(const struct profile *p, const struct starved_input *in, uint8
  * Claim: of n workers that wait for one thing in turn, one at a time has it.  If they are idle for as long as the window in
  * all, neither all at once nor two at a time, and do little else, then whoever has it is idle, so who waits for it is, too.
  * A worker that works while it has its turn takes that time from the idle time, and somebody else who has it makes all of
- * them wait at once.
+ * them wait at once.  Where what it waits for is its own client, the others are not idle: ret_kept, see reasons.h.
  */
-void turns_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle);
+void turns_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle,
+		bool *ret_kept);
 
 #endif

@@ -70,6 +70,7 @@ struct reasons {
 	const char **protocol; /* of each wait; NULL: none */
 	uint8_t *reason, *idle; /* of each wait */
 	uint8_t *ended; /* of each wait: enum ended */
+	bool *kept; /* of each wait */
 };
 
 /* Waits that all rules must treat alike. */
@@ -645,6 +646,7 @@ struct reasons *reasons_new_on(struct reasons_base *base, const struct profile *
 	r->protocol = g_new0(const char *, (gsize)p->waits->len + 1);
 	r->reason = g_new0(uint8_t, (gsize)p->waits->len + 1);
 	r->idle = g_new0(uint8_t, (gsize)p->waits->len + 1);
+	r->kept = g_new0(bool, (gsize)p->waits->len + 1);
 	r->ended = ended_new(p, base->tells);
 	if (p->info.rows_are) {	/* rules are about waits of threads */
 		for (uint32_t i = 0; i < p->waits->len; i++)
@@ -653,7 +655,7 @@ struct reasons *reasons_new_on(struct reasons_base *base, const struct profile *
 	}
 	find_reasons(r);
 	find_cut_off_sleeps(r);
-	idle_find(p, base->plumbing, r->rule, r->loop, r->reason, r->idle);
+	idle_find(p, base->plumbing, r->rule, r->loop, r->reason, r->idle, r->kept);
 	for (uint32_t i = 0; i < p->waits->len; i++)	/* work that a pool's thread does is nobody's housekeeping */
 		if (r->idle[i] == IDLE_TIMER && reasons_pool(r, i))
 			r->idle[i] = IDLE_NOT;
@@ -671,7 +673,8 @@ struct reasons *reasons_new(const struct profile *p, const struct rule_set *rule
 }
 
 FREES(reasons_free, struct reasons, r, reasons_base_free(r->base); g_free(r->rule); g_free(r->loop);
-      g_free(r->protocol); g_free(r->reason); g_free(r->ended); g_free(r->idle))
+      g_free(r->protocol); g_free(r->reason); g_free(r->ended); g_free(r->idle);
+      g_free(r->kept))
 
 enum reason reasons_of(const struct reasons *r, uint32_t wait)
 {
@@ -706,6 +709,11 @@ const char *reasons_protocol(const struct reasons *r, uint32_t wait)
 enum idle_kind reasons_idle(const struct reasons *r, uint32_t wait)
 {
 	return (enum idle_kind)r->idle[wait];
+}
+
+bool reasons_is_kept_for_client(const struct reasons *r, uint32_t wait)
+{
+	return r->kept[wait];
 }
 
 bool reasons_is_unseen(const struct reasons *r, uint32_t wait)

@@ -28,7 +28,8 @@ struct search {
 	GHashTable *by_kind;	/* of names and reason: index + 1 */
 	GArray *queues;	/* struct queue */
 	uint32_t *of_wait;	/* of each: index + 1 of its queue; 0: none */
-	uint64_t *rests_ns;	/* of each thread */
+	bool *kept;	/* see reasons_is_kept_for_client() */
+	uint64_t *rests_ns, *clients_ns;	/* of each thread */
 	uint32_t *by;	/* the thread of each waker; NONE */
 };
 
@@ -95,28 +96,25 @@ static bool is_member(const struct queue *q, uint32_t thread)
 }
 
 /*
- * Of clients or of work that others bring.  Who sleeps while it has its turn holds the others up, and so does who waits
- * for its own client, as a session of a database that has a row's lock: nobody else could serve that one meanwhile.
+ * How long each thread rested: it waited for clients, or for work that others bring.  Who sleeps while it has its turn
+ * holds the others up, and so does who waits for its own client, as a session of a database that has a row's lock:
+ * nobody else could serve that one meanwhile.
  */
-static bool is_rest(const struct search *s, uint32_t i)
+static void find_rests(struct search *s)
 {
-	const struct object *o = profile_wait_object(s->p, profile_wait(s->p, i));
-	enum idle_kind kind = (enum idle_kind)s->idle[i];
+	s->rests_ns = g_new0(uint64_t, (gsize)s->p->threads->len + 1);
+	s->clients_ns = g_new0(uint64_t, (gsize)s->p->threads->len + 1);
+	EACH_ROW(i, const struct wait, w, s->p->waits) {
+		const struct object *o = profile_wait_object(s->p, w);
+		bool is_client = s->idle[i] == IDLE_CLIENT && !(o && object_serves_datagrams(o));
 
-	return kind == IDLE_LOOP || kind == IDLE_POOL || (kind == IDLE_CLIENT && !(o && strstr(o->name, " from")));
+		if (w->state != ON_CPU_STATE &&
+		    (s->idle[i] == IDLE_LOOP || s->idle[i] == IDLE_CLIENT || s->idle[i] == IDLE_POOL))
+			(is_client ? s->clients_ns : s->rests_ns)[w->thread] += w->blocked_ns;
+	}
 }
 
-/* Of each thread, how long it rested. */
-static uint64_t *rests_new(const struct search *s)
-{
-	uint64_t *ns = g_new0(uint64_t, (gsize)s->p->threads->len + 1);
-
-	EACH_ROW(i, const struct wait, w, s->p->waits)
-		ns[w->thread] += w->state != ON_CPU_STATE && is_rest(s, i) ? w->blocked_ns : 0;
-	return ns;
-}
-
-static uint64_t idle_ns_of(const struct search *s, const struct queue *q)
+static uint64_t sum_of_members(const struct queue *q, const uint64_t *of_thread)
 {
 	GHashTableIter iter;
 	gpointer member;
@@ -124,7 +122,7 @@ static uint64_t idle_ns_of(const struct search *s, const struct queue *q)
 
 	g_hash_table_iter_init(&iter, q->members);
 	while (g_hash_table_iter_next(&iter, &member, NULL))
-		ns += s->rests_ns[GPOINTER_TO_UINT(member) - 1];
+		ns += of_thread[GPOINTER_TO_UINT(member) - 1];
 	return ns;
 }
 
@@ -253,10 +251,14 @@ static bool is_nobodys(const struct search *s, guint queue)
 static void find_turns(struct search *s, guint queue)
 {
 	const struct queue *q = &g_array_index(s->queues, struct queue, queue);
-	uint64_t idle_ns = idle_ns_of(s, q);
+	uint64_t idle_ns = sum_of_members(q, s->rests_ns), clients_ns = sum_of_members(q, s->clients_ns);
 
 	if (!is_handed_round(q))
 		return;
+	const bool is_kept = are_turns(s, queue, clients_ns);
+
+	for (uint32_t i = 0; i < s->p->waits->len; i++)
+		s->kept[i] |= is_kept && s->of_wait[i] == queue + 1;
 	g_autofree bool *is_brought = brought_new(s, queue);
 	for (uint32_t i = 0; i < s->p->waits->len; i++)
 		idle_ns += is_brought[i] ? profile_wait(s->p, i)->blocked_ns : 0;
@@ -267,13 +269,15 @@ static void find_turns(struct search *s, guint queue)
 			s->idle[i] = IDLE_POOL;
 }
 
-void turns_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle)
+void turns_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle,
+		bool *ret_kept)
 {
 	struct search s = {
 		.p = p,
 		.rule = rule,
 		.reason = reason,
 		.idle = idle,
+		.kept = ret_kept,
 		.by_kind = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 		.queues = g_array_new(FALSE, FALSE, sizeof(struct queue)),
 		.of_wait = g_new0(uint32_t, (gsize)p->waits->len + 1),
@@ -282,7 +286,7 @@ void turns_find(const struct profile *p, const struct rule *const *rule, const u
 
 	find_queues(&s);
 	find_who_ends(&s);
-	s.rests_ns = rests_new(&s);
+	find_rests(&s);
 	for (guint i = 0; i < s.queues->len; i++)
 		find_turns(&s, i);
 	for (guint i = 0; i < s.queues->len; i++)
@@ -291,5 +295,6 @@ void turns_find(const struct profile *p, const struct rule *const *rule, const u
 	g_array_unref(s.queues);
 	g_free(s.of_wait);
 	g_free(s.rests_ns);
+	g_free(s.clients_ns);
 	g_free(s.by);
 }

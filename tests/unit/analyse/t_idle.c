@@ -195,8 +195,10 @@ static void test_turns(void)
 						      cases[i].by_others * 10), other, "main@other");
 		}
 		struct reasons *r = reasons_new(m.p, NULL);
-		for (uint32_t t = 0; t < 3; t++)
+		for (uint32_t t = 0; t < 3; t++) {
 			g_assert_cmpint(reasons_idle(r, turns[t]), ==, cases[i].is_idle ? IDLE_POOL : IDLE_NOT);
+			g_assert_false(reasons_is_kept_for_client(r, turns[t]));
+		}
 		reasons_free(r);
 		profile_free(m.p);
 	}
@@ -222,6 +224,7 @@ static void test_lock_while_client_thinks(void)
 	for (uint32_t t = 0; t < 3; t++) {
 		g_assert_cmpint(reasons_idle(r, clients[t]), ==, IDLE_CLIENT);
 		g_assert_cmpint(reasons_idle(r, locks[t]), ==, IDLE_NOT);
+		g_assert_true(reasons_is_kept_for_client(r, locks[t]));
 		g_assert_cmpint(reasons_of(r, locks[t]), ==, REASON_LOCK_OTHER);
 	}
 	reasons_free(r);
