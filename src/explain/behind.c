@@ -220,7 +220,7 @@ static struct finding *unanswered_for(const struct findings *f, const struct fin
 	EACH_ROW(i, struct finding, cause, f->rows)
 		if (cause->pid == o->pid && cause->process != row->process && !cause->busy &&
 		    cause->reason != REASON_CPU_QUEUE && cause->reason != REASON_NETWORK_RECEIVE &&
-		    cause->time_ns > row->time_ns / 2)
+		    cause->clock_ns <= cause->time_ns / 2 && cause->time_ns > row->time_ns / 2)
 			return cause;
 	return NULL;
 }
