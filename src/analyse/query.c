@@ -22,10 +22,9 @@ static bool check_states(const char *states, GError **error)
 	for (const char *s = states; s && *s; s++) {
 		if (*s == ',' || strchr(LETTERS, *s))
 			continue;
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "state \"%s\": no state has the letter '%c'; known are S, D, T, t, P, I, R, C", states,
-			    g_ascii_isprint(*s) ? *s : '?');
-		return false;
+		return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			      "state \"%s\": no state has the letter '%c'; known are S, D, T, t, P, I, R, C", states,
+			      g_ascii_isprint(*s) ? *s : '?');
 	}
 	if (states && !strpbrk(states, LETTERS))
 		return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "state \"%s\": names no state", states);
@@ -120,9 +119,8 @@ static bool *matching_nodes(const struct profile *p, const char *pattern, GError
 		label_append(label, profile_get_frame(p, i));
 		frames[i] = g_regex_match_full(regex, label->str, (gssize)label->len, 0, 0, NULL, &why);
 		if (why) {
-			g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "expression \"%s\": takes too many steps to match a frame's name", pattern);
-			return NULL;
+			return refuse_null(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+					   "expression \"%s\": takes too many steps to match a frame's name", pattern);
 		}
 	}
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/each.h"
+#include "base/refuse.h"
 #include "cmd/target.h"
 
 #include <errno.h>
@@ -12,8 +13,7 @@
 
 static bool fail_user(GError **error, const char *name, const char *why)
 {
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "user \"%s\": %s", name, why);
-	return false;
+	return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "user \"%s\": %s", name, why);
 }
 
 /* Output of a system program, which also knows network users; the static program cannot use NSS itself. */

@@ -129,9 +129,8 @@ bool cmd_may_draw(const char *path, GError **error)
 	for (size_t i = 0; dot && i < G_N_ELEMENTS(endings); i++) {
 		if (g_ascii_strcasecmp(dot + 1, endings[i]) != 0)
 			continue;
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "-o %s: a graph is written as .svg or .html, not as .%s", path, endings[i]);
-		return false;
+		return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			      "-o %s: a graph is written as .svg or .html, not as .%s", path, endings[i]);
 	}
 	return true;
 }

@@ -211,8 +211,7 @@ static bool parse_slice(struct record_options *o, GError **error)
 	}
 	if (o->slice_ns >= SLICE_MIN_NS && o->slice_ns <= SLICE_LONGEST_NS)
 		return true;
-	g_set_error(error, PARSE_ERROR, 0, "--slice: '%s' is not from 10ms to an hour", o->slice);
-	return false;
+	return refuse(error, PARSE_ERROR, 0, "--slice: '%s' is not from 10ms to an hour", o->slice);
 }
 
 static int parse_own(struct record_options *o, struct run *run, int argc, char **argv)

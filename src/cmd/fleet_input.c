@@ -2,6 +2,7 @@
 #include "cmd/fleet_input.h"
 
 #include "analyse/range.h"
+#include "base/refuse.h"
 
 #define FROM_DEFAULT "-60m"
 #define HOST_MAX_BYTES 256
@@ -18,8 +19,7 @@ void fleet_args_clear(struct fleet_args *a)
 
 static bool bad_option(GError **error, const char *text)
 {
-	g_set_error_literal(error, PUSH_ERROR, PUSH_ERROR_USAGE, text);
-	return false;
+	return refuse(error, PUSH_ERROR, PUSH_ERROR_USAGE, "%s", text);
 }
 
 static bool parse_range(const struct range_args *range, struct fleet_query *q, GError **error)

@@ -3,6 +3,7 @@
 
 #include "analyse/range.h"
 #include "base/parse.h"
+#include "base/refuse.h"
 #include "features/incidents/history.h"
 #include "store/store.h"
 
@@ -55,10 +56,9 @@ static bool extent_of_incident(struct store_extent *ret, GError **error)
 {
 	if (g_file_test(history_dir(), G_FILE_TEST_IS_DIR) || !g_file_test(history_store(), G_FILE_TEST_IS_DIR))
 		return store_extent(history_dir(), ret, error);
-	g_set_error(error, PARSE_ERROR, 0,
-		    "there is no incident called '%s' in '%s': offcpu report --incidents lists them", history.incident,
-		    history_store());
-	return false;
+	return refuse(error, PARSE_ERROR, 0,
+		      "there is no incident called '%s' in '%s': offcpu report --incidents lists them", history.incident,
+		      history_store());
 }
 
 bool history_range(const char *from, const char *to, uint64_t *ret_from_ns, uint64_t *ret_to_ns, GError **error)

@@ -257,9 +257,8 @@ bool recording_knows(const struct profile *p, const char *path, enum weight weig
 	for (size_t i = 0; i < G_N_ELEMENTS(wants); i++) {
 		if (!wants[i].asked || !(wants[i].unknown & p->info.unknown))
 			continue;
-		g_set_error(error, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD, "%s: %s does not tell %s", path,
-			    p->info.imported, wants[i].what);
-		return false;
+		return refuse(error, EXCHANGE_ERROR, EXCHANGE_ERROR_BAD, "%s: %s does not tell %s", path,
+			      p->info.imported, wants[i].what);
 	}
 	return true;
 }

@@ -20,9 +20,8 @@ struct output {
 
 static bool cannot_write(const char *path, int err, GError **error)
 {
-	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(err), "cannot write '%s': %s", path,
-		    g_strerror(err));
-	return false;
+	return refuse(error, G_FILE_ERROR, (int)g_file_error_from_errno(err), "cannot write '%s': %s", path,
+		      g_strerror(err));
 }
 
 /* Written in place.  The kernel refuses links of other users in world-writable folders (fs.protected_symlinks). */

@@ -6,6 +6,7 @@
 #include "analyse/range.h"
 #include "base/parse.h"
 #include "base/quiet_thread.h"
+#include "base/refuse.h"
 #include "cmd/input.h"
 #include "features/slices/rows.h"
 
@@ -40,8 +41,7 @@ bool range_source(const char *given, const char **ret_path, GError **error)
 	*ret_path = history_is_asked() ? history_dir() : given ? given : RECORDING_DEFAULT_FILE;
 	if (!given || !history_is_asked())
 		return true;
-	g_set_error(error, PARSE_ERROR, 0, "--history and \"%s\": only one of them is read", given);
-	return false;
+	return refuse(error, PARSE_ERROR, 0, "--history and \"%s\": only one of them is read", given);
 }
 
 /* Why one of our recordings has no slices. */

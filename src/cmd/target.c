@@ -269,8 +269,7 @@ static bool process_list(const char *text, GArray **ids, GError **error)
 			leave_out_troubled(*ids, from);
 			continue;
 		}
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "no process is called '%s'", *word);
-		return false;
+		return refuse(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "no process is called '%s'", *word);
 	}
 	return true;
 }
@@ -290,8 +289,7 @@ static bool ids_of(char **typed, const char *what, GArray **ret_ids, GError **er
 
 		if (!trouble)
 			continue;
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "%s %u %s", what, id, trouble);
-		return false;
+		return refuse(error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "%s %u %s", what, id, trouble);
 	}
 	return true;
 }
@@ -379,9 +377,8 @@ static bool resolve_frequency(struct target *t, GError **error)
 	if (!t->frequency || (parse_u32(t->frequency, &t->collect.on_cpu_hz, NULL) && t->collect.on_cpu_hz &&
 			      t->collect.on_cpu_hz <= ON_CPU_HZ_MAX))
 		return true;
-	g_set_error(error, PARSE_ERROR, 0, "-F: '%s' is not a number of samples a second from 1 to %d", t->frequency,
-		    ON_CPU_HZ_MAX);
-	return false;
+	return refuse(error, PARSE_ERROR, 0, "-F: '%s' is not a number of samples a second from 1 to %d", t->frequency,
+		      ON_CPU_HZ_MAX);
 }
 
 static bool resolve_states(const char *text, uint32_t *ret_mask, GError **error)

@@ -196,12 +196,6 @@ uint32_t import_node(struct import *im, uint32_t parent, const struct import_fra
 	return import_child(im, parent, frame);
 }
 
-/* Saturates; profile_check() rejects sums that are too large. */
-static void add_saturating(uint64_t *into, uint64_t ns)
-{
-	*into = ns > UINT64_MAX - *into ? UINT64_MAX : *into + ns;
-}
-
 bool import_wait(struct import *im, const struct wait *w, GError **error)
 {
 	struct profile *p = im->p;
@@ -211,10 +205,10 @@ bool import_wait(struct import *im, const struct wait *w, GError **error)
 			"it holds more threads, frames or stacks than a recording can");
 	struct thread *t = &g_array_index(p->threads, struct thread, w->thread);
 
-	add_saturating(&t->blocked_ns, w->blocked_ns);
-	add_saturating(&t->runnable_ns, w->runnable_ns);
-	add_saturating(&t->preempted_ns, w->preempted_ns);
-	add_saturating(&t->to_ns, wait_off_cpu_ns(w));
+	profile_add(&t->blocked_ns, w->blocked_ns);
+	profile_add(&t->runnable_ns, w->runnable_ns);
+	profile_add(&t->preempted_ns, w->preempted_ns);
+	profile_add(&t->to_ns, wait_off_cpu_ns(w));
 	profile_add_wait(p, w);
 	return true;
 }

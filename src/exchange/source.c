@@ -6,6 +6,7 @@
 #include <zstd.h>
 
 #include "base/each.h"
+#include "base/refuse.h"
 #include "exchange/format.h"
 
 #define CHUNK_BYTES (64 * 1024)
@@ -72,8 +73,7 @@ FREES(source_free, struct source, s, if (s->packing == PACKED_GZIP) inflateEnd(&
 
 static bool bad_source(GError **error, enum exchange_error code, const char *message)
 {
-	g_set_error_literal(error, EXCHANGE_ERROR, (int)code, message);
-	return false;
+	return refuse(error, EXCHANGE_ERROR, (int)code, "%s", message);
 }
 
 /* Appends input to what is left. */

@@ -14,7 +14,7 @@
 #include "render/text/diff.h"
 #include "features/incidents/history.h"
 
-#define bad(error, ...) refuse(error, SERVER_ERROR, SERVER_BAD_REQUEST, __VA_ARGS__)
+#define bad(error, ...) server_fail(error, SERVER_BAD_REQUEST, __VA_ARGS__)
 
 struct tool_call {
 	const struct request *request;

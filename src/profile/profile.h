@@ -646,10 +646,15 @@ static inline const struct object *profile_wait_object(const struct profile *p, 
 	return w->object ? profile_get_object(p, w->object - 1) : NULL;
 }
 
-/* For the profile layer: a saturating sum. */
+/* Saturating sums: numbers may be hostile, and profile_check() rejects those that are too large. */
 static inline uint64_t profile_sum(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static inline void profile_add(uint64_t *into, uint64_t value)
+{
+	*into = profile_sum(*into, value);
 }
 
 /* As ADD_MEMBERS(), by profile_sum(). */

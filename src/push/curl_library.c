@@ -6,6 +6,7 @@
 #endif
 
 #include "base/late_library.h"
+#include "base/refuse.h"
 #include "push/http.h"
 
 static struct curl_library library;
@@ -62,6 +63,5 @@ const struct curl_library *curl_library(GError **error)
 	}
 	if (is_there)
 		return &library;
-	g_set_error_literal(error, PUSH_ERROR, PUSH_ERROR_FAILED, why);
-	return NULL;
+	return refuse_null(error, PUSH_ERROR, PUSH_ERROR_FAILED, "%s", why);
 }

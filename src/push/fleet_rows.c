@@ -141,11 +141,6 @@ static void take_same(struct fleet *f, struct cursor *c, const char **into, cons
 		*into = profile_string(f->p, otherwise);
 }
 
-static void add_saturating(uint64_t *into, uint64_t value)
-{
-	*into = value > UINT64_MAX - *into ? UINT64_MAX : *into + value;
-}
-
 static void most_u64(uint64_t *into, uint64_t value)
 {
 	*into = MAX(*into, value);
@@ -182,7 +177,7 @@ static void take_governor(struct fleet *f, struct cursor *c)
 	most_u32(&s->budget_ppm, cursor_u32(c));
 	most_u32(&s->used_ppm, cursor_u32(c));
 	most_u32(&s->peak_ppm, cursor_u32(c));
-	add_saturating(&looks->rounds, cursor_u64(c));
+	profile_add(&looks->rounds, cursor_u64(c));
 	most_u64(&looks->asked_ns, cursor_u64(c));
 	most_u32(&looks->budget_ppm, cursor_u32(c));
 }
@@ -202,17 +197,17 @@ bool fleet_window_row(struct fleet *f, struct cursor *c, GError **error)
 		return fleet_bad(error, "a window's time is out of range");
 	info->start_ns = f->windows ? info->start_ns : start_ns;
 	info->start_unix_ns = f->windows ? MIN(info->start_unix_ns, start_unix_ns) : start_unix_ns;
-	add_saturating(&host->duration_ns, duration_ns);
+	profile_add(&host->duration_ns, duration_ns);
 	host->cpus = MAX(host->cpus, cpus);
 	take_same(f, c, &info->kernel, "several");
 	take_same(f, c, &info->version, "several");
 	take_same(f, c, &info->command_line, "several");
 	take_same(f, c, &info->filters, "several, which differ");
-	add_saturating(&info->switches, cursor_u64(c));
+	profile_add(&info->switches, cursor_u64(c));
 	most_u64(&info->tracer_cpu_ns, cursor_u64(c));	/* an agent reports the total since its start in each window */
-	add_saturating(&info->tracer_start_cpu_ns, cursor_u64(c));
-	add_saturating(&info->tracer_stop_cpu_ns, cursor_u64(c));
-	add_saturating(&info->tracer_bpf_ns, cursor_u64(c));
+	profile_add(&info->tracer_start_cpu_ns, cursor_u64(c));
+	profile_add(&info->tracer_stop_cpu_ns, cursor_u64(c));
+	profile_add(&info->tracer_bpf_ns, cursor_u64(c));
 	most_u64(&info->tracer_peak_rss_bytes, cursor_u64(c));
 	take_knows(info, cursor_u32(c));
 	info->unknown |= cursor_u32(c) & UNKNOWN_RECORDED;

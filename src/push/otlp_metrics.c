@@ -5,6 +5,7 @@
 #include "features/requests/analysis_cells.h"
 #include "push/identity.h"
 #include "push/metrics.h"
+#include "push/rowbinary.h"
 #include "push/series.h"
 
 #define SLOWEST_SHARE 0.01
@@ -48,12 +49,6 @@ static void begin_point(const struct window *w, GString *point)
 	wire_fixed64(point, POINT_END, w->p->info.start_unix_ns + w->p->info.duration_ns);
 }
 
-static void append_packed(GString *out, uint64_t bits)
-{
-	bits = GUINT64_TO_LE(bits);
-	g_string_append_len(out, (const char *)&bits, sizeof(bits));
-}
-
 /* Delta temporality: each window holds only its own events. */
 static void put_metric(const struct window *w, const char *name, const char *unit, const char *help, unsigned kind,
 		       GString *points)
@@ -79,9 +74,9 @@ static void put_histogram(const struct window *w)
 
 	metrics_request_buckets(sum, buckets);
 	for (size_t i = 0; i <= METRICS_REQUEST_EDGES; i++)
-		append_packed(counts, buckets[i]);
+		rb_u64(counts, buckets[i]);
 	for (size_t i = 0; i < METRICS_REQUEST_EDGES; i++)
-		append_packed(bounds, bits_of(seconds(UINT64_C(1) << metrics_request_edges[i])));
+		rb_u64(bounds, bits_of(seconds(UINT64_C(1) << metrics_request_edges[i])));
 	begin_point(w, point);
 	wire_fixed64(point, HISTOGRAM_COUNT, sum->all.count);
 	wire_fixed64(point, HISTOGRAM_SUM, bits_of(seconds(sum->all.wall_ns)));

@@ -109,11 +109,6 @@ struct parcel {
 	GPtrArray *names;	/* of each unit in the spool */
 };
 
-static void free_unit(gpointer u)
-{
-	unit_free(u);
-}
-
 static void parcel_clear(struct parcel *p)
 {
 	g_ptr_array_unref(p->units);
@@ -129,7 +124,7 @@ static void parcel_fill(struct sender *s, struct parcel *p, const char *after)
 	guint most = target_may_repeat(s->target) ? s->at_once : 1;
 	uint64_t bytes = 0;
 
-	p->units = g_ptr_array_new_with_free_func(free_unit);
+	p->units = units_new();
 	p->names = g_ptr_array_new_with_free_func(g_free);
 	while (p->units->len < most && bytes < PARCEL_BYTES) {
 		char *name = NULL;

@@ -197,11 +197,6 @@ static void make_series_units(struct push *push, guint first, guint cnt)
 		done += make_request(push, first + done, cnt - done, part);
 }
 
-static void unit_free_element(gpointer data)
-{
-	unit_free(data);
-}
-
 static void sum_tasks(struct push *push, const struct services *services)
 {
 	EACH_ROW(i, const struct wait, w, push->p->waits) {
@@ -244,7 +239,7 @@ GPtrArray *series_units(const struct profile *p, const struct reasons *reasons, 
 		return refuse_null(error, PUSH_ERROR, PUSH_ERROR_USAGE,
 			"%s does not tell when and where: only recordings can be pushed to %s", p->info.imported,
 			format->engine);
-	push.units = g_ptr_array_new_with_free_func(unit_free_element);
+	push.units = units_new();
 	push.index = g_hash_table_new_full(sum_hash, sum_equal, g_free, NULL);
 	services_learn(services, p);
 	sum_waits(&push, reasons, services);

@@ -165,11 +165,6 @@ bool target_may_repeat(const struct target *t)
 	return !t->engine->series;
 }
 
-static void free_unit(gpointer u)
-{
-	unit_free(u);
-}
-
 static gint now_s(void)
 {
 	return (gint)(g_get_monotonic_time() / G_USEC_PER_SEC);
@@ -183,7 +178,7 @@ static bool takes_metrics(struct target *t)
 GPtrArray *target_units(struct target *t, const struct profile *p, const struct reasons *reasons, GError **error)
 {
 	GPtrArray *units = t->engine->series ? series_units(p, reasons, t->services, t->engine->series, error)
-					     : g_ptr_array_new_with_free_func(free_unit);
+					     : units_new();
 	struct push_unit *u = NULL;
 
 	if (!t->engine->series)

@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "base/hash.h"
+#include "base/refuse.h"
 #include "base/wire.h"
 #include "push/http.h"
 #include "push/rowbinary.h"
@@ -36,6 +37,16 @@ struct push_unit *unit_new(uint64_t key, uint32_t part, uint64_t start_unix_ns)
 }
 
 FREES(unit_free, struct push_unit, u, g_ptr_array_unref(u->requests); g_array_unref(u->contents))
+
+static void free_unit(gpointer u)
+{
+	unit_free(u);
+}
+
+GPtrArray *units_new(void)
+{
+	return g_ptr_array_new_with_free_func(free_unit);
+}
 
 static void add_request(struct push_unit *u, char *name, GBytes *body, bool is_gzip, uint64_t rows)
 {
@@ -242,6 +253,5 @@ struct push_unit *unit_read(const void *bytes, gsize len_bytes, GError **error)
 	if (ok && !c.bad && u->requests->len)
 		return u;
 	unit_free(u);
-	g_set_error_literal(error, PUSH_ERROR, PUSH_ERROR_FAILED, "it is damaged");
-	return NULL;
+	return refuse_null(error, PUSH_ERROR, PUSH_ERROR_FAILED, "it is damaged");
 }

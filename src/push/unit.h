@@ -27,6 +27,7 @@ struct push_unit {
 
 struct push_unit *unit_new(uint64_t key, uint32_t part, uint64_t start_unix_ns);
 void unit_free(struct push_unit *u);	/* NULL is fine */
+GPtrArray *units_new(void);		/* struct push_unit, freed with it */
 /* Adds a compressed body; unit_add_plain() leaves it as it is. */
 void unit_add(struct push_unit *u, const char *name, const GString *body, uint64_t rows);
 void unit_add_plain(struct push_unit *u, const char *name, const GString *body, uint64_t rows);

@@ -11,7 +11,7 @@
 
 #define LAST_DEFAULT_S 60
 
-#define bad(error, ...) refuse(error, SERVER_ERROR, SERVER_BAD_REQUEST, __VA_ARGS__)
+#define bad(error, ...) server_fail(error, SERVER_BAD_REQUEST, __VA_ARGS__)
 
 static bool check_length(uint64_t ns, uint64_t max_ns, GError **error)
 {

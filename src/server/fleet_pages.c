@@ -56,17 +56,11 @@ const char *fleet_pages_name(const struct fleet_pages *f)
 	return target_name(f->lists.target);
 }
 
-static bool fail(GError **error, unsigned status, const char *why)
-{
-	g_set_error_literal(error, SERVER_ERROR, (int)status, why);
-	return false;
-}
-
 static bool give_body(struct answer *ret, GString *out, GError **error)
 {
 	if (out->len > BODY_MAX_BYTES) {
 		g_string_free(out, TRUE);
-		return fail(error, SERVER_TOO_LARGE, "the answer is larger than 128 MiB: ask for a shorter range");
+		return server_fail(error, SERVER_TOO_LARGE, "the answer is larger than 128 MiB: ask for a shorter range");
 	}
 	ret->body = g_string_free_to_bytes(out);
 	return true;
@@ -95,8 +89,7 @@ static bool parse_name(const struct request *r, const char *of, const char **ret
 	*ret = name && *name ? name : NULL;
 	if (!*ret || (strlen(name) <= NAME_MAX_BYTES && g_utf8_validate(name, -1, NULL)))
 		return true;
-	g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "%s: a name of at most 256 bytes is wanted, in UTF-8", of);
-	return false;
+	return server_fail(error, SERVER_BAD_REQUEST, "%s: a name of at most 256 bytes is wanted, in UTF-8", of);
 }
 
 /* Parses `from` and `to`, or the last `seconds`. */
@@ -113,7 +106,7 @@ static bool parse_range(const struct request *r, struct fleet_asked *ret, GError
 	if (!request_number(r, "from", G_MAXINT64, &from, error))
 		return false;
 	if (from >= to || to - from > ASK_RANGE_MAX_NS)
-		return fail(error, SERVER_BAD_REQUEST, "from is wanted before to, and at most 31 days");
+		return server_fail(error, SERVER_BAD_REQUEST, "from is wanted before to, and at most 31 days");
 	if (!parse_name(r, "host", &ret->host, error))
 		return false;
 	ret->range = (struct fleet_query){ .from_unix_ns = from, .to_unix_ns = to, .host_glob = ret->host };
@@ -318,7 +311,7 @@ static bool answer_range(const struct request *r, struct fleet_pages *f, bool wi
 	if (!parse_range(r, &a, error) || !ask_filter(r, &filter, error))
 		return false;
 	if (!a.host)
-		return fail(error, SERVER_BAD_REQUEST, "host: whose range is wanted");
+		return server_fail(error, SERVER_BAD_REQUEST, "host: whose range is wanted");
 	struct profile *p = read_range(f, &a, with_objects, error);
 	struct selection *selection = p ? ask_select(&filter, p, error) : NULL;
 	g_autofree char *text = ask_filter_text(&filter);

@@ -23,7 +23,7 @@
 #define ROWS_DEFAULT 40
 #define DIFF_ROWS_DEFAULT 20
 
-static const char too_large[] = "the answer is larger than 128 MiB: ask for a shorter range, or use a filter";
+#define TOO_LARGE "the answer is larger than 128 MiB: ask for a shorter range, or use a filter"
 
 struct history {
 	char *dir;
@@ -47,12 +47,6 @@ struct history *history_new(const char *dir)
 FREES(history_free, struct history, h, ranges_free(h->ranges); g_cond_clear(&h->is_free); g_mutex_clear(&h->lock);
       g_free(h->dir))
 
-static bool fail(GError **error, unsigned status, const char *why)
-{
-	g_set_error_literal(error, SERVER_ERROR, (int)status, why);
-	return false;
-}
-
 const char *history_dir_of(const struct history *h)
 {
 	return h->dir ? h->dir : STORE_DIR_DEFAULT;
@@ -72,7 +66,7 @@ bool history_enter(struct history *h, GError **error)
 	has_turn = !is_crowded && h->running_cnt < HISTORY_HEAVY_MAX;
 	h->running_cnt += has_turn;
 	g_mutex_unlock(&h->lock);
-	return has_turn || fail(error, SERVER_UNAVAILABLE, "other ranges are being read just now: try again");
+	return has_turn || server_fail(error, SERVER_UNAVAILABLE, "other ranges are being read just now: try again");
 }
 
 void history_leave(struct history *h)
@@ -87,7 +81,7 @@ static bool give_body(struct answer *ret, GString *out, GError **error)
 {
 	if (out->len > BODY_MAX_BYTES) {
 		g_string_free(out, TRUE);
-		return fail(error, SERVER_TOO_LARGE, too_large);
+		return server_fail(error, SERVER_TOO_LARGE, TOO_LARGE);
 	}
 	ret->body = g_string_free_to_bytes(out);
 	return true;
@@ -99,8 +93,7 @@ bool history_extent(const struct history *h, struct store_extent *ret, GError **
 
 	if (store_extent(h->dir, ret, &why))
 		return true;
-	g_set_error(error, SERVER_ERROR, SERVER_NOT_FOUND, "there is no history yet: %s", why->message);
-	return false;
+	return server_fail(error, SERVER_NOT_FOUND, "there is no history yet: %s", why->message);
 }
 
 /* Maps the store's errors to a status.  Returns false. */
@@ -135,7 +128,7 @@ bool history_part_read(struct history *h, struct history_part *part, enum range_
 	const struct ask_range *range = &part->range;
 
 	if (range->from_ns >= range->to_ns)
-		return fail(error, SERVER_NOT_FOUND, "the history has nothing of that range");
+		return server_fail(error, SERVER_NOT_FOUND, "the history has nothing of that range");
 	if (part->incident)
 		part->profile = part->own = store_read(part->incident, range->from_ns, range->to_ns, error);
 	else
@@ -143,7 +136,7 @@ bool history_part_read(struct history *h, struct history_part *part, enum range_
 	if (!part->profile)
 		return fail_by_store(error);
 	if (part->profile->waits->len > WAITS_MAX)
-		return fail(error, SERVER_TOO_LARGE, "the range holds more than a million rows: ask for a shorter one");
+		return server_fail(error, SERVER_TOO_LARGE, "the range holds more than a million rows: ask for a shorter one");
 	part->selection = ask_select(&part->filter, part->profile, error);
 	part->text = ask_filter_text(&part->filter);
 	return part->selection != NULL;
@@ -310,7 +303,7 @@ static bool answer_incidents(const struct request *r, void *ctx, struct answer *
 	GString *out;
 
 	if (r->only[0] || r->only[1])
-		return fail(error, SERVER_FORBIDDEN, "incidents are listed for readers who see all services");
+		return server_fail(error, SERVER_FORBIDDEN, "incidents are listed for readers who see all services");
 	all = incident_list(history_dir_of(ctx), error);
 	if (!all)
 		return fail_by_store(error);
@@ -326,7 +319,7 @@ static bool take_rows(const struct request *r, unsigned *ret_rows, GError **erro
 	if (!request_number(r, "rows", ASK_ROWS_MAX, &rows, error))
 		return false;
 	*ret_rows = (unsigned)rows;
-	return rows || fail(error, SERVER_BAD_REQUEST, "rows=0: at least one is wanted");
+	return rows || server_fail(error, SERVER_BAD_REQUEST, "rows=0: at least one is wanted");
 }
 
 static bool write_summary(const struct answered_part *part, struct answer *ret, GString *out, GError **error)
@@ -341,7 +334,7 @@ static bool write_summary(const struct answered_part *part, struct answer *ret, 
 	options.by = TOP_BY_REASON;
 	options.attribute = by ? top_by_attribute(by) : NULL;
 	if (!options.by_wait && !options.attribute && !top_by_parse(by, &options.by))
-		return refuse(error, SERVER_ERROR, SERVER_BAD_REQUEST, "by: no such grouping; known are wait, %s",
+		return server_fail(error, SERVER_BAD_REQUEST, "by: no such grouping; known are wait, %s",
 			top_by_names());
 	options.with_idle = choice == 1;
 	json_summary(out, part->of.profile, part->of.selection, &options);
@@ -432,7 +425,7 @@ static bool put_bounded(void *ctx, const void *bytes, gsize len_bytes, GError **
 	GString *out = ctx;
 
 	if (out->len + len_bytes > BODY_MAX_BYTES)
-		return fail(error, SERVER_TOO_LARGE, ASK_FILE_TOO_LARGE);
+		return server_fail(error, SERVER_TOO_LARGE, ASK_FILE_TOO_LARGE);
 	g_string_append_len(out, bytes, (gssize)len_bytes);
 	return true;
 }
@@ -447,7 +440,7 @@ static bool write_format(const struct format *format, const struct answered_part
 	if (format_write(format, part->of.profile, &plan, &sink, &why))
 		return true;
 	if (why->domain == EXCHANGE_ERROR)
-		return fail(error, SERVER_BAD_REQUEST, why->message);
+		return server_fail(error, SERVER_BAD_REQUEST, "%s", why->message);
 	g_propagate_error(error, g_steal_pointer(&why));
 	return false;
 }
@@ -471,8 +464,7 @@ static bool answer_export(const struct request *r, void *ctx, struct answer *ret
 
 	if (name && format_by_name(name))
 		return answer_part(r, ctx, RANGE_WITH_OBJECTS, write_export, ret, error);
-	g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "format: one of %s is wanted", known);
-	return false;
+	return server_fail(error, SERVER_BAD_REQUEST, "format: one of %s is wanted", known);
 }
 
 static bool write_pprof_of(const struct answered_part *part, struct answer *ret, GString *out, GError **error)
@@ -518,7 +510,7 @@ static bool write_diff(struct diff *d, enum diff_form form, unsigned rows, struc
 		ret->media_type = "text/plain; charset=utf-8";
 		diff_text(out, d, &all);
 	} else if (!html_diff_page(out, d, &(struct html_diff_options){ 0 })) {
-		return fail(error, SERVER_NOT_FOUND, "nothing was waited for in either range");
+		return server_fail(error, SERVER_NOT_FOUND, "nothing was waited for in either range");
 	}
 	return true;
 }
@@ -567,7 +559,7 @@ static bool diff_of(const struct request *r, struct history *h, unsigned form, s
 	bool ok;
 
 	if (!request_text(r, "before_from") || !request_text(r, "before_to"))
-		return fail(error, SERVER_BAD_REQUEST, "before_from and before_to say with what to compare");
+		return server_fail(error, SERVER_BAD_REQUEST, "before_from and before_to say with what to compare");
 	if (!history_extent(h, &extent, error) ||
 	    !ask_range(r, "from", "to", &extent, ASK_RANGE_MAX_NS, &after.range, error) ||
 	    !ask_range(r, "before_from", "before_to", &extent, ASK_RANGE_MAX_NS, &before.range, error) ||

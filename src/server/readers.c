@@ -35,8 +35,7 @@ GArray *readers_of_token(const char *token)
 
 static bool bad_line(GError **error, guint line, const char *why)
 {
-	g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "line %u: %s", line, why);
-	return false;
+	return refuse(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "line %u: %s", line, why);
 }
 
 static bool is_name(const char *name)

@@ -10,7 +10,7 @@
 
 G_DEFINE_QUARK(server - error, server_error)
 
-static struct verdict refuse(unsigned status, const char *why)
+static struct verdict refused_as(unsigned status, const char *why)
 {
 	return (struct verdict){ .status = status, .why = why };
 }
@@ -118,17 +118,17 @@ struct verdict gate_check(const struct gate *gate, const struct route *routes, g
 	if (!is_post && strcmp(r->method, "GET") != 0 && strcmp(r->method, "HEAD") != 0)
 		return refuse_method(v, false);
 	if (r->has_body && !is_post)
-		return refuse(SERVER_BAD_REQUEST, "a request has no body here");
+		return refused_as(SERVER_BAD_REQUEST, "a request has no body here");
 	if (!is_our_host(gate, r->host))
-		return refuse(SERVER_FORBIDDEN, "this server is not called by that name");
+		return refused_as(SERVER_FORBIDDEN, "this server is not called by that name");
 	if (gate->once && token_equal(r->path, strlen(r->path), gate->once))
 		return (struct verdict){ .status = SERVER_SEE_OTHER };
 	path = behind_token(gate, r, &v.reader);
 	if (!path)
-		return refuse(SERVER_FORBIDDEN, "the address lacks its token: use the link as it was printed");
+		return refused_as(SERVER_FORBIDDEN, "the address lacks its token: use the link as it was printed");
 	v.who = who_asks(v.reader, r, &v.why);
 	if (!v.who)
-		return refuse(SERVER_FORBIDDEN, v.why);
+		return refused_as(SERVER_FORBIDDEN, v.why);
 	for (gsize i = 0; i < routes_cnt && !v.route; i++)
 		if (strcmp(path, routes[i].path) == 0)
 			v.route = &routes[i];
@@ -160,9 +160,8 @@ bool request_number(const struct request *r, const char *name, guint64 max, guin
 
 	if (!text || g_ascii_string_to_unsigned(text, 10, 0, max, ret_value, NULL))
 		return true;
-	g_set_error(error, SERVER_ERROR, SERVER_BAD_REQUEST, "%s is no whole number up to %" G_GUINT64_FORMAT, name,
-		    max);
-	return false;
+	return server_fail(error, SERVER_BAD_REQUEST, "%s is no whole number up to %" G_GUINT64_FORMAT, name,
+			   max);
 }
 
 const char *route_plain_csp(void)

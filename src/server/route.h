@@ -5,6 +5,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
+#include "base/refuse.h"
 #include "server/readers.h"
 
 /*
@@ -27,6 +28,8 @@ enum server_status {
 };
 #define SERVER_ERROR server_error_quark()
 GQuark server_error_quark(void);
+/* Sets *error and returns false. */
+#define server_fail(error, status, ...) refuse(error, SERVER_ERROR, status, __VA_ARGS__)
 
 /* A request; all of it is untrusted.  Absent header fields are NULL. */
 struct request {

@@ -400,8 +400,7 @@ static bool start_daemon(struct server *s, int fd, GError **error)
 	if (s->daemon)
 		return true;
 	close(fd);
-	g_set_error_literal(error, SERVER_ERROR, SERVER_FAILED, "the HTTP server did not start");
-	return false;
+	return server_fail(error, SERVER_FAILED, "the HTTP server did not start");
 }
 
 /* The first one is the listening address. */

@@ -49,11 +49,6 @@ struct cells *cells_new(void)
 
 FREES(cells_free, struct cells, c, g_hash_table_unref(c->groups))
 
-static uint64_t sum_saturating(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 static struct cell_group *group_of(struct cells *c, const char *process, const char *service)
 {
 	const struct cell_group key = { .process = process, .service = service };
@@ -98,7 +93,7 @@ static void add_durations(uint64_t *by_slot, const struct wait *w, uint64_t ns)
 	if (all <= 0) {	/* without a histogram, all waits count as equally long */
 		unsigned slot = profile_hist_slot(w->count ? ns / w->count : ns);
 
-		by_slot[slot] = sum_saturating(by_slot[slot], ns);
+		profile_add(&by_slot[slot], ns);
 		return;
 	}
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
@@ -107,29 +102,29 @@ static void add_durations(uint64_t *by_slot, const struct wait *w, uint64_t ns)
 
 		if (!w->hist[i] || until_ns < told_ns)
 			continue;
-		by_slot[i] = sum_saturating(by_slot[i], until_ns - told_ns);
+		profile_add(&by_slot[i], until_ns - told_ns);
 		told_ns = until_ns;
 	}
 }
 
 static void add_wait(struct cell *c, const struct wait *w, bool is_idle)
 {
-	c->runnable_ns = sum_saturating(c->runnable_ns, w->runnable_ns);
-	c->preempted_ns = sum_saturating(c->preempted_ns, w->preempted_ns);
+	profile_add(&c->runnable_ns, w->runnable_ns);
+	profile_add(&c->preempted_ns, w->preempted_ns);
 	if (is_idle) {
-		c->idle_ns = sum_saturating(c->idle_ns, w->blocked_ns);
+		profile_add(&c->idle_ns, w->blocked_ns);
 		return;
 	}
-	c->blocked_ns = sum_saturating(c->blocked_ns, w->blocked_ns);
-	add_durations(c->by_slot, w, sum_saturating(w->blocked_ns, sum_saturating(w->runnable_ns, w->preempted_ns)));
+	profile_add(&c->blocked_ns, w->blocked_ns);
+	add_durations(c->by_slot, w, profile_sum(w->blocked_ns, profile_sum(w->runnable_ns, w->preempted_ns)));
 }
 
 static void add_accounts(struct cell_group *g, const struct thread *t)
 {
-	g->on_cpu_ns = sum_saturating(g->on_cpu_ns, t->on_cpu_ns);
-	g->runnable_ns = sum_saturating(g->runnable_ns, t->runnable_ns);
-	g->preempted_ns = sum_saturating(g->preempted_ns, t->preempted_ns);
-	g->unlisted_ns = sum_saturating(g->unlisted_ns, sum_saturating(t->filtered_ns, t->lost_ns));
+	profile_add(&g->on_cpu_ns, t->on_cpu_ns);
+	profile_add(&g->runnable_ns, t->runnable_ns);
+	profile_add(&g->preempted_ns, t->preempted_ns);
+	profile_add(&g->unlisted_ns, profile_sum(t->filtered_ns, t->lost_ns));
 }
 
 /* Looks strings up once per thread. */
@@ -159,21 +154,21 @@ void cells_add_group(struct cells *c, const struct cell_group *g)
 {
 	struct cell_group *into = group_of(c, g->process, g->service);
 
-	into->on_cpu_ns = sum_saturating(into->on_cpu_ns, g->on_cpu_ns);
-	into->runnable_ns = sum_saturating(into->runnable_ns, g->runnable_ns);
-	into->preempted_ns = sum_saturating(into->preempted_ns, g->preempted_ns);
-	into->unlisted_ns = sum_saturating(into->unlisted_ns, g->unlisted_ns);
+	profile_add(&into->on_cpu_ns, g->on_cpu_ns);
+	profile_add(&into->runnable_ns, g->runnable_ns);
+	profile_add(&into->preempted_ns, g->preempted_ns);
+	profile_add(&into->unlisted_ns, g->unlisted_ns);
 	for (unsigned i = 0; i < REASON_COUNT; i++) {
 		if (!g->of[i])
 			continue;
 		struct cell *cell = cell_of(into, (enum reason)i);
 
-		cell->blocked_ns = sum_saturating(cell->blocked_ns, g->of[i]->blocked_ns);
-		cell->idle_ns = sum_saturating(cell->idle_ns, g->of[i]->idle_ns);
-		cell->runnable_ns = sum_saturating(cell->runnable_ns, g->of[i]->runnable_ns);
-		cell->preempted_ns = sum_saturating(cell->preempted_ns, g->of[i]->preempted_ns);
+		profile_add(&cell->blocked_ns, g->of[i]->blocked_ns);
+		profile_add(&cell->idle_ns, g->of[i]->idle_ns);
+		profile_add(&cell->runnable_ns, g->of[i]->runnable_ns);
+		profile_add(&cell->preempted_ns, g->of[i]->preempted_ns);
 		for (unsigned k = 0; k < PROFILE_HIST_SLOTS; k++)
-			cell->by_slot[k] = sum_saturating(cell->by_slot[k], g->of[i]->by_slot[k]);
+			profile_add(&cell->by_slot[k], g->of[i]->by_slot[k]);
 	}
 }
 
@@ -205,7 +200,7 @@ static uint64_t in_slot(const struct cell *c, unsigned slot)
 /* An upper bound of the time in the slots: all but idle time.  Run-queue time behind idle time counts. */
 static uint64_t most_in_slots(const struct cell *c)
 {
-	return sum_saturating(c->blocked_ns, sum_saturating(c->runnable_ns, c->preempted_ns));
+	return profile_sum(c->blocked_ns, profile_sum(c->runnable_ns, c->preempted_ns));
 }
 
 /* Writes how far the sum is below the upper bound, then the range of slots with time and their proportions. */
@@ -215,7 +210,7 @@ static void encode_slots(const struct cell *c, GByteArray *into)
 	uint64_t ns = 0;
 
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
-		ns = sum_saturating(ns, c->by_slot[i]);
+		profile_add(&ns, c->by_slot[i]);
 	blob_put(into, most_in_slots(c) - MIN(ns, most_in_slots(c)));
 
 	while (first < end && !in_slot(c, first))
@@ -348,7 +343,7 @@ static void decode_slots(struct decoding *d, const struct cell *own, struct cell
 		part += slots[i];
 		uint64_t until_ns = part >= all ? ns : MIN(ns, (uint64_t)((double)ns * part / all));
 
-		into->by_slot[i] = sum_saturating(into->by_slot[i], until_ns - MIN(told_ns, until_ns));
+		profile_add(&into->by_slot[i], until_ns - MIN(told_ns, until_ns));
 		told_ns = MAX(told_ns, until_ns);
 	}
 }
@@ -384,12 +379,12 @@ static void decode_cell(struct decoding *d, struct cell_group *g)
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(numbers); i++)
 		*numbers[i] = has & 1u << i ? blob_get(&d->c, PROFILE_NS_MAX) : 0;
-	into->blocked_ns = sum_saturating(into->blocked_ns, own.blocked_ns);
-	into->idle_ns = sum_saturating(into->idle_ns, own.idle_ns);
-	into->runnable_ns = sum_saturating(into->runnable_ns, own.runnable_ns);
-	into->preempted_ns = sum_saturating(into->preempted_ns, own.preempted_ns);
-	g->runnable_ns = sum_saturating(g->runnable_ns, own.runnable_ns);
-	g->preempted_ns = sum_saturating(g->preempted_ns, own.preempted_ns);
+	profile_add(&into->blocked_ns, own.blocked_ns);
+	profile_add(&into->idle_ns, own.idle_ns);
+	profile_add(&into->runnable_ns, own.runnable_ns);
+	profile_add(&into->preempted_ns, own.preempted_ns);
+	profile_add(&g->runnable_ns, own.runnable_ns);
+	profile_add(&g->preempted_ns, own.preempted_ns);
 	decode_slots(d, &own, into);
 }
 

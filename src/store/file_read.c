@@ -115,6 +115,15 @@ static sqlite3_stmt *store_file_prepare(struct store_file *f, const char *sql, G
 	return NULL;
 }
 
+/* Call it after the last row.  ok: no row was damaged; rc: of the last step. */
+static bool end_query(struct store_file *f, sqlite3_stmt *stmt, bool ok, int rc, GError **error)
+{
+	if (ok && rc != SQLITE_DONE)
+		ok = store_file_fail(f, rc, "read", error);
+	sqlite3_finalize(stmt);
+	return ok;
+}
+
 static int64_t pragma_number(struct store_file *f, const char *sql, int *ret_rc)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -182,9 +191,7 @@ bool store_file_check_schema(struct store_file *f, GError **error)
 		return false;
 	while (ok && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
 		ok = check_table(f, stmt, &found, error);
-	if (ok && rc != SQLITE_DONE)
-		ok = store_file_fail(f, rc, "read", error);
-	sqlite3_finalize(stmt);
+	ok = end_query(f, stmt, ok, rc, error);
 	for (const struct store_table *t = store_tables; t->name; t++)
 		want++;
 	return ok && (found == want || store_file_damaged(f, "a table is missing", error));
@@ -290,10 +297,7 @@ static bool read_dict(struct store_file *f, struct dict *d, GError **error)
 		if (!plain || !dict_decode(d, plain, bytes))
 			ok = store_file_damaged(f, "its dictionary cannot be read", error);
 	}
-	if (ok && rc != SQLITE_DONE)
-		ok = store_file_fail(f, rc, "read", error);
-	sqlite3_finalize(stmt);
-	return ok;
+	return end_query(f, stmt, ok, rc, error);
 }
 
 const struct dict *store_file_dict(struct store_file *f, GError **error)
@@ -355,10 +359,7 @@ bool store_file_rows(struct store_file *f, uint64_t from_unix_ns, uint64_t to_un
 			continue;
 		ok = take_row(f, stmt, want_lines, rows) || store_file_damaged(f, "a window of it cannot be", error);
 	}
-	if (ok && rc != SQLITE_DONE)
-		ok = store_file_fail(f, rc, "read", error);
-	sqlite3_finalize(stmt);
-	return ok;
+	return end_query(f, stmt, ok, rc, error);
 }
 
 bool store_file_gaps(struct store_file *f, uint64_t from_unix_ns, uint64_t to_unix_ns, GArray *gaps, GError **error)
@@ -377,10 +378,7 @@ bool store_file_gaps(struct store_file *f, uint64_t from_unix_ns, uint64_t to_un
 		gap.why = g_utf8_make_valid(why ? why : "", (gssize)MIN(strlen(why ? why : ""), 256u));
 		g_array_append_val(gaps, gap);
 	}
-	if (ok && rc != SQLITE_DONE)
-		ok = store_file_fail(f, rc, "read", error);
-	sqlite3_finalize(stmt);
-	return ok;
+	return end_query(f, stmt, ok, rc, error);
 }
 
 /* Runs a query for one number; 0: no row. */
@@ -424,10 +422,7 @@ const GPtrArray *store_file_names(struct store_file *f, GError **error)
 		else
 			g_ptr_array_add(names, g_utf8_make_valid(name, (gssize)MIN(strlen(name), LINE_NAME_MAX_BYTES)));
 	}
-	if (ok && rc != SQLITE_DONE)
-		ok = store_file_fail(f, rc, "read", error);
-	sqlite3_finalize(stmt);
-	if (ok)
+	if (end_query(f, stmt, ok, rc, error))
 		f->names = g_steal_pointer(&names);
 	return f->names;
 }

@@ -25,11 +25,6 @@ struct line_sums *line_sums_new(void)
 FREES(line_sums_free, struct line_sums, s,
       for (unsigned by = 0; by < STORE_BY_CNT; by++) g_hash_table_unref(s->groups[by]))
 
-static uint64_t sum_saturating(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 static void add_group_ns(struct line_sums *s, enum store_by by, const char *name, uint64_t ns)
 {
 	char most[LINE_NAME_MAX_BYTES + 1];
@@ -43,7 +38,7 @@ static void add_group_ns(struct line_sums *s, enum store_by by, const char *name
 		have = g_new0(uint64_t, 1);
 		g_hash_table_insert(s->groups[by], g_strdup(most), have);
 	}
-	*have = sum_saturating(*have, ns);
+	profile_add(have, ns);
 }
 
 /* Groups of every window are kept as numbers and get their names at the end. */
@@ -57,13 +52,13 @@ struct totals {
 
 static void add_to(uint64_t *into, uint64_t ns)
 {
-	*into = sum_saturating(*into, ns);
+	profile_add(into, ns);
 }
 
 /* Returns the time that the process had to wait, without idle time. */
 static uint64_t add_cell(struct totals *t, const struct cell *c, enum reason reason)
 {
-	uint64_t queue_ns = sum_saturating(c->runnable_ns, c->preempted_ns);
+	uint64_t queue_ns = profile_sum(c->runnable_ns, c->preempted_ns);
 
 	add_to(&t->by_class[CLASS_BLOCKED], c->blocked_ns);
 	add_to(&t->by_class[CLASS_IDLE], c->idle_ns);
@@ -71,7 +66,7 @@ static uint64_t add_cell(struct totals *t, const struct cell *c, enum reason rea
 	add_to(&t->by_reason[REASON_CPU_QUEUE], queue_ns);
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
 		add_to(&t->by_slot[i], c->by_slot[i]);
-	return sum_saturating(queue_ns, c->blocked_ns);
+	return profile_sum(queue_ns, c->blocked_ns);
 }
 
 struct adding_cells {
@@ -91,7 +86,7 @@ static void add_group_of_cells(void *ctx, const struct cell_group *g)
 	for (unsigned i = 0; i < REASON_COUNT; i++) {
 		if (!g->of[i] || (a->reasons && !a->reasons[i]))
 			continue;
-		busy_ns = sum_saturating(busy_ns, add_cell(t, g->of[i], (enum reason)i));
+		profile_add(&busy_ns, add_cell(t, g->of[i], (enum reason)i));
 		add_to(&runnable_ns, g->of[i]->runnable_ns);
 		add_to(&preempted_ns, g->of[i]->preempted_ns);
 	}
@@ -206,11 +201,11 @@ static GArray *groups_of(const struct line_sums *s, unsigned by, uint64_t *ret_r
 		if (*g.name)
 			g_array_append_val(groups, g);
 		else
-			*ret_rest_ns = sum_saturating(*ret_rest_ns, g.ns);
+			profile_add(ret_rest_ns, g.ns);
 	}
 	g_array_sort(groups, largest_first);
 	for (guint i = LINE_GROUPS_MAX; i < groups->len; i++)
-		*ret_rest_ns = sum_saturating(*ret_rest_ns, g_array_index(groups, struct group, i).ns);
+		profile_add(ret_rest_ns, g_array_index(groups, struct group, i).ns);
 	g_array_set_size(groups, MIN(groups->len, LINE_GROUPS_MAX));
 	return groups;
 }

@@ -311,9 +311,8 @@ bool merge_add(struct merger *m, const struct profile *window, GError **error)
 	step_free(&s);
 	if (profile_most_rows(m->p) <= PROFILE_ROWS_MAX && m->samples->len <= PROFILE_ROWS_MAX)
 		return true;
-	g_set_error_literal(error, STORE_ERROR, STORE_ERROR_TOO_MUCH,
-			    "there is too much in that time to be one profile: ask for less of it");
-	return false;
+	return refuse(error, STORE_ERROR, STORE_ERROR_TOO_MUCH,
+		      "there is too much in that time to be one profile: ask for less of it");
 }
 
 static void put_states(struct merger *m)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/each.h"
+#include "base/refuse.h"
 #include "features/critical/analysis.h"
 
 #include <fnmatch.h>
@@ -98,9 +99,8 @@ struct critical *critical_new(const struct profile *p, const char *subject, enum
 	struct critical *c;
 
 	if (!choose_threads(p, subject, threads) && !choose_actor(p, subject, by, threads)) {
-		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-			    "\"%s\": no thread of the recording has that id or name", subject);
-		return NULL;
+		return refuse_null(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+				   "\"%s\": no thread of the recording has that id or name", subject);
 	}
 	c = g_new0(struct critical, 1);
 	c->name = g_strdup(subject);
