@@ -12,7 +12,10 @@ static bool rule_begins(const struct findings *f, const struct finding *row, con
 	return rule && g_str_has_prefix(rule->name, name);
 }
 
-/* Of a pipeline that is as fast as its slowest part: whom it waits for waits for a third one, which is nearer to that. */
+/*
+ * In a pipeline that is as fast as its slowest stage, the process that it waits for waits for a third one, which is
+ * nearer to that stage.
+ */
 static bool is_passed_on(const struct finding *row, const struct finding *cause)
 {
 	return row->reason == REASON_PIPE && cause->reason == REASON_PIPE && cause->process != row->process &&
@@ -40,7 +43,7 @@ static bool is_lock_before_program(const struct findings *f, const struct findin
 	       cause->by.pid && cause->by.pid != row->pid;
 }
 
-/* Who holds the lock is throttled with it: the quota's finding of that process; NULL: not so. */
+/* If the lock's holder is throttled, the quota's finding for its process; NULL: it is not. */
 static struct finding *throttle_of(const struct findings *f, const struct finding *row)
 {
 	if (!finding_is_held(f, row) || row->by.does != REASON_CPU_THROTTLED ||
@@ -71,7 +74,10 @@ static bool is_of_starved_workers(const struct findings *f, const struct finding
 	       cause->process == row->process;
 }
 
-/* Each waits for something of its own, which other threads of the process bring, and these ask another program for it. */
+/*
+ * Each thread waits for its own answer, which other threads of the process bring, and these ask another program for
+ * it.
+ */
 static bool is_for_answer(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
 	return finding_has_own_locks(row) && cause->process == row->process &&
@@ -79,7 +85,7 @@ static bool is_for_answer(const struct findings *f, const struct finding *row, c
 	       row->by.blocked_ns > row->time_ns / 2 && finding_ends_far(f, cause);
 }
 
-/* What a script sleeps by is a program of its own: the script is what looks, or pauses.  The last may not have ended. */
+/* A script sleeps by a separate program: it is the script that polls or pauses.  The last sleep may be unfinished. */
 static bool is_shells_sleep(const struct finding *row, const struct finding *cause)
 {
 	return row->reason == REASON_CHILD_EXIT && cause->reason == REASON_SLEEP && cause->process != row->process &&
@@ -87,7 +93,7 @@ static bool is_shells_sleep(const struct finding *row, const struct finding *cau
 	       row->by.does_ns > row->by.blocked_ns / 2 && cause->time_ns > row->time_ns / 2;
 }
 
-/* The same where that program is not in the recording: the name of the child is. */
+/* The same if that program was not recorded: the child's name tells. */
 static bool is_childs_sleep(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
@@ -96,7 +102,7 @@ static bool is_childs_sleep(const struct findings *f, const struct finding *row)
 
 	if (row->reason != REASON_CHILD_EXIT || !o || o->kind != OBJECT_CHILD)
 		return false;
-	/* as system("sleep 1") has a shell start it */
+	/* for system("sleep 1"), a shell starts it */
 	if (row->count > 1 &&
 	    limit_child_read(profile_find_limit(f->profile, LIMIT_CHILD, finding_pid(f, row), 0), &c, there,
 			     sizeof(there)) &&
@@ -105,14 +111,14 @@ static bool is_childs_sleep(const struct findings *f, const struct finding *row)
 	return strcmp(o->name, "sleep") == 0 || g_str_has_prefix(o->name, "sleep ");
 }
 
-/* Another program does a piece of work, which has ended, and pauses for most of that: nothing else goes on meanwhile. */
+/* Another program does a task that has ended, and mostly pauses: nothing else happens meanwhile. */
 static bool is_for_job_that_sleeps(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
 	return row->reason == REASON_CHILD_EXIT && cause->reason == REASON_SLEEP && cause->process != row->process &&
 	       row->by.does_ns > row->time_ns / 2 && !(profile_wait(f->profile, row->wait)->flags & WAIT_OPEN_AT_END);
 }
 
-/* Whom a process waits for longest, through a pipe or a socket; 0: nobody is known. */
+/* The process that a process waits longest for, by pipe or socket; 0: unknown. */
 static uint32_t waits_for(const struct profile *p, uint32_t pid)
 {
 	uint64_t longest_ns = 0;
@@ -130,7 +136,7 @@ static uint32_t waits_for(const struct profile *p, uint32_t pid)
 	return found;
 }
 
-/* A relay waits for what comes back, whose writer waits in the end for what the relay itself carries there, in another thread. */
+/* A relay waits for return data, whose sender indirectly waits for what the relay carries there in another thread. */
 static bool is_for_its_own(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
@@ -158,7 +164,7 @@ void behind_find(struct findings *f)
 		if (!cause)
 			continue;
 		if (row->loop && !cause->loop && cause->process == row->process)
-			cause->is_told_with = true; /* that loop's finding names it */
+			cause->is_told_with = true; /* the loop's finding mentions it */
 		if (is_shells_sleep(row, cause)) {
 			row->is_told_elsewhere = false;
 			row->has_sleep = cause->is_told_elsewhere = cause->is_shells_sleep = true;
@@ -175,7 +181,7 @@ void behind_find(struct findings *f)
 	}
 }
 
-/* What limits it besides is nothing that the next one waits for. */
+/* It has a limit of its own that the next process does not wait for. */
 static bool has_own_limit(const struct finding *row)
 {
 	const struct profile_limit *l = row->limit.limit;
@@ -185,7 +191,7 @@ static bool has_own_limit(const struct finding *row)
 	return l && (l->kind != LIMIT_OWED || limit_owed_read(l, &made, &there) > made);
 }
 
-/* Whom it has asked asks a third one for most of that time. */
+/* The asked process asks a third one for most of that time. */
 static bool is_asked_on(const struct finding *row, const struct finding *cause)
 {
 	return row->reason == REASON_NETWORK_RECEIVE && cause->reason == REASON_NETWORK_RECEIVE && row->pid &&
@@ -202,7 +208,7 @@ static bool is_for_waiting_writer(const struct findings *f, const struct finding
 	       !row->deadlock && row->by.does_ns > row->by.off_cpu_ns / 2 && cause->time_ns > row->time_ns / 2;
 }
 
-/* The workers of whom it asks are all taken by clients that ask for nothing, so that it has not been accepted yet. */
+/* All workers of the asked process are occupied by silent clients, so it was not accepted yet. */
 static bool is_for_free_worker(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
 	return row->reason == REASON_NETWORK_RECEIVE && cause->process != row->process &&

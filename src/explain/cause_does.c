@@ -29,7 +29,7 @@ uint32_t cause_thread(const struct profile *p, uint32_t pid, uint32_t tid)
 	return CAUSE_NONE;
 }
 
-/* Is the function on the stack? */
+/* Whether the function is on the stack. */
 bool cause_passes(const struct profile *p, uint32_t node, int64_t function)
 {
 	for (uint32_t n = node; n; n = profile_get_node(p, n)->parent) {
@@ -40,12 +40,12 @@ bool cause_passes(const struct profile *p, uint32_t node, int64_t function)
 }
 
 /*
- * What they do for less than this part of the time that others wait for them is not what these wait for; of many who
- * wait for one at a time: of each.
+ * Activity below 1/DOES_MIN of the time that others wait is not what they wait for; with many waiters at a time, the
+ * time of each.
  */
 #define DOES_MIN 10
 
-/* Several can wait for the same one at a time. */
+/* Several threads may wait for the same one at a time. */
 static uint64_t waiters_on_one(const struct finding *row)
 {
 	bool is_one = row->by.threads_cnt == 1 || reason_family(row->reason) == FAMILY_LOCK;
@@ -60,7 +60,7 @@ bool cause_may_hold_kernel_lock(const struct findings *f, uint32_t wait)
 	const enum reason reason = reasons_of(f->reasons, wait);
 	const enum reason_family family = reason_family(reason);
 
-	/* it lost its CPU in the program */
+	/* it lost its CPU while in the program */
 	if (w->state == 'R' && entry && (strcmp(entry, "interrupt") == 0 || strcmp(entry, "exit to user mode") == 0))
 		return false;
 	return family == FAMILY_DISK || family == FAMILY_MEMORY || family == FAMILY_CPU || family == FAMILY_DEVICE ||
@@ -80,8 +80,8 @@ static uint64_t longest_waiter_ns(const struct findings *f, const struct finding
 }
 
 /*
- * Stacks of scripts may not show the function that holds a lock.  A thread that held it for most of its time, and waited
- * for something else for most of it, did both at once.
+ * A script's stack may not show the function that holds a lock.  A thread that held it for most of its time, and
+ * waited for something else for most of it, did both at once.
  */
 static void find_overlap(const struct cause_finder *c, struct finding *row)
 {
@@ -118,8 +118,8 @@ static uint64_t on_cpu_ns(const struct profile *p, const bool *is_in)
 }
 
 /*
- * Where a function ends by letting the lock go, which compilers make a jump, only its caller is seen, which may sleep
- * between two such calls.  Who sleeps with the lock has others wait for about as long.
+ * If a function ends by releasing the lock, compilers turn the call into a jump: only its caller is seen, which may
+ * sleep between two such calls.  A thread that sleeps with the lock makes others wait about as long.
  */
 static bool may_sleep_without(const struct cause_finder *c, const struct finding *row, const struct wait *sleep)
 {
@@ -132,7 +132,7 @@ static bool may_sleep_without(const struct cause_finder *c, const struct finding
 		       sleep->blocked_ns / MAX(sleep->count, 1) / SLEEP_PART;
 }
 
-/* For so long in all its holders can have slept with a lock that one has at a time: who sleeps for longer does so without. */
+/* The total time that holders can have slept with a lock that one has at a time: longer sleeps are without it. */
 static uint64_t one_at_a_time_ns(const struct profile *p, const struct finding *row)
 {
 	bool is_shared = row->reason == REASON_LOCK_RWLOCK || row->reason == REASON_LOCK_KERNEL;
@@ -141,8 +141,8 @@ static uint64_t one_at_a_time_ns(const struct profile *p, const struct finding *
 }
 
 /*
- * A lock without a word of its own, as Java's, whose waiters park: who lets it go in that function waits there for the same
- * lock before, and has not got it then.
+ * A lock without its own futex word, as Java's, whose waiters park: a thread that releases it in that function waited
+ * there for the same lock before, without holding it.
  */
 static bool is_before_lock(const struct cause_finder *c, const struct finding *row, uint32_t i, int64_t function)
 {
@@ -153,7 +153,9 @@ static bool is_before_lock(const struct cause_finder *c, const struct finding *r
 	       reasons_of(c->f->reasons, i) == row->reason && cause_same_function(p, finding_frame(c->f, i), function);
 }
 
-/* Threads of the kernel's rest in all their waits where they are looked at themselves; one that does one job works. */
+/*
+ * Kernel threads count as idle in all their waits when analysed by themselves; one that works on a single job is busy.
+ */
 static bool rests(const struct cause_finder *c, uint32_t i)
 {
 	static const char *const any_job[] = { "worker_thread", NULL };
@@ -165,14 +167,14 @@ static bool rests(const struct cause_finder *c, uint32_t i)
 	       profile_stack_names(c->f->profile, profile_wait(c->f->profile, i)->kernel, any_job);
 }
 
-/* Of each reason. */
+/* By reason. */
 struct doing {
 	uint64_t ns[REASON_COUNT], longest_ns[REASON_COUNT];
 	uint32_t waits[REASON_COUNT];	/* index + 1 of the longest */
-	int64_t frames[REASON_COUNT];	/* in which it waits */
+	int64_t frames[REASON_COUNT];	/* function in which it waits */
 };
 
-/* True: it is the longest so far. */
+/* True if it is the longest so far. */
 static bool doing_add(struct doing *d, enum reason reason, uint64_t ns)
 {
 	bool is = ns > d->longest_ns[reason];
@@ -205,9 +207,9 @@ static uint64_t rest_ns(const struct doing *d)
 }
 
 /*
- * What those are off CPU for who hold a lock, or end the waits: all of their waits but for the finding's own, and of
- * a lock's holders those below the function that lets it go.  computes_in: the function in which they lost their CPU
- * for longest; -1: in none.
+ * What lock holders, or those who end the waits, are off CPU for: all their waits except the finding's own, and for
+ * holders only those below the function that releases the lock.  computes_in: the function in which they were
+ * preempted longest; -1: none.
  */
 void cause_find_doing(const struct cause_finder *c, struct finding *row, const bool *is_holder, bool is_lock,
 		       int64_t *computes_in)
@@ -215,7 +217,7 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 	const struct profile *p = c->f->profile;
 	struct doing d = { 0 }, at_rest = { 0 };
 	int64_t function = row->by.frame >= 0 ? row->by.frame : row->frame;
-	/* a lock of the kernel's has the object of the system call, as has what its holder does with that: a file */
+	/* a kernel lock has the system call's object, like other waits of its holder in that call: a file */
 	const uint32_t own = row->object && object_is_lock(profile_get_object(p, row->object - 1))
 				     ? c->locks[row->object]
 				     : 0;
@@ -235,7 +237,8 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 		if (!is_holder[w->thread] || is_own || c->f->blocked_in[i] == row->id ||
 		    (is_of_kernel && !cause_may_hold_kernel_lock(c->f, i)) ||
 		    (is_lock && !cause_passes(p, w->user, function)) ||
-		    (is_lock && !is_of_file && reason == REASON_POOL_IDLE) ||	/* who waits for work has let it go before */
+		    /* a thread that waits for work has released the lock before */
+		    (is_lock && !is_of_file && reason == REASON_POOL_IDLE) ||
 		    (!is_lock && rests(c, i) && row->reason != REASON_CHILD_EXIT))
 			continue;
 		if (is_lock && is_before_lock(c, row, i, function)) {
@@ -255,7 +258,7 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 		}
 		enum reason why = reason == REASON_CPU_THROTTLED ? reason : REASON_CPU_QUEUE;
 
-		/* where it lost its CPU tells what it computes */
+		/* where it was preempted shows what it computes */
 		if (w->state == 'R' && doing_add(&d, why, w->runnable_ns + w->preempted_ns))
 			d.frames[why] = *computes_in = plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
 	}
@@ -264,7 +267,7 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 		is_unsure = true;
 	}
 	take_most(&d, row);
-	/* who computes for longer than it sleeps likely does so with the lock, and sleeps without */
+	/* a thread that computes longer than it sleeps probably computes with the lock and sleeps without */
 	if ((is_unsure && row->by.does == REASON_CPU_QUEUE) ||
 	    row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row) ||
 	    (is_lock && row->by.does == REASON_SLEEP && row->by.does_ns < on_cpu_ns(p, is_holder)))
@@ -272,7 +275,7 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 	if (!row->by.does_ns && rest_ns(&at_rest) >= row->by.blocked_ns / DOES_MIN / waiters_on_one(row))
 		take_most(&at_rest, row);
 	if (!row->by.does_ns && before_ns >= row->by.blocked_ns / DOES_MIN / waiters_on_one(row) && before) {
-		/* nothing else: it queues itself, as a writer behind readers does */
+		/* nothing else: it queues itself, like a writer behind readers */
 		row->by.does = row->reason;
 		row->by.does_ns = row->by.off_cpu_ns = before_ns;
 		row->by.does_wait = before;
@@ -283,8 +286,8 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 }
 
 /*
- * A peer or child that runs for longer than it waits computes what is waited for, if it runs for most of that time.
- * What a lock's holder ran while it held it is not known.
+ * A peer or child that runs longer than it waits computes the result, if it runs for most of that time. How long a
+ * lock's holder ran while holding it is unknown.
  */
 void cause_find_running(const struct cause_finder *c, struct finding *row, const bool *is_holder, int64_t computes_in)
 {
@@ -299,8 +302,8 @@ void cause_find_running(const struct cause_finder *c, struct finding *row, const
 }
 
 /*
- * At the far end a loop that only passes on waits for nothing itself: what those threads of its process do that wake it,
- * if it is for them that it waits.
+ * A loop at the far end that only forwards waits for nothing itself: looks at the threads of its process that wake it,
+ * if it waits for them.
  */
 void cause_find_passed_on(const struct cause_finder *c, struct finding *row)
 {
@@ -324,14 +327,12 @@ void cause_find_passed_on(const struct cause_finder *c, struct finding *row)
 	if (for_them_ns < row->by.blocked_ns / 2)
 		return;
 	cause_find_doing(c, row, is_worker, false, &unused);
-	row->by.does_ns = row->by.does_wait ? row->by.does_ns : 0;	/* who only wants a CPU is not told by name */
+	/* run-queue time alone is not reported by name */
+	row->by.does_ns = row->by.does_wait ? row->by.does_ns : 0;
 	row->by.is_passed_on = row->by.does_ns;
 }
 
-/*
- * A child's whole process is what its parent waits for; of others the thread that ends the wait, or all of its kind
- * that do.
- */
+/* A parent waits for its child's whole process; otherwise for the thread that ends the wait, or all of its kind. */
 void cause_mark_helpers(const struct cause_finder *c, struct finding *row, bool *is_holder)
 {
 	const struct profile *p = c->f->profile;

@@ -11,7 +11,7 @@
 #include "features/storms/analysis.h"
 #include "features/wakers/analysis.h"
 
-#define HEADLINE_PERCENT 5	/* of its whole: below that only the first one is worth telling */
+#define HEADLINE_PERCENT 5	/* of its whole: smaller ones are reported only as the first */
 #define NAME_COLUMNS 20
 #define STORM_NAME_COLUMNS 20
 
@@ -32,7 +32,7 @@ static bool is_nothing(const struct explanation *e, const struct finding *row)
 	return task_findings_outweigh(e->tasks, row, e->findings->profile->info.duration_ns);
 }
 
-/* What its share is a part of. */
+/* The base of its share. */
 static uint64_t whole_of(const struct findings *f, const struct finding *row)
 {
 	if (row->may_be_meant)
@@ -56,8 +56,8 @@ static struct headline of_task(const struct task_wait *w)
 }
 
 /*
- * From *at on the next finding of threads that is worth a headline; NULL: none.  Behind one that is too small only a run
- * queue is, which ranks by a part of its time.
+ * The next finding of threads that deserves a headline, from *at on; NULL: none.  After one that is too small, only a
+ * run queue may follow, since it is ranked by a part of its time.
  */
 static const struct finding *next_finding(const struct explanation *e, guint *at)
 {
@@ -92,7 +92,9 @@ static const struct task_wait *next_task(const struct explanation *e, guint *at)
 	return NULL;
 }
 
-/* On a whole machine each of a few explains little: more are told then, for one of these may be what was looked for. */
+/*
+ * On a whole machine the first few explain little, so more are reported: any of these may be what the user looks for.
+ */
 static bool is_enough(const struct explanation *e)
 {
 	uint64_t told_ns = 0;
@@ -103,7 +105,7 @@ static bool is_enough(const struct explanation *e)
 	       (e->headlines->len >= HEADLINES_MAX && told_ns >= e->findings->matters_ns / 2);
 }
 
-/* Times of tasks and of threads do not compare, so a second one of tasks comes behind the first one of threads. */
+/* Times of tasks and threads cannot be compared, so a second finding of tasks comes after the first one of threads. */
 static void choose(struct explanation *e)
 {
 	guint at = 0, task_at = 0;
@@ -124,14 +126,14 @@ static void choose(struct explanation *e)
 	}
 }
 
-/* Its time is of a clock's, which the sentence says, or it has none, or nobody knows whether it matters: no share of others'. */
+/* Its time is a clock's, as its sentence says, or it has none, or it may be intended: no share is given. */
 static bool has_no_share(const struct headline *h)
 {
 	return h->finding &&
 	       (h->finding->busy == BUSY_ALONE || h->finding->busy == BUSY_REFUSES || h->finding->may_be_meant);
 }
 
-/* The first one whose share is told. */
+/* The first one with a share. */
 static const struct headline *first_with_share(const struct explanation *e)
 {
 	const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
@@ -142,7 +144,7 @@ static const struct headline *first_with_share(const struct explanation *e)
 	return first + at;
 }
 
-/* Is the share of both of one whole? */
+/* Whether both shares have the same base. */
 static bool same_whole(const struct headline *a, const struct headline *b)
 {
 	if (has_no_share(b))
@@ -181,7 +183,7 @@ static char *brief_of(const struct findings *f, const struct headline *h, bool h
 	return g_string_free(s, FALSE);
 }
 
-/* Why it does not stand where its time would put it. */
+/* Why it is not ranked by its time. */
 static const char *rank_reason(const struct headline *h)
 {
 	const struct finding *row = h->finding;
@@ -228,7 +230,7 @@ static const char *rank_reason(const struct headline *h)
 	return row->reason == REASON_CPU_QUEUE && !row->is_yield ? "behind others, as their load makes it" : NULL;
 }
 
-/* Shares that grow down the list say why: at the one that does not stand where its time would put it. */
+/* The reason for shares that increase down the list, given at the headline that is not ranked by its time. */
 static const char *order_reason(const struct explanation *e, guint at)
 {
 	const struct headline *h = &g_array_index(e->headlines, struct headline, at);
@@ -300,7 +302,10 @@ static void find_also(struct explanation *e)
 	e->also = also_of(e, most);
 }
 
-/* "Storm: pusher wakes 100 threads at once, 40 times; 95% of them sleep again at once." Only one in vain is news. */
+/*
+ * "Storm: pusher wakes 100 threads at once, 40 times; 95% of them sleep again at once." Only useless storms are
+ * reported.
+ */
 static char *storm_of(const struct findings *f)
 {
 	struct storm_table *t = storm_table_new(f->profile, f->selection);
@@ -332,7 +337,7 @@ struct explanation *explanation_new(const struct profile *p, const struct select
 	e->tasks = task_findings_new(p, selection);
 	e->headlines = g_array_new(FALSE, TRUE, sizeof(struct headline));
 	g_array_set_clear_func(e->headlines, clear_headline);
-	if (p->info.rows_are)	/* rules are about waits of threads */
+	if (p->info.rows_are)	/* rules are about threads' waits */
 		return e;
 	task_findings_queue(e->tasks, e->findings);
 	e->storm = p->info.has_storms ? storm_of(e->findings) : NULL;

@@ -6,57 +6,63 @@
 #include "features/tasks/findings.h"
 
 /*
- * What people are told of a profile: one list, the most important first, in words.  Text, JSON, pages and `top` lay it
- * out and judge nothing.  docs/reasons.md, "Findings", has the rules.
+ * What people are told about a profile: one list of sentences, most important first.  Text, JSON, pages and `top` only
+ * lay it out.  See docs/reasons.md, "Findings".
  */
 
 #define HEADLINES_MAX 3
-#define HEADLINES_MOST 6 /* where those tell less than half of the time that matters, as of a whole machine */
+/* limit if the usual ones explain less than half of the time that matters, as on a whole machine */
+#define HEADLINES_MOST 6
 
 enum headline_kind {
 	HEADLINE_WAIT = 0,	/* threads wait */
-	HEADLINE_BUSY,		/* threads compute while others' requests wait in their queue */
-	HEADLINE_TASKS,		/* goroutines or tasks wait: their time is that of no thread */
+	HEADLINE_BUSY,		/* threads compute while others' requests are queued */
+	HEADLINE_TASKS,		/* goroutines or tasks wait: not the time of any thread */
 	HEADLINE_KIND_COUNT
 };
 
 struct headline {
 	enum headline_kind kind;
-	const struct finding *finding;	/* NULL: of tasks */
-	const struct task_wait *task;	/* NULL: of threads */
-	uint64_t time_ns, whole_ns;	/* and what its share is of; 0: of nothing, as it may be meant */
-	/* not escaped for any format; harmless on a terminal.  The sentence begins with its share where that is of the same
-	 * time as the first one's. */
+	const struct finding *finding;	/* NULL for tasks */
+	const struct task_wait *task;	/* NULL for threads */
+	uint64_t time_ns, whole_ns;	/* whole_ns: base of its share; 0: no share, as it may be intended */
+	/*
+	 * not escaped for any format, but safe for terminals.  The sentence begins with its share if that has the same
+	 * base as the first one's.
+	 */
 	char *sentence, *evidence;
-	char *brief;		/* the sentence for where there is a line for it alone: its share in short */
+	char *brief;		/* a short form with its share, in one line */
 	const char *advice;
-	char *command;		/* what shows more, with `offcpu ..` in backquotes; "": nothing */
+	char *command;		/* how to see more, with `offcpu ..` in backquotes; "": none */
 };
 
 struct explanation {
 	struct findings *findings;
 	struct task_findings *tasks;
-	GArray *headlines;	/* struct headline, at most HEADLINES_MOST; none where little is found */
-	char *little;		/* a sentence that says why there are none; NULL: there are some, or nothing is known of waits */
-	/* The run queue, where it has more time than all others but ranks behind: a sentence and a command; NULL: none. */
+	GArray *headlines;	/* struct headline, at most HEADLINES_MOST; empty if little was found */
+	char *little;		/* why there are none; NULL: there are some, or nothing is known about waits */
+	/*
+	 * The run queue, if it has more time than all others but is ranked behind them: a sentence and a command;
+	 * NULL: no.
+	 */
 	char *also;
-	char *storm;		/* a sentence about an event that wakes many threads in vain, and a command; NULL: none is known */
-	char *unseen;		/* a sentence about what waits and no thread tells of; NULL: nothing is known to */
-	guint also_at;		/* the headline that says so, if that is laid out; else no headline does */
+	char *storm;		/* an event that wakes many threads uselessly, and a command; NULL: none */
+	char *unseen;		/* what waits without being visible in any thread; NULL: nothing known */
+	guint also_at;		/* the headline that includes `also`, if it is shown; else none does */
 };
 
-/* selection NULL: everything.  Borrows from p.  Free with explanation_free(). */
+/* selection NULL: everything.  Borrows p.  Free with explanation_free(). */
 struct explanation *explanation_new(const struct profile *p, const struct selection *selection);
 void explanation_free(struct explanation *e);	/* NULL is fine */
 
 const char *headline_kind_name(enum headline_kind kind);
-/* 1 for the first headline that the wait is behind; 0: none. */
+/* Number of the first headline that includes the wait, from 1 on; 0: none. */
 guint explanation_headline_of(const struct explanation *e, uint32_t wait);
-/* What can be done about one wait: as a headline that it is behind says where nobody lets go, else its rule's. */
+/* Advice on a wait: its headline's if nobody releases a lock, else its rule's. */
 const char *explanation_advice_of(const struct explanation *e, uint32_t wait);
-/* "a mutex, audit_lock, in write_audit (audit.c:27)": of one wait.  Appends. */
+/* Appends "a mutex, audit_lock, in write_audit (audit.c:27)" for a wait. */
 void explanation_wait(GString *s, const struct explanation *e, uint32_t wait);
-/* "sysbench waits for a mutex, audit_lock, in write_audit (audit.c:27)": the same with who waits.  Appends. */
+/* Appends the same with the waiting process: "sysbench waits for a mutex, audit_lock, in write_audit (audit.c:27)". */
 void explanation_sentence(GString *s, const struct explanation *e, uint32_t wait);
 
 #endif

@@ -13,27 +13,27 @@
 #include "base/hash.h"
 
 /*
- * A lock that somebody waits for all the time counts as if all threads of its process did, or so many: what else waits a
- * little is work that goes on.
+ * A lock that somebody waits for all the time counts as if all threads of its process did, at least that many: other
+ * short waits only show that work continues.
  */
 #define STUCK_WEIGHT_MIN 12
-#define QUEUE_WEIGHT                                                                                                 \
-	4 /* others' load makes waits for a CPU, too: they rank first from four times the next one's time on */
+/* Waits for a CPU may be due to others' load: they rank first only if that many times as long as the next finding. */
+#define QUEUE_WEIGHT 4
 
-/* What it takes to bring memory back, to find some that can go, or to copy it is CPU time, and none of these waits. */
+/* Bringing back, freeing and copying memory is CPU time that none of these waits includes. */
 #define MEMORY_WEIGHT 2
-#define CLOCK_WEIGHT 16	/* of threads that only sleep: all that somebody waits for ranks before, unless it is small */
-/* Whoever sleeps chose to: what it waits for by others' doing ranks first, unless the sleep is as many times as long. */
+#define CLOCK_WEIGHT 16	/* for threads that only sleep: waits with a waiter rank before them, unless much shorter */
+/* Sleeping is a thread's choice: its waits for others rank first, unless the sleep is that many times as long. */
 #define SLEEP_WEIGHT 4
 #define KERNEL_PCT 50
 #define CAUSE_PART 20	/* of the time that matters */
-#define TOLD_WEIGHT 4	/* of what a loop's finding names already: likely behind that */
-#define DOUBT_WEIGHT 1000	/* behind all others */
+#define TOLD_WEIGHT 4	/* mentioned in a loop's finding: probably behind that */
+#define DOUBT_WEIGHT 1000	/* ranks last */
 
-/* What makes waits one finding: the lock, or the function that waits. */
+/* Waits with equal keys are one finding: by lock, or by waiting function. */
 struct key {
 	const char *process;
-	const char *function; /* interned; of the same lock, and of waits for a CPU NULL */
+	const char *function; /* interned; NULL for waits for the same lock, and for a CPU */
 	const struct rule *loop;
 	uint32_t lock, reason;
 };
@@ -44,13 +44,13 @@ struct maker {
 	struct findings *f;
 	const struct selection *selection;
 	GHashTable *index; /* struct key -> row + 1 */
-	GHashTable *threads; /* (row, thread) that were met */
-	GArray *longest_ns; /* uint64_t, of each row: of the wait that stands for it */
+	GHashTable *threads; /* set of (row, thread) */
+	GArray *longest_ns; /* uint64_t, by row: of the wait that represents it */
 	uint32_t *locks; /* see lock_ids_new() */
 	uint32_t *kinds; /* see lock_kinds_new() */
 	uint32_t *rings; /* see deadlock_rings_new() */
-	GHashTable *members; /* (row, lock) that were met */
-	GHashTable *waiters; /* (lock, thread) that were met */
+	GHashTable *members; /* set of (row, lock) */
+	GHashTable *waiters; /* set of (lock, thread) */
 	GHashTable *classes; /* process name -> row + 1 */
 };
 
@@ -60,7 +60,7 @@ static bool is_selected(const struct maker *m, uint32_t thread)
 	       (m->f->has_kernel_only || !(profile_thread(m->f->profile, thread)->flags & THREAD_KERNEL));
 }
 
-/* In place of a row, of threads that were idle. */
+/* Instead of a row, for idle threads. */
 #define IDLE_ROW (UINT32_MAX - 1)
 #define IDLE_KERNEL_ROW (UINT32_MAX - 2)
 
@@ -103,7 +103,7 @@ static uint32_t row_of(struct maker *m, const struct key *key, uint32_t wait)
 	return f->rows->len - 1;
 }
 
-/* So much of a wait is for that reason; returns the row's id. */
+/* Adds a part of a wait for that reason; returns the row's id. */
 static uint32_t add(struct maker *m, const struct key *key, uint32_t wait, uint64_t ns, bool has_shape)
 {
 	struct findings *f = m->f;
@@ -158,7 +158,7 @@ static struct finding_class *class_of(struct maker *m, uint32_t thread)
 	return &g_array_index(f->classes, struct finding_class, at - 1);
 }
 
-/* Of its waits for a CPU, what its cgroup's quota made it wait, where --runq-blame knows. */
+/* By wait: the part of its run-queue time due to its cgroup's quota, if --runq-blame was recorded. */
 static uint64_t *throttled_new(const struct profile *p)
 {
 	uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
@@ -169,11 +169,11 @@ static uint64_t *throttled_new(const struct profile *p)
 	return ns;
 }
 
-/* What the accounts say, before waits tell what it was for. */
+/* Adds the accounts, before waits explain them. */
 static void add_accounts(struct maker *m)
 {
 	const struct profile *p = m->f->profile;
-	/* (class, pid) */
+	/* set of (class, pid) */
 	g_autoptr(GHashTable) pids = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 
 	EACH_ROW(i, const struct thread, t, p->threads) {
@@ -195,8 +195,8 @@ static void add_accounts(struct maker *m)
 }
 
 /*
- * Of what holds up an event loop the innermost function counts that is the program's own and no package's: there
- * somebody called what blocks.
+ * For what holds up an event loop: the innermost function of the program that is not in a package, where something
+ * blocking was called.
  */
 static int64_t loop_frame(const struct findings *f, uint32_t user)
 {
@@ -232,7 +232,7 @@ int64_t finding_frame(const struct findings *f, uint32_t wait)
 	return frame >= 0 ? frame : plumbing_user_parent(reasons_plumbing(f->reasons), user);
 }
 
-/* The function of the program that waits; NULL: none is known. */
+/* The program's waiting function; NULL: unknown. */
 static const char *own_function(const struct maker *m, uint32_t wait)
 {
 	int64_t frame = finding_frame(m->f, wait);
@@ -240,7 +240,7 @@ static const char *own_function(const struct maker *m, uint32_t wait)
 	return frame >= 0 ? profile_get_frame(m->f->profile, (uint32_t)frame)->name : NULL;
 }
 
-/* Each thread parks by a word of its own, and each one that is joined has one: that tells nothing. */
+/* Parking and joining use a separate word per thread: counting these says nothing. */
 static bool is_counted(const struct object *o)
 {
 	return object_is_lock(o) && o->kind != LOCK_PARK && o->kind != LOCK_JOIN;
@@ -297,9 +297,9 @@ static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 		key.lock = m->kinds[m->locks[w->object]];
 	else
 		key.function = is_anywhere ? NULL : own_function(m, i);
-	if (!key.function && reason == REASON_LOCK_KERNEL && o && o->kind == OBJECT_FILE)	/* as of flock(1) */
+	if (!key.function && reason == REASON_LOCK_KERNEL && o && o->kind == OBJECT_FILE)	/* as for flock(1) */
 		key.lock = m->locks[w->object];
-	if (reason != REASON_LOCK_GIL && !is_anywhere)	/* that is others' doing */
+	if (reason != REASON_LOCK_GIL && !is_anywhere)	/* caused by others */
 		key.loop = reasons_loop(f->reasons, i);
 	f->blocked_ns += w->blocked_ns;
 	c->family_ns[reason_family(reason)] += w->blocked_ns;
@@ -364,7 +364,7 @@ static void add_waits(struct maker *m)
 	}
 }
 
-/* How long each sleep's thread then waited for its CPU is known where wakers are. */
+/* If wakers are known, so is each thread's run-queue time after a sleep. */
 static void add_queue_shape(struct maker *m)
 {
 	const struct profile *p = m->f->profile;
@@ -381,11 +381,11 @@ static void add_queue_shape(struct maker *m)
 		for (unsigned s = 0; s < PROFILE_HIST_SLOTS; s++)
 			row->hist[s] += wake->hist[s];
 		row->durations_ns += wake->runnable_ns;
-		row->max_ns = row->longest = 0; /* no wake tells its longest */
+		row->max_ns = row->longest = 0; /* no wake has the longest */
 	}
 }
 
-/* What callbacks of a finding's loop did on CPU: by process and loop, and of that the function with most. */
+/* CPU time of callbacks in a finding's loop: by process and loop, and the function with most of it. */
 static void add_loop_samples(const struct maker *m, struct finding *row)
 {
 	const struct profile *p = m->f->profile;
@@ -466,9 +466,9 @@ unsigned finding_follow(const struct findings *f, const struct finding *row,
 
 uint64_t finding_rank_ns(const struct finding *f)
 {
-	if (f->deadlock)	/* that goes on for ever: before all else */
+	if (f->deadlock)	/* endless: ranks before all others */
 		return UINT64_MAX / 2 + f->time_ns / 2;
-	if (f->limit.is_cycle)	/* that, too, unless somebody has a time limit */
+	if (f->limit.is_cycle)	/* also endless, unless somebody has a time limit */
 		return UINT64_MAX / 4 + f->time_ns / 4;
 	if (f->is_doubtful)
 		return f->time_ns / DOUBT_WEIGHT;
@@ -484,7 +484,7 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns * MEMORY_WEIGHT;
 	if (f->busy == BUSY_REFUSES)
 		return UINT64_MAX / 8;
-	if (f->busy == BUSY_ALONE)	/* what a clock on the wall shows */
+	if (f->busy == BUSY_ALONE)	/* by wall-clock time */
 		return UINT64_MAX / 8 + f->time_ns / 8;
 	if (f->busy == BUSY_SPIN)
 		return f->time_ns;
@@ -494,7 +494,7 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return f->time_ns / CLOCK_WEIGHT;
 	if (f->is_beside_cause)
 		return f->time_ns / CLOCK_WEIGHT;
-	if (f->reason == REASON_SLEEP && f->waited_ns && !f->leads_ns)	/* behind what waits for it, which says more */
+	if (f->reason == REASON_SLEEP && f->waited_ns && !f->leads_ns)	/* after the waits for it, which say more */
 		return MIN(f->time_ns / SLEEP_WEIGHT, f->waited_ns - f->waited_ns / 8);
 	if (f->reason == REASON_SLEEP && !f->loop && !f->limit.limit && !f->leads_ns)
 		return (f->time_ns - f->clock_ns) / SLEEP_WEIGHT + f->clock_ns / CLOCK_WEIGHT;
@@ -504,7 +504,7 @@ uint64_t finding_rank_ns(const struct finding *f)
 		return (f->time_ns + f->leads_ns) / TOLD_WEIGHT;
 	if (f->is_spin)
 		return f->time_ns / CLOCK_WEIGHT;
-	if (f->is_told_elsewhere && !f->is_for_one_job)	/* behind that, which may be a queue */
+	if (f->is_told_elsewhere && !f->is_for_one_job)	/* after the other finding, which may be a queue */
 		return f->time_ns / QUEUE_WEIGHT / QUEUE_WEIGHT;
 	if (f->reason == REASON_CPU_QUEUE && !f->is_yield && !f->is_kept_off && !f->bursts.cnt)
 		return f->time_ns / (f->is_others_load ? OTHERS_QUEUE_WEIGHT : QUEUE_WEIGHT);
@@ -561,7 +561,7 @@ static uint32_t threads_of(const struct maker *m, const char *process)
 	return at ? g_array_index(m->f->classes, struct finding_class, at - 1).threads_cnt : 0;
 }
 
-/* Somebody waits for a lock nearly all through the window.  On a whole machine somebody always does. */
+/* Finds locks that somebody waits for during nearly the whole window.  On a whole machine there are always some. */
 static void find_stuck(const struct maker *m)
 {
 	struct findings *f = m->f;
@@ -577,7 +577,7 @@ static void find_stuck(const struct maker *m)
 	}
 }
 
-/* Who forks a large process waits for a child that has little to do, and copies for as long: told with what that holds up. */
+/* A fork of a large process waits for a short-lived child and copies for as long: reported with what that delays. */
 static void find_forks(struct findings *f)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
@@ -596,14 +596,14 @@ static void find_forks(struct findings *f)
 #define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
 #define LONGER 4
 
-/* Each pause is short, and the other wait is now and then one that people notice. */
+/* Each pause is short, and the other wait is sometimes noticeable. */
 static bool is_short_beside(const struct finding *pause, const struct finding *other)
 {
 	return other->max_ns >= NOTICED_NS && other->max_ns / LONGER >= pause->max_ns && pause->max_ns < NOTICED_NS &&
 	       pause->max_ns && other->count > 1 && other->reason != REASON_CPU_QUEUE && !other->is_told_elsewhere;
 }
 
-/* A pause does not lead where something else of the process has a cause that is known, and is worth telling. */
+/* A pause does not rank first if another finding of the process has a known cause and is worth reporting. */
 static void find_pauses_beside(struct findings *f)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
@@ -623,7 +623,7 @@ static void find_pauses_beside(struct findings *f)
 	}
 }
 
-/* What waits for pages that a memory limit has thrown out: in many functions where these are the program's code. */
+/* Waits for pages evicted by a memory limit: in many functions if these are program code. */
 static uint64_t refaults_ns(const struct findings *f, const char *process)
 {
 	uint64_t ns = 0;
@@ -635,7 +635,7 @@ static uint64_t refaults_ns(const struct findings *f, const char *process)
 	return ns;
 }
 
-/* Its holder waits for such pages there. */
+/* The lock's holder waits for such pages. */
 static bool is_held_in_refaults(const struct findings *f, const struct finding *lock)
 {
 	for (guint i = 0; lock->reason == REASON_LOCK_GIL && lock->by.frame >= 0 && i < f->rows->len; i++) {
@@ -648,8 +648,8 @@ static bool is_held_in_refaults(const struct findings *f, const struct finding *
 }
 
 /*
- * Page faults at a memory limit and reclaim are CPU time, too.  If that is most of what the program runs, that it runs
- * and that it waits for a CPU is no finding beside the limit's.
+ * Page faults at a memory limit and reclaim use CPU time, too.  If that is most of what the program runs, its running
+ * and its run-queue time are no findings beside the limit's.
  */
 static void find_costs(struct findings *f)
 {

@@ -9,147 +9,158 @@
 #include "profile/profile.h"
 
 /*
- * What a recording has to say, the most important first: docs/reasons.md, "Findings".  The time that matters is what
- * user threads were off CPU for without being idle; a finding is a part of it that has one cause.  All times are
- * nanoseconds.
+ * What a recording shows, most important first: docs/reasons.md, "Findings".  The time that matters is user threads'
+ * off-CPU time that is not idle; a finding is a part of it with one cause.  All times are in nanoseconds.
  */
 
 /* Who holds a lock, or ends the waits. */
 struct finding_by {
-	const char *comm; /* NULL: not known; of an interrupt its name */
-	uint32_t pid, tid; /* of the thread that did it for longest; 0: an interrupt */
-	uint32_t threads_cnt; /* with that name, or of that kind */
-	bool is_program; /* it is one of many processes of that name that end these waits */
-	bool is_peer; /* it, or most of them, wait for the same themselves */
+	const char *comm; /* NULL: unknown; for an interrupt its name */
+	uint32_t pid, tid; /* of the thread with most of it; 0: an interrupt */
+	uint32_t threads_cnt; /* with that name or of that kind */
+	bool is_program; /* one of many processes of that name that end these waits */
+	bool is_peer; /* it, or most of its kind, wait for the same themselves */
 	bool are_peers; /* and several of those end them */
-	bool is_kind; /* it is one of many that end these waits, whose names differ by a number: "worker-3" */
-	uint64_t blocked_ns; /* of the finding's, because of them */
-	bool is_holder; /* it held the lock as the waits began; else it is known as who ended them */
-	int64_t frame; /* where in the program it did; -1: not known */
-	const char *call; /* of who lets a lock of the kernel's go: in which system call; NULL: not known */
-	const char *place; /* of a GIL's holder: that in words, with its callers; NULL: not known */
-	/* what they were off CPU for themselves, mostly: a holder below `frame`; valid if does_ns */
+	bool is_kind; /* one of many whose names differ by a number: "worker-3" */
+	uint64_t blocked_ns; /* part of the finding's time due to it */
+	bool is_holder; /* held the lock when the waits began; else it ended the waits */
+	int64_t frame; /* function of the program; -1: unknown */
+	const char *call; /* system call in which a kernel lock is released; NULL: unknown */
+	const char *place; /* for a GIL's holder: function and callers as text; NULL: unknown */
+	/* main reason of its own off-CPU time, for a holder below `frame`; valid if does_ns is not 0 */
 	enum reason does;
-	bool is_passed_on; /* not they, but threads of their process for which they wait themselves */
+	bool is_passed_on; /* `does` is of other threads of its process, for which it waits */
 	int64_t does_frame;
-	uint32_t does_wait; /* index + 1 of the longest row of that; 0: none */
-	uint64_t does_ns, off_cpu_ns; /* that, and all of it */
-	/* its own time limit ends all of its waits in which somebody could signal it: how often, and how long that is; 0: not */
+	uint32_t does_wait; /* index + 1 of the longest such row; 0: none */
+	uint64_t does_ns, off_cpu_ns; /* time for that reason, and in total */
+	/* if its own signallable waits all time out: their number and length; 0: not so */
 	uint64_t timeouts_cnt, timeout_ns;
 };
 
-/* Not what threads sleep for, but what they do, mostly while others' requests wait in their queue: busy.c. */
+/* What threads do instead of what they sleep for, usually while others' requests are queued: busy.c. */
 enum finding_busy {
 	BUSY_NOT = 0,
 	BUSY_LOOP, /* an event loop computes */
 	BUSY_POOL, /* all threads of a pool are busy */
-	BUSY_SPIN, /* threads wait on CPU: spins.c */
-	BUSY_REFUSES, /* a process whose descriptors are used up accepts nobody: full.c */
-	BUSY_ALONE, /* a process that a command waits for while nothing else of it works: serial.c */
+	BUSY_SPIN, /* threads busy-wait: spins.c */
+	BUSY_REFUSES, /* a process without free descriptors accepts nobody: full.c */
+	BUSY_ALONE, /* a process that a command waits for while nothing else works: serial.c */
 };
 
-/* All threads of a pool wait for the results of tasks, and none got one. */
+/* All threads of a pool wait for the results of tasks, and no worker is free. */
 enum nobody_works {
 	SOMEBODY_WORKS = 0,
 	NOBODY_OF_POOL, /* and no other thread of the process works */
-	NOBODY_OF_PROCESS, /* nor is there another one */
+	NOBODY_OF_PROCESS, /* and there is no other thread */
 };
 
-#define FINDINGS_TOLD_MAX 100 /* more nobody is told, in JSON either */
+#define FINDINGS_TOLD_MAX 100 /* maximum reported, also in JSON */
 
-/* What holds a finding up from outside: limits.h. */
+/* An external limit on a finding: limits.h. */
 struct finding_limit {
-	const struct profile_limit *limit; /* NULL: nothing is known */
-	/* of LIMIT_CPUS: of how many of its threads; whether all may use the same CPUs as that one */
+	const struct profile_limit *limit; /* NULL: none known */
+	/* for LIMIT_CPUS: number of its threads with that limit; whether all have the same CPUs */
 	uint32_t threads_cnt;
-	uint64_t refaults;	/* of LIMIT_MEMORY: pages a second that come back which it had thrown out */
-	uint32_t kernel_pct;	/* and that share of the process's CPU time was in the kernel */
-	struct limit_used used;	/* of LIMIT_QUOTA: who uses more of it; without a name nobody does */
+	uint64_t refaults;	/* for LIMIT_MEMORY: evicted pages that come back per second */
+	uint32_t kernel_pct;	/* and the share of the process's CPU time in the kernel */
+	struct limit_used used;	/* for LIMIT_QUOTA: who uses more of it; without a name: nobody */
 	bool is_same;
 	bool is_others; /* and they ran there for less than half of the window */
-	/* of LIMIT_POOL, as the sockets tell: pool.c */
+	/* for LIMIT_POOL, according to sockets: pool.c */
 	struct limit_pool pool;
-	double waiting; /* requests that wait for the process, on average */
-	bool is_full; /* who is at the other end of its connections had hardly a rest */
-	const char *server; /* the process there; NULL: not known */
-	struct limit_connect failed; /* of LIMIT_CONNECT: connects.c */
-	/* of LIMIT_CYCLE: the other one's wait, index + 1, 0: not known; and that neither has another thread: cycle.c */
+	double waiting; /* average number of requests waiting for the process */
+	bool is_full; /* the servers at its connections were nearly always busy */
+	const char *server; /* the server process; NULL: unknown */
+	struct limit_connect failed; /* for LIMIT_CONNECT: connects.c */
+	/*
+	 * for LIMIT_CYCLE: the other process's wait, index + 1, 0: unknown; whether neither has another thread:
+	 * cycle.c
+	 */
 	uint32_t cycle_wait;
 	bool is_cycle;
 };
 
-/* Of a run queue: how often many threads start at once, the time that these wait, and how long that takes: bursts.h. */
+/* For a run queue: bursts in which many threads start at once, their waiting time, and their length: bursts.h. */
 struct finding_bursts {
-	uint32_t cnt; /* 0: they do not */
+	uint32_t cnt; /* 0: no bursts */
 	uint64_t queue_ns, length_ns;
 };
 
-/* A finding of nobody else's functions: what begins one says of none. */
+/* Initial values of members that only some findings have. */
 #define FINDING_OWN_ONLY .asked_frame = -1, .loop_on_cpu_frame = -1, .by = { .frame = -1, .does_frame = -1 }
 
 struct finding {
 	enum reason reason;
-	uint32_t id; /* from 1, and not by rank; 0: of busy threads, which no wait is of */
-	uint32_t wait; /* index of the longest of its rows: its words, protocol and stacks */
+	uint32_t id; /* from 1 on, not by rank; 0: busy threads, which have no waits */
+	uint32_t wait; /* index of its longest row, which gives its words, protocol and stacks */
 	uint32_t pid; /* 0: several */
-	const char *process; /* as in programs; of several processes of that name */
-	uint64_t time_ns; /* blocked; of REASON_CPU_QUEUE: runnable and preempted */
+	const char *process; /* as in `programs` */
+	uint64_t time_ns; /* blocked; for REASON_CPU_QUEUE: runnable and preempted */
 	uint64_t count;
 	double time_se_ns; /* standard error of time_ns; 0: exact */
-	uint64_t looks; /* of a recording by looks: how many it stands for */
-	uint64_t max_ns; /* 0: not known */
-	uint32_t longest; /* index + 1 of the row with that wait; 0: not known */
+	uint64_t looks; /* for sampled recordings: number of looks */
+	uint64_t max_ns; /* 0: unknown */
+	uint32_t longest; /* index + 1 of the row with max_ns; 0: unknown */
 	uint32_t threads_cnt;
-	uint64_t hist[PROFILE_HIST_SLOTS]; /* of a run queue: of preemptions, and of wakings where wakers are known */
-	uint64_t durations_ns; /* the sum of what hist holds: of whole waits */
-	int64_t frame; /* the function of the program that waits; -1: not known */
-	int64_t asked_frame; /* of a pool's thread: the function of the program whose work it does, see asked.c; -1 */
-	uint32_t queue_tasks; /* so many tasks await what that pool does, which has fewer threads, and these have no rest */
-	uint32_t queue_at_once; /* more such work waits in the pool's queue, which does so much at a time; 0: not known */
-	uint32_t object; /* index + 1 of what it mostly waits for; 0: none */
-	/* so many locks of one kind and place, see lock_kinds.c; 0: no locks; and with how many threads, each of each */
+	uint64_t hist[PROFILE_HIST_SLOTS]; /* for a run queue: of preemptions, and of wakings if wakers are known */
+	uint64_t durations_ns; /* sum of the durations in hist: of whole waits */
+	int64_t frame; /* the program's waiting function; -1: unknown */
+	int64_t asked_frame; /* for a pool's thread: the program's function that handed in the work, see asked.c; -1 */
+	uint32_t queue_tasks; /* number of tasks awaiting a pool that has fewer threads, all busy */
+	/* how many jobs of that kind the pool runs at a time, if more are queued; 0: unknown */
+	uint32_t queue_at_once;
+	uint32_t object; /* index + 1 of its main object; 0: none */
+	/* number of locks of one kind and place, see lock_kinds.c; 0: no locks; whether each has many waiters */
 	uint32_t locks_cnt, lock_waiters_cnt;
-	/* a lock that one waits for nearly all through the window: its time counts so often; 0: no such */
+	/* weight of a lock that somebody waits for nearly all the time; 0: no such lock */
 	uint32_t stuck_weight;
 	/*
-	 * a wait, index + 1, that is part of a deadlock's ring, and that of the lock's holder: deadlock.c; 0: none.  Without
-	 * the latter the holder is no thread of the process: that was forked while the lock was held.
+	 * for a deadlock: a wait of the ring, index + 1, and the holder's wait: deadlock.c; 0: none.  Without the
+	 * latter the holder is no thread of the process, which was forked while the lock was held.
 	 */
 	uint32_t deadlock, deadlock_next;
-	uint32_t meanwhile; /* of those that wait for tasks: the id of what other threads of the program mostly wait for; 0 */
-	uint32_t stuck_lock; /* of lock_ids_new(), where nobody let go of it, and nobody knows its holder; 0: it is none */
-	uint32_t stayer_wait; /* index + 1 of one of the thread that likely has that lock; 0: none is known */
+	/* for waits for tasks: id of the finding that other threads of the program mostly wait in; 0 */
+	uint32_t meanwhile;
+	/* id from lock_ids_new() of a lock that nobody released and whose holder is unknown; 0: none */
+	uint32_t stuck_lock;
+	uint32_t stayer_wait; /* index + 1 of a wait of its likely holder; 0: unknown */
 	enum nobody_works nobody_works;
 	struct finding_by by;
 	struct finding_limit limit;
-	const struct profile_limit *backlog; /* connections wait to be accepted by these workers: backlog.c; NULL: none */
-	uint64_t woken_cnt, timed_out_cnt, signalled_cnt; /* wakings that are known; of these by a time limit, by a timer's signal */
-	uint64_t spawned_cnt; /* short processes of the kind that ends most of these waits, if these are many: spawns.c */
-	const char *route; /* the request that most of it was for, as trace contexts say; NULL: not known */
-	uint64_t route_ns, routed_ns; /* of time_ns: for that, and for any that is known */
-	uint64_t clock_ns; /* of threads that only sleep, the same time again and again: clocks.c */
-	uint64_t beside_clock_ns; /* what such threads wait for beside, which is little by itself */
-	uint64_t leads_ns; /* of those that queue behind it */
-	uint64_t waited_ns; /* where others wait for a lock that is held there: the longest time that one of their findings has */
-	const char *unended; /* nobody ended its waits, which take the whole window: what to do; NULL: somebody did */
+	const struct profile_limit *backlog; /* connections queued for these workers: backlog.c; NULL: none */
+	/* known wakings; part of these by time limits, by timers' signals */
+	uint64_t woken_cnt, timed_out_cnt, signalled_cnt;
+	uint64_t spawned_cnt; /* number of short-lived processes that end most of these waits, if many: spawns.c */
+	const char *route; /* the request of most of its time, from trace contexts; NULL: unknown */
+	uint64_t route_ns, routed_ns; /* part of time_ns for that request, and for any known one */
+	uint64_t clock_ns; /* total of regular sleeps of threads that only sleep: clocks.c */
+	uint64_t beside_clock_ns; /* the little that such threads wait for otherwise */
+	uint64_t leads_ns; /* of findings that queue behind it */
+	uint64_t waited_ns; /* longest time of a finding for a lock that is held during these waits */
+	const char *unended; /* advice if nobody ended its waits in the whole window; NULL: somebody did */
 	uint32_t routes_cnt;
-	uint32_t asks; /* index + 1 of a thread that it asks, which waits for it meanwhile: missed.c; 0: none is known */
-	uint32_t asks_object; /* of a sleep: index + 1 of where its threads ask each time; 0: nowhere.  pauses.c */
-	uint32_t one_by_one; /* index + 1 of the wait of another thread for each of its threads: one_by_one.c; 0: none */
-	/* of locks of a database: a timer ends these waits, or a session whose statement has failed, as it does by that */
+	uint32_t asks; /* index + 1 of a thread that it asks, but which waits for it: missed.c; 0: unknown */
+	/* for a sleep: index + 1 of the object that its threads ask each time; 0: none.  pauses.c */
+	uint32_t asks_object;
+	uint32_t one_by_one; /* index + 1 of another thread's wait for each of its threads: one_by_one.c; 0: none */
+	/* for a database's locks: ended by a timer, or by a session whose statement has failed */
 	bool is_aborted;
-	bool is_doubtful; /* of a recording by looks: it is no larger than its error, as what one look saw */
-	bool is_fork; /* they wait while fork() copies the address space of their process */
-	bool tells_all, is_broadcast; /* wakings of many threads at once end most of it; and there are many of these */
-	bool is_told_elsewhere; /* a shell waits for another program, or a task for its pool, whose own time is in the recording */
-	/* a loop of the same process is held up meanwhile, whose finding names it as the cause; or a pipeline's next part is */
-	bool is_for_one_job; /* is_told_elsewhere, but for a child that computes for most of the window: nothing else tells of that */
+	bool is_doubtful; /* for sampled recordings: not larger than its error, as from a single look */
+	bool is_fork; /* waits while fork() copies the process's address space */
+	bool tells_all, is_broadcast; /* most of it is ended by wakings of many threads at once; many such wakings */
+	bool is_told_elsewhere; /* a shell waits for a program, or a task for its pool, whose own time was recorded */
+	/*
+	 * a loop of the same process is held up, whose finding names this as the cause; or the next stage of a
+	 * pipeline is
+	 */
+	/* is_told_elsewhere, except a child that computes for most of the window, which no other finding covers */
+	bool is_for_one_job;
 	bool is_told_with;
-	/* it waits for others of a command, of which a finding of BUSY_ALONE tells, or yields where one of BUSY_SPIN does */
+	/* waits for others of a command that a BUSY_ALONE finding covers, or yields where a BUSY_SPIN finding does */
 	bool is_link;
-	bool is_behind; /* it only queues behind another one of the list: behind.c */
+	bool is_behind; /* only queues behind another finding: behind.c */
 	bool has_sleep; /* a script waits for such processes */
-	bool is_shells_sleep; /* a process that only sleeps, told with the shell that waits for it */
+	bool is_shells_sleep; /* a process that only sleeps, reported with the shell that waits for it */
 	struct finding_bursts bursts;
 	bool never_let_go; /* waits for a lock that nobody let go of in the window, and whose holder nobody knows */
 	bool is_both_stuck, leads_others; /* others of its process wait so for another one; and no fewer do */
@@ -163,25 +174,29 @@ struct finding {
 	bool is_poll_loop; /* a timer ends most of many short waits */
 	/* the same for nearly all, on a whole machine, where others wait for more: it looks now and then, as one that sleeps */
 	bool is_own_limit;
-	bool is_yield; /* REASON_CPU_QUEUE by its own doing: it calls sched_yield() */
-	/* the same of threads that may use few CPUs, on which others ran meanwhile: no load of their own makes them wait */
+	bool is_yield; /* REASON_CPU_QUEUE by choice: calls sched_yield() */
+	/* REASON_CPU_QUEUE of threads restricted to few CPUs on which others ran: not caused by their own load */
 	bool is_kept_off;
-	bool is_others_load; /* REASON_CPU_QUEUE of a program that hardly ran, and waits for something of its own, too */
-	bool is_spin; /* a yield of a runtime that looks for work before it sleeps: nobody waits for that */
-	/* then time_ns is what they were busy for, and no part of the time that matters: of `observed_ns`, or spinning of `on_cpu_ns` */
+	/* REASON_CPU_QUEUE of a program that hardly ran and also waits for something of its own */
+	bool is_others_load;
+	bool is_spin; /* a runtime yields while it looks for work before it sleeps: nobody waits for that */
+	/*
+	 * if set, time_ns is busy time and no part of the time that matters: of `observed_ns`, or for spinning of
+	 * `on_cpu_ns`
+	 */
 	enum finding_busy busy;
-	const struct rule *loop; /* the event loop that these waits hold up; NULL: none */
-	/* what all callbacks of that loop in these processes ran, by samples on CPU; 0 without */
+	const struct rule *loop; /* the event loop held up by these waits; NULL: none */
+	/* CPU time of all callbacks of that loop in these processes, by samples; 0 without */
 	uint64_t loop_on_cpu_ns;
-	int64_t loop_on_cpu_frame; /* the function that most of it is of; -1: not known */
-	const struct rule *busy_rule; /* the loop or pool; NULL: known by its waits alone */
+	int64_t loop_on_cpu_frame; /* function with most of it; -1: unknown */
+	const struct rule *busy_rule; /* the loop or pool; NULL: known only by its waits */
 	uint64_t observed_ns, on_cpu_ns, queue_ns; /* of busy threads */
-	/* looks at busy threads on CPU, or when they were preempted, and those in `frame`; of samples nanoseconds */
+	/* number of looks at busy threads on CPU or preempted, and of those in `frame`; for samples in nanoseconds */
 	uint64_t looks_cnt, in_frame_cnt;
 	bool has_samples;
 };
 
-/* The time of one process name, which adds up to what was observed of it. */
+/* The time of processes of one name; adds up to their observed time. */
 struct finding_class {
 	const char *process;
 	uint32_t pid; /* 0: several */
@@ -189,11 +204,11 @@ struct finding_class {
 	uint64_t observed_ns, on_cpu_ns, queue_ns, throttled_ns;
 	uint64_t family_ns[FAMILY_COUNT]; /* blocked and not idle; FAMILY_CPU stays 0 */
 	uint64_t idle_ns;
-	uint64_t unlisted_ns; /* off CPU, but in no wait: filtered or lost */
+	uint64_t unlisted_ns; /* off CPU but in no wait: filtered or lost */
 	int64_t residual_ns;
 	uint64_t switches;
-	uint64_t hist[PROFILE_HIST_SLOTS]; /* of its waits that are not idle, preemptions included */
-	uint64_t durations_ns; /* the sum of what hist holds */
+	uint64_t hist[PROFILE_HIST_SLOTS]; /* of its waits that are not idle, including preemptions */
+	uint64_t durations_ns; /* sum of the durations in hist */
 	uint64_t max_ns;
 };
 
@@ -201,31 +216,31 @@ struct findings {
 	const struct profile *profile;
 	const struct selection *selection; /* NULL: everything */
 	struct reasons *reasons;
-	struct serial *serial; /* of the row of BUSY_ALONE; NULL: there is none */
-	struct routes *routes; /* NULL: nothing is known of requests */
-	const char **programs; /* of each thread: its process's name, or that of its kind, "worker-*"; equal ones are one */
+	struct serial *serial; /* for the BUSY_ALONE row; NULL: none */
+	struct routes *routes; /* NULL: requests are unknown */
+	const char **programs; /* by thread: its process's name or kind, "worker-*"; equal names share a pointer */
 	GStringChunk *strings;
-	GArray *rows; /* struct finding, the most important first */
-	/* of each wait: the id of the row that its blocked time is in, and of that of the rest; 0: none */
+	GArray *rows; /* struct finding, most important first */
+	/* by wait: id of the row with its blocked time, and of the row with the rest; 0: none */
 	uint32_t *blocked_in, *queued_in;
 	GArray *classes; /* struct finding_class, most time that matters first */
-	uint64_t matters_ns; /* of all rows but those that may be meant */
+	uint64_t matters_ns; /* of all rows except those that may be intended */
 	uint64_t meant_ns; /* of these */
 	uint64_t blocked_ns, queue_ns; /* its two parts */
 	uint64_t idle_ns[IDLE_KIND_COUNT];
-	uint32_t idle_kernel_cnt, idle_threads_cnt; /* kernel threads; user threads that were idle in any way */
+	uint32_t idle_kernel_cnt, idle_threads_cnt; /* kernel threads; user threads with any idle time */
 	uint64_t idle_sum_ns; /* of user threads */
-	bool has_kernel_only; /* there are no user threads: kernel threads are what it is about */
+	bool has_kernel_only; /* without user threads, kernel threads are the subject */
 };
 
-/* selection NULL: everything.  Borrows from p. */
+/* selection NULL: everything.  Borrows p. */
 struct findings *findings_new(const struct profile *p, const struct selection *selection);
 void findings_free(struct findings *f); /* NULL is fine */
 
-/* What rows are sorted by: its time, or a part of it. */
+/* Sort key of rows: their time, or a part of it. */
 uint64_t finding_rank_ns(const struct finding *f);
 
-/* Something outside holds it up.  Clients that wait for it, and a child that has work, need not. */
+/* Whether an external limit applies.  Not for waiting clients or a child that has work. */
 static inline bool finding_has_limit(const struct finding *row)
 {
 	const struct profile_limit *l = row->limit.limit;
@@ -233,7 +248,7 @@ static inline bool finding_has_limit(const struct finding *row)
 	return l && l->kind != LIMIT_OWED && l->kind != LIMIT_CHILD;
 }
 
-/* What it mostly waits for; NULL: nothing is known, or of its queue. */
+/* Its main object; NULL: unknown, or it is a run queue. */
 static inline const struct object *finding_object(const struct findings *f, const struct finding *row)
 {
 	return row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
@@ -245,39 +260,39 @@ static inline uint32_t finding_pid(const struct findings *f, const struct findin
 	return profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->pid;
 }
 
-/* Each thread waits at conditions that nobody else waits at: for something of its own, and not for what they share. */
+/* Each thread has its own conditions: it waits for something of its own, not for a shared one. */
 bool finding_has_own_locks(const struct finding *row);
-/* NULL: none of the recording. */
+/* NULL: not in the recording. */
 const char *finding_process_name(const struct findings *f, uint32_t pid);
 
-/* Is time of the wait in that row? */
+/* Whether time of the wait is in that row. */
 static inline bool finding_has_wait(const struct findings *f, const struct finding *row, uint32_t wait)
 {
 	return row->id && (f->blocked_in[wait] == row->id || f->queued_in[wait] == row->id);
 }
 
-/* The row in which those wait who end or hold up this one; NULL: none is known. */
+/* The row with the waits of those who end or hold up this one; NULL: unknown. */
 struct finding *finding_cause(const struct findings *f, const struct finding *row);
 
-/* Is whoever ends these waits the process at the other end of the socket that they are for, another one? */
+/* Whether the waker is the process at the other end of the socket, and not the same one. */
 bool finding_ends_far(const struct findings *f, const struct finding *row);
 
 #define FINDING_HOPS_MAX 4
 
 /*
- * On through sockets: the findings of what those wait for who end the waits of this one, and so on, each of which ends
- * with a process that is not among those before.  How many.
+ * Follows sockets: the findings of those who end this one's waits, and so on, until a process repeats.  Returns their
+ * number.
  */
 unsigned finding_follow(const struct findings *f, const struct finding *row,
 			const struct finding *ret[FINDING_HOPS_MAX]);
 
-/* Programs hold it, for as long as they like, though it is a lock of the kernel's: flock(), fcntl(). */
+/* A kernel lock that programs hold for as long as they like: flock(), fcntl(). */
 bool finding_is_file_lock(const struct findings *f, const struct finding *row);
 
-/* Is whoever `by` tells of the one that held the lock?  Else it ended the waits. */
+/* Whether `by` is the lock's holder; else it ended the waits. */
 bool finding_is_held(const struct findings *f, const struct finding *row);
 
-/* time that matters of a process: blocked and not idle, run queue, throttled. */
+/* A process's time that matters: blocked and not idle, run queue, throttled. */
 uint64_t finding_class_matters_ns(const struct finding_class *c);
 
 #endif

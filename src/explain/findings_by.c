@@ -14,8 +14,8 @@
 #include "profile/limits.h"
 
 /*
- * By the kernel's part of the waker's stack: a timer sent its owner a signal, which interrupts the wait.
- * setitimer(), alarm(): kernel/time/itimer.c; timer_create(): kernel/time/posix-timers.c, whose name changed in 6.12
+ * By the waker's kernel stack: a timer's signal interrupts the wait. setitimer(), alarm(): kernel/time/itimer.c;
+ * timer_create(): kernel/time/posix-timers.c, whose name changed in 6.12
  */
 static bool ended_by_timer_signal(const struct profile *p, const struct waker *w)
 {
@@ -25,7 +25,10 @@ static bool ended_by_timer_signal(const struct profile *p, const struct waker *w
 	return waker_is_timer(w) && profile_stack_names(p, w->kernel, of_signals);
 }
 
-/* Of its own process, one that a library has for its time limits, Ruby's Timeout.timeout(): as good as a timer. */
+/*
+ * By a thread of its own process that a library uses for time limits, like Ruby's Timeout.timeout(): equivalent to a
+ * timer.
+ */
 static bool ended_by_own_limit(const struct profile *p, const struct wake *wake)
 {
 	const struct waker *w = profile_get_waker(p, wake->waker);
@@ -41,7 +44,7 @@ static bool ended_by_own_limit(const struct profile *p, const struct wake *wake)
 	return false;
 }
 
-/* fork() had copied the address space: dup_mmap() takes its lock, and compilers may put it into its callers. */
+/* fork() copied the address space: dup_mmap() takes its lock; compilers may inline it. */
 static bool ended_by_fork(const struct profile *p, const struct waker *w)
 {
 	static const char *const of_fork[] = { "dup_mmap", "dup_mm", "copy_process", NULL };
@@ -49,8 +52,8 @@ static bool ended_by_fork(const struct profile *p, const struct waker *w)
 	return profile_stack_names(p, w->kernel, of_fork);
 }
 
-#define READS_PART 10	/* of the window: who does something else for longer may be late itself */
-/* A session of PostgreSQL that lets its locks go since a statement has failed: src/backend/tcop/postgres.c. */
+#define READS_PART 10	/* of the window: a waker with longer waits may be late itself */
+/* A PostgreSQL session that releases its locks after a failed statement: src/backend/tcop/postgres.c. */
 static bool ended_by_abort(const struct profile *p, const struct waker *w)
 {
 	static const char *const of_aborts[] = { "AbortCurrentTransaction", NULL };
@@ -58,29 +61,29 @@ static bool ended_by_abort(const struct profile *p, const struct waker *w)
 	return profile_stack_names(p, w->user, of_aborts);
 }
 
-#define POLLS_PER_S 20 /* of a thread, ended by a timer: a poll loop */
-#define POLLS_PER_S_SIGNALLED 4 /* the same of what somebody could signal */
-#define ABORTS_MIN 2 /* waits that a timer's signal has ended */
+#define POLLS_PER_S 20 /* per thread, ended by a timer: a poll loop */
+#define POLLS_PER_S_SIGNALLED 4 /* the same for what could be signalled */
+#define ABORTS_MIN 2 /* waits ended by a timer's signal */
 #define BROADCAST_THREADS 8
-#define BROADCASTS_PER_S 10	/* of a thread */
-#define CALL_PART 10 /* of its time may be in others than the system call that is told */
-#define CANDIDATES_MAX 256 /* and as many names of the others */
+#define BROADCASTS_PER_S 10	/* per thread */
+#define CALL_PART 10 /* of its time: maximum outside of the reported system call */
+#define CANDIDATES_MAX 256 /* names, and as many of the others */
 
-/* Somebody by name: threads of one name in one process name, or an interrupt. */
+/* A candidate by name: threads of one name in one process name, or an interrupt. */
 struct candidate {
 	const char *comm;
-	const char *program; /* as in findings; NULL: not known */
+	const char *program; /* as in findings; NULL: unknown */
 	uint32_t pid, tid, threads_cnt;
 	uint64_t blocked_ns, most_ns;
-	uint64_t weight; /* by which candidates compare; of most blocked_ns */
+	uint64_t weight; /* for comparing candidates; usually blocked_ns */
 	int64_t frame;
-	const char *place; /* of a GIL's holder; interned */
-	const char *call; /* in which it lets a lock of the kernel's go, */
-	uint64_t call_ns; /* and how much of its time that is */
-	bool is_child, is_holder; /* known at the end alone: the child that is waited for, the monitor's owner */
+	const char *place; /* for a GIL's holder; interned */
+	const char *call; /* system call that releases a kernel lock, */
+	uint64_t call_ns; /* and its part of the time */
+	bool is_child, is_holder; /* known only at the end: the child that is waited for, the monitor's owner */
 };
 
-/* "crunch (app.py:" of "crunch (app.py:12) < main (app.py:40)": lines of one function are one place. */
+/* Length of "crunch (app.py:" in "crunch (app.py:12) < main (app.py:40)": lines of one function are one place. */
 static size_t function_bytes(const char *place)
 {
 	size_t first = (size_t)(strstr(place, ") < ") ? strstr(place, ") < ") - place : (ptrdiff_t)strlen(place));
@@ -97,7 +100,7 @@ static bool same_place(const char *a, const char *b)
 	return function_bytes(a) == function_bytes(b) && !strncmp(a, b, function_bytes(a));
 }
 
-/* by_function: the threads of one name are told apart by their functions. */
+/* by_function: distinguish threads of one name by function. */
 static void count(const struct profile *p, GArray *all, const struct candidate *one, bool by_function)
 {
 	EACH_ROW(i, struct candidate, c, all) {
@@ -106,7 +109,7 @@ static void count(const struct profile *p, GArray *all, const struct candidate *
 		     (!cause_same_function(p, c->frame, one->frame) || !same_place(c->place, one->place))))
 			continue;
 		if (c->tid != one->tid)
-			c->threads_cnt++; /* at least: the same one may come again */
+			c->threads_cnt++; /* lower bound: the same thread may come again */
 		c->blocked_ns += one->blocked_ns;
 		c->weight += one->weight;
 		c->call_ns += one->call == c->call ? one->blocked_ns : 0;
@@ -121,7 +124,7 @@ static void count(const struct profile *p, GArray *all, const struct candidate *
 	if (all->len >= CANDIDATES_MAX && one->pid) {
 		struct candidate rest = *one;
 
-		rest.pid = rest.tid = 0; /* what is left of processes of that name */
+		rest.pid = rest.tid = 0; /* the rest of the processes of that name */
 		rest.threads_cnt = 2;
 		count(p, all, &rest, by_function);
 	} else if (all->len < 2 * CANDIDATES_MAX) {
@@ -168,7 +171,7 @@ static void count_holder(const struct cause_finder *c, GArray *all, uint32_t i)
 	count(c->f->profile, all, &one, object_is_gil(o));
 }
 
-/* The frame whose name the place begins with; -1: there is none. */
+/* The frame whose name is the prefix of the place; -1: none. */
 static int64_t frame_of_place(const struct profile *p, const char *place)
 {
 	g_autoptr(GString) name = g_string_new(NULL);
@@ -185,7 +188,7 @@ static int64_t frame_of_place(const struct profile *p, const char *place)
 	return -1;
 }
 
-/* Does the thread let the GIL go by its own choice, for a call that blocks? */
+/* Whether the thread releases the GIL voluntarily, for a blocking call. */
 static bool gives_gil_away(const struct profile *p, uint32_t node)
 {
 	static const char *const functions[] = { "PyEval_SaveThread", "PyEval_ReleaseThread", "_PyThreadState_Detach",
@@ -202,14 +205,14 @@ static bool gives_gil_away(const struct profile *p, uint32_t node)
 }
 
 /*
- * Whoever waits for the GIL looks every 5 ms (sys.getswitchinterval()) whether it has changed hands, so a timer ends
- * most pieces of the wait.  Then it asks the holder to let go, which that does at its next instruction: such a release
- * stands for one interval more. All threads of an interpreter may have one name, so they are told apart by their
- * functions.
+ * A thread waiting for the GIL checks every 5 ms (sys.getswitchinterval()) whether it changed hands, so a timer ends
+ * most pieces of the wait.  Then it asks the holder, which releases the GIL at its next instruction: such a release
+ * stands for one more interval. All threads of an interpreter may have the same name, so they are distinguished by
+ * function.
  */
 #define GIL_INTERVAL_NS 5000000
 
-/* The thread behind a waking: of a packet that an interrupt carried the one that sent it. */
+/* The thread behind a waking; for a packet that an interrupt delivered, the sender. */
 static uint32_t thread_behind(const struct cause_finder *c, const struct wake *wake)
 {
 	uint32_t far = far_ends_behind(c->far_ends, wake->wait, wake->waker);
@@ -217,7 +220,7 @@ static uint32_t thread_behind(const struct cause_finder *c, const struct wake *w
 	return far != CAUSE_NONE ? far : c->threads_of_wakers[wake->waker];
 }
 
-/* Through a socket it was the other end: where that sent it nobody saw. */
+/* Through a socket it was the other end; where it sent was not seen. */
 static void count_far_end(const struct cause_finder *c, GArray *all, const struct wake *wake, uint32_t thread)
 {
 	const struct thread *t = profile_thread(c->f->profile, thread);
@@ -258,8 +261,8 @@ static void count_waker(const struct cause_finder *c, GArray *all, const struct 
 }
 
 /*
- * The thread that carries out operations of the JVM ends all waits for these, also where a thread that waited for the same
- * passes on a lock of the heap.  CAUSE_NONE: it is no such wait.
+ * The JVM's thread for its operations ends all waits for these, also if a waiting thread passes on a heap lock.
+ * CAUSE_NONE: not such a wait.
  */
 static uint32_t vm_thread(const struct cause_finder *c, const struct finding *row)
 {
@@ -271,7 +274,7 @@ static uint32_t vm_thread(const struct cause_finder *c, const struct finding *ro
 	return CAUSE_NONE;
 }
 
-/* The same one, as who ends waits: where it lets go; NULL: it never did. */
+/* The holder as a waker, which has its place of release; NULL: it never released. */
 static const struct candidate *as_waker(const GArray *wakers, const struct candidate *holder)
 {
 	const struct candidate *best = NULL;
@@ -279,7 +282,7 @@ static const struct candidate *as_waker(const GArray *wakers, const struct candi
 	EACH_ROW(i, const struct candidate, c, wakers) {
 		if (c->comm != holder->comm || c->pid != holder->pid)
 			continue;
-		/* threads of one name may be told apart by their functions: its own, if known */
+		/* threads of one name may be distinguished by function: prefer its own, if known */
 		bool is_own = c->tid == holder->tid, best_is_own = best && best->tid == holder->tid;
 		if (!best || (is_own == best_is_own ? c->weight > best->weight : is_own))
 			best = c;
@@ -298,8 +301,8 @@ static const struct candidate *most(const GArray *all)
 }
 
 /*
- * A lock of the kernel's that short-lived processes of one program hold by turns, as those of a script that reads files of
- * /proc: all together.  NULL: others do more.
+ * Short-lived processes of one program that hold a kernel lock in turns, like a script that reads files of /proc:
+ * counted together.  NULL: others have more.
  */
 static const struct candidate *most_of_program(const struct finding *row, const GArray *wakers)
 {
@@ -325,9 +328,9 @@ static const struct candidate *most_of_program(const struct finding *row, const 
 }
 
 /*
- * Who held the lock.  Of one of the kernel's, or an rwlock, the holder is known as long as nobody reads; of readers at
- * most who was the last to begin, which may be gone.  So it has to be known of most of the time, and to let the lock go
- * now and then: else those who do say more.
+ * The holder.  For kernel locks and rwlocks it is known only without readers; of readers at most the last to begin,
+ * which may have ended.  So it must be known for most of the time, and release the lock sometimes: otherwise releasers
+ * say more.
  */
 static const struct candidate *most_held(const struct findings *f, const struct finding *row, const GArray *holders,
 					 const GArray *wakers)
@@ -343,7 +346,7 @@ static const struct candidate *most_held(const struct findings *f, const struct 
 	return best && known_ns >= row->time_ns / 2 && as_waker(wakers, best) ? best : NULL;
 }
 
-/* Where each thread has a number in its name, all of the kind together end the waits. */
+/* If each thread has a number in its name, all of the kind are counted together. */
 static void count_kind(const GArray *wakers, struct finding_by *by)
 {
 	uint64_t blocked_ns = 0;
@@ -360,7 +363,7 @@ static void count_kind(const GArray *wakers, struct finding_by *by)
 	by->threads_cnt = MAX(by->threads_cnt, 2);
 }
 
-/* Of processes of one name or kind, as short-lived children or a server's backends are, all together end the waits. */
+/* Processes of one name or kind, such as short-lived children or a server's backends, are counted together. */
 static void count_program(const GArray *wakers, const struct candidate *best, struct finding_by *by)
 {
 	uint64_t blocked_ns = 0;
@@ -467,17 +470,17 @@ static void judge_wakings(const struct profile *p, struct finding *row, const st
 	row->is_fork = sum->fork_ns > sum->woken_ns / 2;
 	row->by.is_peer = sum->peers_ns > sum->woken_ns / 2;
 	row->tells_all = !finding_has_own_locks(row) && sum->broadcast_ns > sum->woken_ns / 2;
-	/* once each is how a program lets its threads end, and seldom how one tells all others of an answer */
+	/* once per thread is how a program ends its threads, and rarely how an answer is broadcast */
 	row->is_broadcast = row->tells_all && row->threads_cnt >= BROADCAST_THREADS &&
 			    sum->broadcast_cnt >= BROADCASTS_PER_S * MAX(seconds, 1) * row->threads_cnt;
 }
 
-/* Is what they wait for somebody's, who keeps it from others and then lets it go?  No one holds RCU up like that. */
+/* Whether it waits for something exclusive that somebody holds and releases.  RCU has no holder. */
 static bool is_exclusive(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
-	if (row->reason == REASON_LOCK_CONDITION)	/* of a barrier the word may be a mutex */
+	if (row->reason == REASON_LOCK_CONDITION)	/* a barrier's word may be a mutex */
 		return false;
 	if (row->object && lock_is_held(profile_get_object(f->profile, row->object - 1)))
 		return true;
@@ -498,18 +501,18 @@ bool finding_is_held(const struct findings *f, const struct finding *row)
 		return false;
 	if (!row->object || !object_is_lock(profile_get_object(f->profile, row->object - 1)))
 		return true;
-	/* whoever is of another process than a lock that is private to one ends the wait by a signal */
+	/* a waker outside of a private lock's process ends the wait by a signal */
 	return row->by.is_holder || !row->pid || !row->by.pid || row->by.pid == row->pid ||
 	       !profile_get_object(f->profile, row->object - 1)->is_private;
 }
 
-/* The next one in the ring has the lock, and what it does is to wait for its own. */
+/* The next thread in the ring has the lock and waits for its own. */
 static void find_by_of_deadlock(const struct cause_finder *c, struct finding *row)
 {
 	const struct wait *w = profile_wait(c->f->profile, row->deadlock_next - 1);
 	const struct thread *t = profile_thread(c->f->profile, w->thread);
 
-	row->frame = finding_frame(c->f, row->deadlock - 1);	/* both sides of the ring, and not twice the longer one */
+	row->frame = finding_frame(c->f, row->deadlock - 1);	/* both sides of the ring, not the longer one twice */
 	row->by = (struct finding_by){
 		.comm = t->comm,
 		.pid = t->pid,
@@ -527,8 +530,8 @@ static void find_by_of_deadlock(const struct cause_finder *c, struct finding *ro
 }
 
 /*
- * Do its waits for a lock, which take nearly all of the window, go on as that ends, or end by a timer alone?  A JVM looks
- * at a monitor once a second.
+ * Whether its waits for a lock take nearly the whole window and are open at the end or end only by a timer.  A JVM
+ * checks a monitor once a second.
  */
 static bool never_let_go(const struct cause_finder *c, const struct finding *row)
 {
@@ -545,7 +548,7 @@ static bool never_let_go(const struct cause_finder *c, const struct finding *row
 	return row->woken_cnt == row->timed_out_cnt && ended_cnt == row->timed_out_cnt;
 }
 
-/* Threads of its name hold it; of Python, whose threads have one name, the very one. */
+/* Marks holders: threads of its name; for Python, whose threads share a name, the exact thread. */
 static void mark_holders(const struct cause_finder *c, const struct finding *row, const struct candidate *holder,
 			 bool *is_holder)
 {
@@ -558,8 +561,8 @@ static void mark_holders(const struct cause_finder *c, const struct finding *row
 }
 
 /*
- * A lock that is private to a process whose holder is none of its threads: fork() copied it while another thread held it,
- * which the copy does not have (or that thread ended with it).  Nobody can let it go.
+ * A private lock whose holder is none of the process's threads: fork() copied it while another thread held it, which
+ * does not exist in the copy (or it ended with the lock).  Nobody can release it.
  */
 static void find_lost_holder(const struct cause_finder *c, struct finding *row)
 {
@@ -583,7 +586,7 @@ static void find_lost_holder(const struct cause_finder *c, struct finding *row)
 	}
 }
 
-/* The child of most of the waits, else who ends them: a kill from outside ends such a wait, too. */
+/* The child of most waits, else whoever ends them: a kill from outside ends such a wait, too. */
 static uint32_t child_of(const struct cause_finder *c, const struct finding *row, uint32_t pid, uint32_t tid)
 {
 	const struct object *o = finding_object(c->f, row);
@@ -595,7 +598,7 @@ static uint32_t child_of(const struct cause_finder *c, const struct finding *row
 	return tid ? cause_thread(c->f->profile, pid, tid) : CAUSE_NONE;
 }
 
-/* Of which nothing but that it ends these waits, or will, is known. */
+/* A candidate of which nothing is known but that it ends these waits. */
 static struct candidate candidate_of(const struct thread *t, const struct finding *row)
 {
 	return (struct candidate){ .comm = t->comm,
@@ -608,7 +611,7 @@ static struct candidate candidate_of(const struct thread *t, const struct findin
 				   .frame = -1 };
 }
 
-/* A child that has not ended yet as the recording ends. */
+/* A child that has not exited by the recording's end. */
 static bool find_child(const struct cause_finder *c, const struct finding *row, struct candidate *ret)
 {
 	uint32_t at = child_of(c, row, 0, 0);
@@ -619,7 +622,7 @@ static bool find_child(const struct cause_finder *c, const struct finding *row, 
 	return true;
 }
 
-/* The process that the kernel said has the lock of the file, as the recording ended. */
+/* The holder of a file lock according to the kernel, at the recording's end. */
 static bool find_file_holder(const struct cause_finder *c, const struct finding *row, struct candidate *ret)
 {
 	const struct profile *p = c->f->profile;
@@ -633,7 +636,7 @@ static bool find_file_holder(const struct cause_finder *c, const struct finding 
 	return true;
 }
 
-/* The thread that the JVM said has the monitor for which most of these threads wait, as the recording ended. */
+/* The monitor's owner according to the JVM, for most of these threads, at the recording's end. */
 static bool find_monitor_holder(const struct cause_finder *c, const struct finding *row, struct candidate *ret)
 {
 	const struct profile *p = c->f->profile;
@@ -649,13 +652,13 @@ static bool find_monitor_holder(const struct cause_finder *c, const struct findi
 	return true;
 }
 
-/* Nobody else has that end of the pipe: "pipe to tar and 1 more". */
+/* No other process has that end of the pipe: "pipe to tar and 1 more". */
 static bool reads_alone(const struct object *o, uint32_t pid)
 {
 	return o && o->kind == OBJECT_PIPE && o->pid == pid && !g_str_has_suffix(o->name, " more");
 }
 
-/* It waits for room in a pipe that only its parent reads, which has no thread but the one that waits for it to end. */
+/* It waits for room in a pipe that only its parent reads, whose only thread waits for its exit. */
 static void find_deadlock_of_child(const struct cause_finder *c, struct finding *row)
 {
 	const struct profile *p = c->f->profile;
@@ -693,8 +696,8 @@ static void find_timeouts(const struct cause_finder *c, struct finding *row, con
 }
 
 /*
- * Where the holder waits in the function in which others wait for the lock, that one took it: of a function that ends by
- * letting go, which compilers make a jump, only the caller is seen.
+ * If the holder waits in the function in which others wait for the lock, it took the lock there.  If that function
+ * ends by releasing, compilers turn the call into a jump, and only the caller is seen.
  */
 static void find_taker(const struct profile *p, struct finding *row)
 {
@@ -705,7 +708,7 @@ static void find_taker(const struct profile *p, struct finding *row)
 		row->by.frame = row->frame;
 }
 
-/* The process at the other end of a socket, whose answers nobody saw come. */
+/* The process at the other end of a socket whose answers were not recorded. */
 static bool find_far_end(const struct cause_finder *c, const struct finding *row, bool *is_holder,
 			 struct candidate *ret)
 {
@@ -718,7 +721,7 @@ static bool find_far_end(const struct cause_finder *c, const struct finding *row
 	return true;
 }
 
-/* Where no waking and no lock tells who ends it: what others know of as the recording ended.  NULL: nobody does. */
+/* Without wakings or a lock: what is known from the recording's end.  NULL: nothing. */
 static const struct candidate *found_at_end(const struct cause_finder *c, struct finding *row, bool is_known,
 					    bool *is_holder, struct candidate *ret)
 {
@@ -733,7 +736,7 @@ static const struct candidate *found_at_end(const struct cause_finder *c, struct
 	return ret->is_child || find_file_holder(c, row, ret) || find_far_end(c, row, is_holder, ret) ? ret : NULL;
 }
 
-/* Who lets it go in several calls holds it in one of these: nobody knows in which. */
+/* A lock that is released in several system calls is held in one of them, but which is unknown. */
 static void find_call(const struct cause_finder *c, struct finding *row, const struct candidate *lets_go)
 {
 	if (row->reason == REASON_LOCK_KERNEL && lets_go && !finding_is_file_lock(c->f, row) &&
@@ -742,8 +745,8 @@ static void find_call(const struct cause_finder *c, struct finding *row, const s
 }
 
 /*
- * flock(1) waits for another one, which has started a program with the lock: what that does is in the recording, too.
- * Where several wait at a time, that is less than what they lose.
+ * flock(1) waits for another one, which started a program with the lock: that program is in the recording. With
+ * several waiters, its time is less than theirs.
  */
 static bool is_queue_of_commands(const struct cause_finder *c, const struct finding *row,
 				 const struct candidate *holder)
@@ -766,8 +769,8 @@ static bool is_shell(const char *name)
 }
 
 /*
- * On a whole machine: who reads what a shell and its programs print, or the commands that a shell is given, waits for those
- * as one that waits for a child: their own time is in the recording, too.
+ * On a whole machine: a reader of what a shell and its programs print, or of commands given to a shell, waits like a
+ * parent for a child: their own time is in the recording, too.
  */
 static bool is_pipe_of_shell(const struct cause_finder *c, const struct finding *row)
 {
@@ -781,8 +784,8 @@ static bool is_pipe_of_shell(const struct cause_finder *c, const struct finding 
 }
 
 /*
- * It takes what another program writes as soon as that comes, and what the writer waits for is a finding itself: of what
- * that computes, or rests, nothing else tells.
+ * It reads another program's output immediately, and the writer's wait is a finding itself; but nothing else covers a
+ * writer that computes or rests.
  */
 static bool is_of_slower_writer(const struct cause_finder *c, const struct finding *row)
 {
@@ -812,8 +815,8 @@ static struct finding_by by_of(const struct candidate *best, bool is_holder, con
 }
 
 /*
- * An interrupt waits for nothing, though others may end some of these waits.  What a thread does without the GIL its
- * stack does not tell from what it does with it.
+ * Interrupts wait for nothing, although others may end some of these waits.  A stack does not tell what a thread does
+ * with or without the GIL.
  */
 static void find_what_they_do(const struct cause_finder *c, struct finding *row, const bool *is_holder, bool is_held)
 {
@@ -861,7 +864,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	if (!best || row->deadlock)
 		return;
 	const struct candidate *lets_go = as_waker(wakers, best);
-	if (is_held && best->pid && best->blocked_ns > row->time_ns / 2)	/* then others only pass it on */
+	if (is_held && best->pid && best->blocked_ns > row->time_ns / 2)	/* the others only pass it on */
 		memset(is_holder, 0, p->threads->len * sizeof(*is_holder));
 	if (holder || (is_held && best->pid))
 		mark_holders(c, row, holder ? holder : best, is_holder);
@@ -895,7 +898,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 		find_deadlock_of_child(c, row);
 	if (sentence_is_for_workers(c->f, row))
 		work_find(c->f, row);
-	/* in a library: that says nothing of who lets go */
+	/* a library's function says nothing about who releases */
 	if (row->by.frame >= 0 && plumbing_frame_is_runtime(reasons_plumbing(c->f->reasons), (uint32_t)row->by.frame))
 		row->by.frame = -1;
 }

@@ -3,10 +3,12 @@
 
 #include "explain/findings_part.h"
 
-#define KEPT_OFF_PART 3	/* of the time of threads that may use few CPUs */
-#define SLACK_PART 4	/* of a sleep, on average */
+#define KEPT_OFF_PART 3	/* of the time of threads restricted to few CPUs */
+#define SLACK_PART 4	/* of an average sleep */
 
-/* Threads of the process that wait for a CPU, and may not use all: where they wait for half of the time it is that. */
+/*
+ * Threads of the process that wait for a CPU and may not use all: the limit applies if they wait for half of the time.
+ */
 static struct finding_limit cpus_of(const struct findings *f, const struct finding *row)
 {
 	const struct profile *p = f->profile;
@@ -31,7 +33,7 @@ static struct finding_limit cpus_of(const struct findings *f, const struct findi
 	return ns > row->time_ns / 2 ? found : (struct finding_limit){ 0 };
 }
 
-/* Nobody had ended the wait as the recording ended, and who should is stopped. */
+/* The wait was open at the recording's end, and the process that should end it is stopped. */
 static const struct profile_limit *stopped_peer(const struct findings *f, const struct finding *row)
 {
 	const struct wait *w = profile_wait(f->profile, row->wait);
@@ -42,7 +44,7 @@ static const struct profile_limit *stopped_peer(const struct findings *f, const 
 		       : NULL;
 }
 
-/* The timer slack of the thread is a good part of its sleeps. */
+/* The thread's timer slack is a considerable part of its sleeps. */
 static bool slack_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
 {
 	const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread);
@@ -56,7 +58,7 @@ static bool slack_find(const struct findings *f, const struct finding *row, stru
 	return true;
 }
 
-/* Of a lock: the recording has who holds it, or /proc/locks has. */
+/* For a lock: its holder is in the recording or in /proc/locks. */
 static const struct profile_limit *gone_holder(const struct findings *f, const struct finding *row)
 {
 	const struct profile *p = f->profile;
@@ -131,7 +133,7 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 	return found;
 }
 
-/* For a third of their time, and somebody else ran there. */
+/* For a third of their time, while somebody else ran there. */
 static bool is_kept_off(const struct findings *f, const struct finding *row)
 {
 	uint64_t observed_ns = 0;
@@ -144,7 +146,7 @@ static bool is_kept_off(const struct findings *f, const struct finding *row)
 	return row->time_ns > observed_ns / KEPT_OFF_PART;
 }
 
-/* Others took the CPUs, and what the program waits for beside is something that it can do something about. */
+/* Others took the CPUs, and the program also waits for something that it can change. */
 static bool is_others_load(const struct findings *f, const struct finding *row)
 {
 	bool has_own = false;

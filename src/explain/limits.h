@@ -11,13 +11,13 @@
 void limits_find(struct findings *f);
 
 /*
- * Processes that wait for each other by sockets: one waits for an answer, and the one that owes it has asked back, in
- * a connection that the first does not accept meanwhile.
+ * Processes that wait for one another by sockets: one waits for an answer, and the other, which owes it, has asked
+ * back on a connection that the first does not accept meanwhile.
  */
 bool cycle_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
 /* ", of which a connection waits to be accepted here, at :8080" */
 void cycle_append(GString *s, const struct finding *row);
-/* "; billing/4711 waits for that connection in address (billing.py:2)", if it was recorded */
+/* "; billing/4711 waits for that connection in address (billing.py:2)", if recorded */
 void cycle_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 const char *cycle_advice(const struct finding *row);
 
@@ -33,19 +33,19 @@ const char *pool_advice(const struct finding *row);
 
 /*
  * The program that ran while threads waited for the few CPUs that they may use, in a recording of the whole machine.
- * The CPU that a thread ran on is known only if it may use no other.
+ * Which CPU a thread ran on is known only if it may use no other.
  */
 struct ran {
 	const char *program; /* NULL: none ran for a quarter of the window */
-	uint32_t thread; /* the one that ran longest */
+	uint32_t thread; /* the thread that ran longest */
 	uint32_t threads_cnt;
 	uint64_t ns;
-	bool is_same; /* it may use only the same CPUs */
-	const struct profile_limit *policy; /* it has a real-time policy; NULL: none is known */
+	bool is_same; /* it is restricted to the same CPUs */
+	const struct profile_limit *policy; /* it has a real-time policy; NULL: not known */
 };
-/* Of all CPUs' time what the threads of the profile ran. */
+/* Share of all CPUs' time that the profile's threads used. */
 double ran_share(const struct profile *p);
-/* That keeps nobody from a CPU; of a whole machine the others are in the recording. */
+/* Too little to keep anybody from a CPU; on a whole machine all others are in the recording. */
 bool ran_little(const struct profile *p);
 struct ran ran_of(const struct findings *f, const struct finding *row);
 
@@ -59,8 +59,8 @@ void connects_append(GString *s, const struct finding *row);
 /* "; 35 connections to 127.0.0.1:7521 were refused" */
 void connects_append_evidence(GString *s, const struct finding *row);
 /*
- * Of an event loop or a pool, which has no sleeps: "35 connections to 127.0.0.1:7521 were refused, and little is found in the
- * threads of shop"; false: few failed.
+ * For an event loop or a pool, which has no sleeps: "35 connections to 127.0.0.1:7521 were refused, and little is
+ * found in the threads of shop"; false: few failed.
  */
 bool connects_append_most(GString *s, const struct findings *f, uint32_t *ret_pid);
 const char *connects_advice(const struct finding *row);
@@ -105,15 +105,15 @@ const char *owed_upstream(const struct finding *row);
 /* "; as the recording ended 20 clients waited for answers, over one connection to 127.0.0.1:8081" */
 void owed_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 
-const char *owed_advice(const struct finding *row);	/* NULL: that of the wait */
+const char *owed_advice(const struct finding *row);	/* NULL: the wait's own advice */
 
 /* Waits for a peer as long as TCP's timer: segments were lost, the peer is not slow.  LIMIT_LOSS or LIMIT_FULL. */
 bool loss_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
-/* "; TCP sent 57 segments to 10.0.0.5:5432 again", of LIMIT_LOSS */
+/* "; TCP sent 57 segments to 10.0.0.5:5432 again", for LIMIT_LOSS */
 void loss_append_evidence(GString *s, const struct finding *row);
 /* "; as the recording ended 2 connections waited to be accepted by 127.0.0.1:80 (nginx), whose queue is for 1" */
 void loss_append_full_evidence(GString *s, const struct finding *row);
-/* Between programs of this machine no wire loses anything. */
+/* Nothing is lost on the way between programs of the same machine. */
 bool loss_is_of_this_machine(const struct finding *row);
 
 #define LOSS_SAYS ": packets are lost on the way"
@@ -129,13 +129,13 @@ bool loss_is_of_this_machine(const struct finding *row);
 	"The kernel drops who connects while that queue is full, and TCP tries again after 1, 3, 7 s: accept faster (more workers), " \
 	"or raise the backlog (listen(), net.core.somaxconn). `ss -lnt` and `nstat -az TcpExtListenOverflows` show it."
 
-/* Waits for TCP sockets: the network's time, or the peer's?  docs/reasons.md, "The network or the peer", has the rules. */
+/* Waits for TCP sockets: due to the network or the peer?  See docs/reasons.md, "The network or the peer". */
 
 enum tcp_share {
 	TCP_SHARE_PEER,
 	TCP_SHARE_NETWORK,
-	TCP_SHARE_SILENT,	/* nothing was sent since the last data came */
-	TCP_SHARE_UNCLEAR,	/* the peer's, or the way's there */
+	TCP_SHARE_SILENT,	/* nothing was sent since the last data arrived */
+	TCP_SHARE_UNCLEAR,	/* due to the peer or the way there */
 	TCP_SHARE_UNKNOWN,
 	TCP_SHARE_COUNT
 };
@@ -145,35 +145,39 @@ struct tcp_shares {
 	uint8_t direction;	/* enum tcp_wait_direction */
 	uint64_t all_ns, ns[TCP_SHARE_COUNT];
 	uint64_t resent;	/* segments */
-	uint64_t rtt_us;	/* the least round trip, where it is one of the network alone; 0: not known */
-	uint64_t srtt_us, min_rtt_us;	/* as TCP smooths it, with what the peer takes to acknowledge; the least one */
-	enum tcp_share most;	/* what half of the time is, or more; TCP_SHARE_UNKNOWN: nothing is */
+	uint64_t rtt_us;	/* minimum round trip, if it is of the network alone; 0: unknown */
+	/* smoothed by TCP, including the peer's delay of acknowledgements; the minimum */
+	uint64_t srtt_us, min_rtt_us;
+	enum tcp_share most;	/* what at least half of the time is; TCP_SHARE_UNKNOWN: nothing is */
 };
 
-/* Of one row of the profile. */
+/* Of a row of the profile. */
 struct tcp_shares tcp_shares_of(const struct profile *p, const struct tcp_wait *t);
-/* Of what the finding's waits are mostly for; false: nothing is known of them. */
+/* Of the finding's main object; false: unknown. */
 bool tcp_shares_find(const struct findings *f, const struct finding *row, struct tcp_shares *ret);
-/* What it sends queues on the way to a peer that has room for more. */
+/* Its data queues on the way to a peer that has room for more. */
 bool tcp_shares_is_way_full(const struct findings *f, const struct finding *row);
 /* "; RTT 0.3 ms, nothing was sent twice: the peer takes the time"; or nothing. */
 void tcp_shares_append(GString *s, const struct findings *f, const struct finding *row);
 
 /*
- * A sleep in a process that has all descriptors, or processes and threads, that it may have: it may fail to get another.  Or a
- * wait for a named semaphore that no other process has open.
+ * A sleep in a process that has used up its descriptors, or processes and threads, so that getting another may fail.
+ * Or a wait for a named semaphore that no other process has open.
  */
 bool full_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
 /* "; it has 24 of 24 descriptors that it may have (ulimit -n)" */
 void full_append_evidence(GString *s, const struct profile_limit *l);
-/* Appends findings of processes that do not accept connections for it, whose `busy` says so; the caller sorts. */
+/*
+ * Appends findings of processes that cannot accept connections because of this, whose `busy` says so; the caller
+ * sorts.
+ */
 void full_find_refusals(struct findings *f);
 void full_append_refusal(GString *s, const struct finding *row);
 const char *full_advice(const struct finding *row);
-/* " Hub.py can have no more: ...", of the first such process; nothing where there is none. */
+/* " Hub.py can have no more: ...", for the first such process; may append nothing. */
 void full_append_most(GString *s, const struct findings *f);
 
-/* A process waits for a child that was not recorded: what that did as the recording ended. */
+/* A process waits for a child that was not recorded: what the child was doing at the recording's end. */
 bool child_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
 /* "; its child curl/4711 waits for 127.0.0.1:80, from where nothing has come for 7.50 s" */
 void child_append_evidence(GString *s, const struct finding *row);

@@ -14,19 +14,19 @@
 
 #define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
 #define WAITING_PART 10		/* of the window: less is what a tenth of a thread waits on average */
-#define UNSEEN_MOST 2		/* waits of a finding */
-#define COMPUTES 9		/* times as much on CPU as in waits: a CPU profile tells more */
-#define SHARES_PART 10		/* of its time: who runs for less does not compute */
-#define NOTHING_ELSE_PART 10	/* the same: less is nothing beside that */
+#define UNSEEN_MOST 2		/* maximum waits of a finding */
+#define COMPUTES 9		/* ratio of CPU time to waits: a CPU profile is more useful */
+#define SHARES_PART 10		/* of its time: a process that runs less does not compute */
+#define NOTHING_ELSE_PART 10	/* the same: less is negligible beside that */
 #define NAME_COLUMNS 40
-#define RHYTHM_MIN 3	/* waits of a thread: fewer are no rhythm */
+#define RHYTHM_MIN 3	/* per thread: fewer are no regular pattern */
 #define MEANT_MAX 2
 #define OTHERS_MIN 3	/* times that a script runs the same program between its pauses */
 #define PIECES_MIN 50	/* of work: fewer tell no mean */
 #define EACH_NS 25000000ULL	/* of each: nobody notices that */
 #define REST_PART 20	/* of the time of threads that work: more is no rest */
 
-/* What waits for others' work, which counts where that is, and of a class what may be meant; NULL: of all. */
+/* Waits for others' work, which are counted there, and for a class what may be intended; NULL: all classes. */
 static uint64_t elsewhere_ns(const struct findings *f, const struct finding_class *c)
 {
 	uint64_t ns = 0;
@@ -57,7 +57,7 @@ static bool process_computes(const struct findings *f, const char *process)
 	return false;
 }
 
-/* Something is wrong, whatever its time. */
+/* A certain problem, whatever its time. */
 static bool is_certain(const struct finding *row)
 {
 	return row->deadlock || row->never_let_go || row->nobody_works || row->stuck_weight || row->busy ||
@@ -66,16 +66,16 @@ static bool is_certain(const struct finding *row)
 
 static bool is_noticed(const struct findings *f, const struct finding *row)
 {
-	/* nor does the end of the recording cut a pause off for somebody else */
+	/* nor is it a pause cut off by the recording's end */
 	if (row->reason == REASON_SLEEP && row->count == 1 && !row->loop &&
 	    profile_wait(f->profile, row->wait)->flags & WAIT_OPEN_AT_END)
 		return false;
-	/* one whose stack was lost may be idle, and there is no more to say of it; many count by their sum */
+	/* a wait whose stack was lost may be idle and says nothing; only many of these count */
 	if (reasons_is_unseen(f->reasons, row->wait) && row->count <= UNSEEN_MOST)
 		return false;
-	/* single waits for a CPU are others' doing: one in a hundred, and the longest of a few */
+	/* single waits for a CPU are due to others: ignore one in a hundred, and the longest of a few */
 	double share = row->reason == REASON_CPU_QUEUE ? MIN(0.99, 1 - 2.0 / (double)MAX(row->count, 2)) : 1;
-	/* the longest is a whole wait's, also where most of that was for a CPU */
+	/* the longest counts as a whole, even if most of it was run-queue time */
 	uint64_t longest_ns = row->max_ns && share == 1
 				      ? MIN(row->max_ns, row->time_ns)
 				      : wait_percentile_ns(row->hist, share, row->durations_ns, row->time_ns);
@@ -84,8 +84,8 @@ static bool is_noticed(const struct findings *f, const struct finding *row)
 }
 
 /*
- * It hardly ran, and waited for CPUs a tenth of its time at most, and half a thread on average: others' load, which is no
- * problem of its own.
+ * It hardly ran, and waited for CPUs at most a tenth of its time and half a thread on average: due to others' load,
+ * not its own problem.
  */
 static bool is_others_load(const struct findings *f, const struct finding *row)
 {
@@ -153,8 +153,8 @@ static bool is_little(const struct findings *f)
 }
 
 /*
- * The run queue of a program that has nothing else to wait for, nor to keep it from a CPU, and no more threads at a time than
- * there are CPUs; NULL: there is none.
+ * The run queue of a program that waits for nothing else, has no limit on CPUs, and no more threads at a time than
+ * CPUs; NULL: none.
  */
 static const struct finding *shares_cpus(const struct findings *f, const struct finding_class *c)
 {
@@ -206,7 +206,7 @@ static char *say_computes(const struct findings *f, const struct finding_class *
 	return g_string_free(s, FALSE);
 }
 
-/* "; 80 requests waited 4.00 ms each", or of waits, whose requests nobody knows: "; 86 waits took 345 ms in all". */
+/* "; 80 requests waited 4.00 ms each", or for waits with unknown requests: "; 86 waits took 345 ms in all". */
 static void append_waits(GString *s, const struct findings *f, uint64_t clocks_ns)
 {
 	uint64_t requests = 0, off_cpu_ns = 0, waits = 0;
@@ -282,7 +282,7 @@ static void append_clock(GString *s, const struct findings *f, const struct find
 	g_string_append_printf(s, ", %" PRIu64 " times: if that fails each time see why.", t.other_cnt);
 }
 
-/* Who sleeps meanwhile, if that are tasks, and what to do. */
+/* What sleeps meanwhile, for tasks, and advice. */
 static void append_failing(GString *s, const struct task_findings *tasks, uint32_t pid)
 {
 	const struct task_wait *most = NULL;
@@ -298,7 +298,9 @@ static void append_failing(GString *s, const struct task_findings *tasks, uint32
 	g_string_append(s, ": if it needs that service, see why it fails.");
 }
 
-/* No other process is in the recording, nor, of a pause, another thread: of a server's master it is known what its pauses are for. */
+/*
+ * No other process was recorded, nor, for a pause, another thread: the purpose of a server master's pauses is known.
+ */
 static bool is_lone(const struct profile *p, uint32_t thread, bool is_pause)
 {
 	EACH_ROW(i, const struct thread, t, p->threads)
@@ -319,8 +321,8 @@ static bool is_listener(const struct findings *f, uint32_t i)
 }
 
 /*
- * " mailq.pl sleeps until a timer in next_mail, 4.0 times a second.": a pause of a program's only thread that takes most of
- * its time is what its work takes, if it has any.  Who listens may read a long answer in pieces.
+ * " mailq.pl sleeps until a timer in next_mail, 4.0 times a second.": the pauses of a program's only thread, if they
+ * take most of its time, are what its work takes.  A listener may read a long answer in pieces.
  */
 static void append_rhythm(GString *s, const struct findings *f)
 {
@@ -336,7 +338,7 @@ static void append_rhythm(GString *s, const struct findings *f)
 		most = w;
 		at = i;
 	}
-	EACH_ROW(i, const struct wait, w, p->waits) {	/* those that are open at an end of the window stand apart */
+	EACH_ROW(i, const struct wait, w, p->waits) {	/* waits open at an edge of the window are listed separately */
 		if (!most || w->thread != most->thread || w->user != most->user || w->kernel != most->kernel)
 			continue;
 		count += w->count;
@@ -360,8 +362,8 @@ static void append_rhythm(GString *s, const struct findings *f)
 }
 
 /*
- * "java waits for a semaphore in take (Java semaphore). 4 threads, 4 waits, 28.2 s. Nobody raised it while this was recorded. ..":
- * nothing tells whether that is meant.
+ * "java waits for a semaphore in take (Java semaphore). 4 threads, 4 waits, 28.2 s. Nobody raised it while this was
+ * recorded. ..": may be intended.
  */
 static void append_meant(GString *s, const struct findings *f)
 {
@@ -417,9 +419,9 @@ static bool append_held(GString *s, const struct findings *f, const char *little
 	return false;
 }
 
-/* What waits are told as rest beside what is idle. */
+/* Waits that are listed beside idle time. */
 struct rest {
-	const struct finding *clock;	/* the longest; NULL: there is none */
+	const struct finding *clock;	/* the longest; NULL: none */
 	uint64_t clocks_ns, quick_ns, all_ns;
 };
 
@@ -465,7 +467,7 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	if (!s->len && f->meant_ns) {
 		g_string_append_printf(s, "%s, if this is meant: ", little);
 		append_meant(s, f);
-		if (f->idle_sum_ns + rest.clocks_ns <= (observed_ns - f->meant_ns) / 2) {	/* nothing that would be rest */
+		if (f->idle_sum_ns + rest.clocks_ns <= (observed_ns - f->meant_ns) / 2) {	/* nothing to list */
 			still_free(still);
 			return g_string_free(s, FALSE);
 		}
@@ -519,7 +521,7 @@ char *little_new(const struct findings *f, const struct task_findings *tasks, bo
 	const struct finding_class *most = NULL;
 	uint64_t observed_ns = 0;
 
-	/* of the stacks that were asked for nothing is too little to be told */
+	/* with a selection of stacks nothing is too little to report */
 	if (f->selection && f->selection->by_stack)
 		return NULL;
 	if (info->imported || info->looks.rounds || !info->duration_ns || tasks->cnt || !f->rows->len ||

@@ -8,16 +8,16 @@
 #include "explain/text.h"
 
 #define LOST_MIN 5
-#define SYN_TIMER_SLOT 29	/* log2: 0.54 to 1.07 s, of TCP_TIMEOUT_INIT, 1 s; it is sent again after 1, 3, 7 s */
-#define TIMER_SLOT 27	/* log2: 134 to 268 ms, of TCP_RTO_MIN, 200 ms; its doubles lie above */
+#define SYN_TIMER_SLOT 29	/* log2 ns: 0.54 to 1.07 s, for TCP_TIMEOUT_INIT, 1 s; retransmitted after 1, 3, 7 s */
+#define TIMER_SLOT 27	/* log2 ns: 134 to 268 ms, for TCP_RTO_MIN, 200 ms; its multiples are above */
 
-/* "10.0.0.5:5432" is the beginning of "10.0.0.5:5432 (postgres)", and not of "10.0.0.5:54321". */
+/* "10.0.0.5:5432" matches "10.0.0.5:5432 (postgres)" but not "10.0.0.5:54321". */
 static bool is_socket_of(const struct object *o, const char *there)
 {
 	return o->kind == OBJECT_SOCKET && net_text_is_same(o->name, there);
 }
 
-/* Of waits for a connection they are as long as the timer of the first segment, else as that of all others. */
+/* Waits for a connection last as long as the first segment's timer, others as long as that of all other segments. */
 static unsigned timer_slot(const struct finding *row)
 {
 	return row->reason == REASON_NETWORK_CONNECT ? SYN_TIMER_SLOT : TIMER_SLOT;

@@ -19,7 +19,7 @@
 #include "profile/profile.h"
 #include "features/tasks/rows.h"
 
-#define PINNED "pinned to its carrier: "	/* as runtimes/java/look.c has it */
+#define PINNED "pinned to its carrier: "	/* as in runtimes/java/look.c */
 
 static bool has_function(const struct task_row *row, const char *function)
 {
@@ -29,7 +29,7 @@ static bool has_function(const struct task_row *row, const char *function)
 	return false;
 }
 
-/* Seen most in that function. */
+/* The one seen most often in that function. */
 static const struct task_row *pinned_row(const struct findings *f, const struct finding *row)
 {
 	const char *function = row->frame < 0 ? NULL : profile_get_frame(f->profile, (uint32_t)row->frame)->name;
@@ -50,8 +50,8 @@ static const struct task_row *pinned_row(const struct findings *f, const struct 
 }
 
 /*
- * Why a virtual thread of Java keeps its carrier while it waits: "; pinned by a native frame of Scorer.call", where looks
- * at its tasks have seen that.
+ * Why a virtual thread of Java keeps its carrier while it waits: "; pinned by a native frame of Scorer.call", if looks
+ * at its tasks show it.
  */
 static void pinned_append_evidence(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -67,7 +67,7 @@ static void pinned_append_evidence(GString *s, const struct findings *f, const s
 #define LIMIT_COLUMNS 120
 #define GREP_WHOLE 5
 
-/* wait_for, zread: functions of the shell's own, none of its script's. */
+/* wait_for, zread: functions of the shell, not of its script. */
 static bool is_of_shell(const struct frame *fr)
 {
 	static const char *const shells[] = { "bash", "dash", "sh", "zsh", "ksh", "mksh", "ash", NULL };
@@ -91,11 +91,11 @@ void sentence_function(GString *s, const struct findings *f, int64_t frame, cons
 	if (frame < 0)
 		return;
 	fr = profile_get_frame(f->profile, (uint32_t)frame);
-	/* loops of interpreters and libc are nobody's own */
+	/* interpreter loops and libc do not belong to the program */
 	enum runtime_level level = plumbing_frame_level(reasons_plumbing(f->reasons), (uint32_t)frame);
 	if (is_of_shell(fr) || fr->why == FRAME_PENDING || level == RUNTIME_ENTRY || level == RUNTIME_LIBC)
 		return;
-	if (!fr->name && g_strcmp0(fr->module, "[anon]") == 0)	/* what a compiler made at run time; its address tells nothing */
+	if (!fr->name && g_strcmp0(fr->module, "[anon]") == 0)	/* generated code; its address means nothing */
 		return;
 	if (fr->name) {
 		g_autofree char *function = function_shown_name(fr->name);
@@ -119,7 +119,7 @@ void sentence_function(GString *s, const struct findings *f, int64_t frame, cons
 	}
 }
 
-/* "workers", "processes", and not "redis", "prometheus", "compress" */
+/* "workers" and "processes", but not "redis", "prometheus", "compress" */
 static bool reads_as_several(const char *name)
 {
 	static const char *const known[] = { "postgres", "nodejs", NULL };
@@ -145,13 +145,13 @@ void sentence_begin_process(GString *s, const char *name, unsigned width)
 	append_process(s, name, width, "Process ");
 }
 
-/* Others' load makes these waits; what the thread itself called is beside the point. */
+/* Caused by others' load, so the thread's own function is irrelevant. */
 bool sentence_is_for_cpu(const struct finding *row)
 {
 	return (row->reason == REASON_CPU_QUEUE && !row->is_yield) || row->reason == REASON_CPU_THROTTLED;
 }
 
-/* What it waits for is nothing that anybody holds: of a pinned thread the carrier's own parking place. */
+/* It waits for nothing that anybody holds: for a pinned thread the carrier's own parking place. */
 static bool sleeps(const struct finding *row)
 {
 	return row->reason == REASON_SLEEP || row->reason == REASON_LOCK_PINNED;
@@ -193,11 +193,11 @@ void sentence_object(GString *s, const struct finding *row, const struct object 
 	if ((o->kind == OBJECT_EVENTFD || o->kind == OBJECT_EPOLL) && row->reason == REASON_SLEEP)
 		return;		/* nobody writes to it: a way to sleep */
 	if (o->kind == OBJECT_POLL && g_str_has_prefix(name, "pipe ") && row->reason == REASON_NETWORK_RECEIVE)
-		return;		/* a relay's own, beside the connections */
+		return;		/* the relay's own, beside the connections */
 	if (o->kind == OBJECT_EPOLL && strstr(name, "signalfd"))
-		return;		/* PostgreSQL's own, of which its rules tell more */
+		return;		/* PostgreSQL's own, on which its rules say more */
 	if (o->kind == OBJECT_EPOLL && reason_family(row->reason) == FAMILY_LOCK)
-		return;		/* a lock whose waiters are told by a socket or pipe */
+		return;		/* a lock that is signalled by a socket or pipe */
 	for (size_t i = 0; i < G_N_ELEMENTS(nameless); i++) {
 		if (!g_str_has_prefix(o->name, nameless[i].prefix) || g_str_has_prefix(o->name, "pipe and "))
 			continue;
@@ -206,7 +206,7 @@ void sentence_object(GString *s, const struct finding *row, const struct object 
 		g_string_append(s, nameless[i].end);
 		return;
 	}
-	/* its name lists what it watches: "1 pipe, 1 signalfd (fd 9 of postgres)" */
+	/* its name lists the watched descriptors: "1 pipe, 1 signalfd (fd 9 of postgres)" */
 	g_string_append(s, o->kind == OBJECT_EPOLL && g_ascii_isdigit(*name) ? ", a set of " : ", ");
 	text_safe_cut(s, name, FINDING_NAME_COLUMNS);
 	g_string_append_c(s, ',');
@@ -263,7 +263,7 @@ static bool is_in_sentence(const struct profile_limit *l)
 	return l && (l->kind == LIMIT_FROZEN || l->kind == LIMIT_POLICY);
 }
 
-/* Nobody of the recording has the file's lock: /proc/locks knew who as it ended. */
+/* The file lock's holder was not recorded, but /proc/locks had it at the end. */
 static void append_file_holder(GString *s, const struct findings *f, const struct finding *row)
 {
 	const struct wait *w = profile_wait(f->profile, row->wait);
@@ -299,7 +299,7 @@ static void append_used(GString *s, const struct limit_used *u)
 			       u->own_permille / 1000.0);
 }
 
-/* "; its one connection is from 10.0.0.7:56524": of a set it is not known for which of its sockets it waits. */
+/* "; its one connection is from 10.0.0.7:56524": for a set it is unknown which socket it waits for. */
 static void append_only_client(GString *s, const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
@@ -373,14 +373,14 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 		g_string_append_printf(s, ", and %" PRIu32 "%% of the CPU time of the process was the kernel's", row->limit.kernel_pct);
 }
 
-/* The loop itself waits for whom it has asked: the function that runs the loop tells nothing. */
+/* The loop itself waits for whom it has asked: its own function says nothing. */
 static bool is_loop_upstream(const struct findings *f, const struct finding *row)
 {
 	return row->reason == REASON_NETWORK_RECEIVE && row->object &&
 	       profile_upstream(f->profile, profile_wait(f->profile, row->wait));
 }
 
-/* In the loop of a library all that have one wait. */
+/* In a library's loop, where all its users wait. */
 static bool is_library_loop(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
@@ -394,7 +394,7 @@ static const struct thread *waiter(const struct findings *f, const struct findin
 	return profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread);
 }
 
-/* "flock+0x2809" of flock: a function without a name in the program itself says nothing to people. */
+/* "flock+0x2809" of flock: an unnamed function in the program itself says nothing to people. */
 static bool is_own_address(const struct findings *f, const struct finding *row)
 {
 	const struct frame *fr = row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame) : NULL;
@@ -426,12 +426,12 @@ bool sentence_is_starved(const struct findings *f, const struct finding *row)
 {
 	const struct thread *own = waiter(f, row);
 
-	/* names of threads tell pools apart, where threads have names of their own */
+	/* thread names distinguish pools, if threads have names of their own */
 	return sentence_is_in_worker(f, row) && row->by.tid &&
 	       (row->by.is_peer || (own->comm != own->process && actors_same_kind(own->comm, row->by.comm)));
 }
 
-/* Who reads another's mappings, or its memory, in a way that the rule takes for its own. */
+/* It reads another process's mappings or memory, which the rule would attribute to its own. */
 static bool is_in_others_space(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
@@ -439,7 +439,7 @@ static bool is_in_others_space(const struct findings *f, const struct finding *r
 	return o && o->kind == OBJECT_KERNEL_LOCK && o->pid && o->pid != finding_pid(f, row);
 }
 
-/* What a rule says, but for what is known by who ends the waits. */
+/* The rule's words, except where the waker tells more. */
 const char *sentence_says(const struct findings *f, const struct finding *row)
 {
 	if (row->limit.limit && row->limit.limit->kind == LIMIT_POLICY)
@@ -466,7 +466,7 @@ const char *sentence_says(const struct findings *f, const struct finding *row)
 					     "waits for the result of a task";
 }
 
-/* " in its thread lru_maintainer": of a sleep without a function that name is all there is to tell what it is for. */
+/* " in its thread lru_maintainer": for a sleep without a function, that name is the only hint at its purpose. */
 static void append_sleeper(GString *s, const struct findings *f, const struct finding *row)
 {
 	const struct thread *t = waiter(f, row);
@@ -535,7 +535,7 @@ static void append_what(GString *s, const struct findings *f, const struct findi
 		sentence_function(s, f, row->frame, " in ");
 	else
 		append_sleeper(s, f, row);
-	if (s->str[s->len - 1] == ',')	/* behind an object */
+	if (s->str[s->len - 1] == ',')	/* after an object */
 		g_string_truncate(s, s->len - 1);
 	if (*protocol && !strstr(says, protocol)) {
 		g_string_append(s, " (");
@@ -609,7 +609,9 @@ static void append_part(GString *s, uint64_t cnt, const struct finding *row, con
 	g_string_append_printf(s, "; %s of %s%s", TEXT_COUNT(cnt), TEXT_COUNT(row->woken_cnt), what);
 }
 
-/* Of a wait that need not end by a timer: "; 25 of 25 timed out", "; 16 of 16 were interrupted by a timer's signal". */
+/*
+ * For a wait that need not end by a timer: "; 25 of 25 timed out", "; 16 of 16 were interrupted by a timer's signal".
+ */
 static void append_timeouts(GString *s, const struct finding *row)
 {
 	if (has_timeouts(row))
@@ -618,7 +620,7 @@ static void append_timeouts(GString *s, const struct finding *row)
 		append_part(s, row->signalled_cnt, row, " were interrupted by a timer's signal");
 }
 
-/* " at 14:32:18.250": of a range of the history, where one may look for more. */
+/* " at 14:32:18.250": for a range of the history, where one may look further. */
 static void append_when(GString *s, const struct profile *p, const struct finding *row)
 {
 	const struct wait *w = row->longest ? profile_wait(p, row->longest - 1) : NULL;
@@ -663,7 +665,7 @@ static void append_evidence(GString *s, const struct findings *f, const struct f
 		append_when(s, f->profile, row);
 	if (!has_shape(row) || row->count < 2)
 		return;
-	bool is_many = row->count > 2;	/* of two the longest and the sum tell all */
+	bool is_many = row->count > 2;	/* for one or two waits, the longest and the sum suffice */
 	if (is_many)
 		g_string_append_printf(s, "; median %s, p99 %s", TEXT_NS(percentile(row, 0.5)),
 				       TEXT_NS(percentile(row, 0.99)));
@@ -673,7 +675,7 @@ static void append_evidence(GString *s, const struct findings *f, const struct f
 	}
 }
 
-/* "; the CPUs were held by sysbench 61%, mariadbd 30%", where --runq-blame knows */
+/* "; the CPUs were held by sysbench 61%, mariadbd 30%", if --runq-blame was recorded */
 static void append_holders(GString *s, const struct findings *f)
 {
 	struct blame_table *t = blame_table_new(f->profile, f->selection);
@@ -681,14 +683,14 @@ static void append_holders(GString *s, const struct findings *f)
 
 	unsigned shown = 0;
 
-	/* under a BPF scheduler nobody is known */
+	/* unknown with a BPF scheduler */
 	for (guint i = 0; i < t->culprits->len && shown < HOLDERS_SHOWN && !f->profile->info.scheduler; i++) {
 		const struct blame_row *r = &g_array_index(t->culprits, struct blame_row, i);
 
 		if (shown && blame_row_ns(r) < all / 10)
 			break;
 		if (r->kind == BLAME_THREAD && !strcmp(r->culprit, BLAME_OTHERS_NAME))
-			continue;	/* of a history: many that did little each */
+			continue;	/* in a history: many small ones */
 		g_string_append(s, shown++ ? ", " : "; the CPUs were held by ");
 		text_safe_cut(s, blame_name(r->kind, r->culprit), FINDING_NAME_COLUMNS);
 		g_string_append_printf(s, " %.0f%%", text_percent(blame_row_ns(r), all));
@@ -698,7 +700,7 @@ static void append_holders(GString *s, const struct findings *f)
 	blame_table_free(t);
 }
 
-/* What shows the stacks of this finding, if a shell can have it without quoting pains. */
+/* The command that shows this finding's stacks, if it needs no difficult quoting. */
 void sentence_command(GString *s, const struct findings *f, const struct finding *row)
 {
 	bool is_told = row->asked_frame < 0 && tells_function(f, row);
@@ -725,7 +727,8 @@ void sentence_command(GString *s, const struct findings *f, const struct finding
 		if (!g_ascii_isalnum(*c) && *c != '_' && *c != ':')
 			return;
 	}
-	bool is_short = strlen(function) < GREP_WHOLE;	/* of a regular expression, which many names match */
+	/* a short name would match many others as a regular expression */
+	bool is_short = strlen(function) < GREP_WHOLE;
 	g_string_append_printf(s, is_short ? "`offcpu report --stacks --grep '^%s$'`" : "`offcpu report --stacks --grep %s`",
 			       function);
 }
@@ -776,7 +779,8 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 		g_string_append_printf(s, "; callbacks ran %s", TEXT_NS(r->loop_on_cpu_ns));
 		sentence_function(s, f, r->loop_on_cpu_frame, " on CPU, mostly in ");
 	}
-	if (r->by.tid || (!has_timeouts(r) && !has_signals(r)) || g_strcmp0(r->by.comm, "timer") != 0)	/* else it is said */
+	/* else it is mentioned */
+	if (r->by.tid || (!has_timeouts(r) && !has_signals(r)) || g_strcmp0(r->by.comm, "timer") != 0)
 		sentence_by(s, f, r);
 	if (sentence_is_nameless(f, r) && !sentence_is_for_cpu(r))
 		g_string_append(s, "; functions that were compiled at run time have no names here");

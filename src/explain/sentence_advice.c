@@ -22,11 +22,11 @@
 #define OF_REDIS "SLOWLOG GET; WAIT waits for replicas (INFO replication)."
 #define OF_MYSQL "See what its sessions do: SHOW PROCESSLIST, SHOW ENGINE INNODB STATUS, its slow query log."
 
-/* What it is asked, it does one after the other. */
+/* It does one request after the other. */
 #define OF_BUSY "It does one command after another, and has been busy: see which take long: "
 
 static const struct {
-	const char *process, *advice, *busy;	/* the last: where it is seen to be; NULL: the same */
+	const char *process, *advice, *busy;	/* busy: advice if it was seen running; NULL: the same */
 } servers[] = {
 	{ "(redis-server)", OF_QUEUE OF_REDIS, OF_BUSY "SLOWLOG GET." },
 	{ "(valkey-server)", OF_QUEUE OF_REDIS, OF_BUSY "SLOWLOG GET." },
@@ -60,13 +60,13 @@ const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const
 #define SYN_REPEATED_SLOT 29 /* log2: 0.54 to 1.07 s */
 #define LOST_MIN 5
 #define LOST_PART 20	/* of the answers */
-#define LOST_TIMES 50	/* as long as the median */
-#define AT_ONCE_NS 2000000ULL	/* of the median */
+#define LOST_TIMES 50	/* times the median */
+#define AT_ONCE_NS 2000000ULL	/* maximum median */
 #define BURST_WAITS_MIN 50
-#define BURST_NS 20000000ULL	/* of p99 */
-#define BURST_TIMES 30	/* as long as the median */
+#define BURST_NS 20000000ULL	/* minimum p99 */
+#define BURST_TIMES 30	/* times the median */
 #define SLOW_SYNC_NS 100000000ULL	/* of the median: a disk that turns takes 10 to 30 ms */
-#define ROW_ANSWER_NS 10000000	/* the same of questions of which so many come in a row, and that take most of the window */
+#define ROW_ANSWER_NS 10000000	/* the same for many consecutive questions that take most of the window */
 #define IN_A_ROW 10
 #define CPUS_FULL 0.75	/* of all CPUs' time */
 #define STARVED "Where all workers of a pool wait so, nobody is left to do those tasks: another pool for them, or more workers."
@@ -79,7 +79,7 @@ static uint64_t median_ns(const struct finding *row)
 	return wait_percentile_ns(row->hist, 0.5, row->durations_ns, row->max_ns);
 }
 
-/* Of threads that may not use all CPUs. */
+/* For threads that may not use all CPUs. */
 static const char *advice_of_cpus(const struct findings *f, const struct finding *row)
 {
 	const struct ran r = ran_of(f, row);
@@ -180,7 +180,7 @@ static bool has_repeated_syn(const struct finding *row)
 	return row->reason == REASON_NETWORK_CONNECT && waits > row->count / 4 && row->max_ns >= SYN_REPEATED_NS;
 }
 
-/* Its rule has an advice of its own. */
+/* Its rule has its own advice. */
 static bool is_of_rule(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
@@ -188,7 +188,7 @@ static bool is_of_rule(const struct findings *f, const struct finding *row)
 	return rule && rule->advice;
 }
 
-/* It looks again and again whether there is room. */
+/* It checks repeatedly whether there is room. */
 static bool is_of_full_queue(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
@@ -196,7 +196,7 @@ static bool is_of_full_queue(const struct findings *f, const struct finding *row
 	return rule && g_str_has_suffix(rule->name, "queue-full");
 }
 
-/* The rule of what it waits for is about the very program whose loop it holds up, or a lock that no other call spares. */
+/* The rule of the wait is about the program whose loop it holds up, or about a lock that no other call avoids. */
 static bool knows_loop(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
@@ -205,7 +205,7 @@ static bool knows_loop(const struct findings *f, const struct finding *row)
 	       (rule->reason == REASON_LOCK_OTHER || strcmp(rule->protocol, row->loop->name) == 0);
 }
 
-/* Who is of another process than a lock and its waiters, and ends nearly all of their waits, does so by a signal. */
+/* A waker outside of the process of a lock and its waiters that ends nearly all waits does so by a signal. */
 bool sentence_is_ended_by_kill(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
@@ -214,7 +214,10 @@ bool sentence_is_ended_by_kill(const struct findings *f, const struct finding *r
 	       row->pid && row->by.pid && row->by.pid != row->pid && row->by.blocked_ns >= row->time_ns / 10 * 9;
 }
 
-/* Threads also wait for a CPU while others are free: where they last ran, or may run.  Only full CPUs are too few. */
+/*
+ * Threads also wait for a CPU while others are free: for the one where they last ran, or may run.  Only if all are
+ * used there are too few.
+ */
 static const char *advice_of_queue(const struct findings *f, const struct finding *row)
 {
 	const struct profile_info *info = &f->profile->info;
@@ -303,7 +306,7 @@ static const char *advice_of_clock(const struct finding *row)
 				    "whether something has come, wait for that instead.";
 }
 
-/* Who comes last there ends the waits of its own kind, and nobody is short of anything. */
+/* The last thread to arrive ends the waits of its kind, and nothing is scarce. */
 static bool is_barrier(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
@@ -312,8 +315,8 @@ static bool is_barrier(const struct findings *f, const struct finding *row)
 }
 
 /*
- * Nobody woke most of them.  A worker without work, whom another one hands some, looks just as one that waits for its turn,
- * and a large pool has many of the former.  What is a semaphore nobody waits for with nothing to do.
+ * Nobody woke most of them.  A worker without work that is handed some looks like one that waits for its turn, and a
+ * large pool has many.  Nobody waits for a semaphore without having work.
  */
 static bool is_mostly_at_rest(const struct findings *f, const struct finding *row)
 {
@@ -378,7 +381,7 @@ static const char *advice_of_deadlock(const struct finding *row)
 	       "everywhere. Until that is mended only a restart helps.";
 }
 
-/* Its threads wait so often for this before they wait for something else, as for the next request. */
+/* How often its threads wait for this before they wait for something else, such as the next request. */
 static uint64_t waits_in_a_row(const struct findings *f, const struct finding *row)
 {
 	const struct profile *p = f->profile;
@@ -393,8 +396,8 @@ static uint64_t waits_in_a_row(const struct findings *f, const struct finding *r
 }
 
 /*
- * Each thread asks again as soon as it has its answer, and that comes soon: what takes the time is how often.  Whoever is
- * sent what it has not asked for reads a stream.
+ * Each thread asks again as soon as it has a fast answer: the number of questions takes the time.  A thread that
+ * receives unasked data reads a stream.
  */
 static bool is_many_small(const struct findings *f, const struct finding *row)
 {
@@ -414,7 +417,7 @@ static bool is_many_small(const struct findings *f, const struct finding *row)
 static const char *advice_of_server(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
-	/* of a socket in a file only who ends the waits is known */
+	/* for a socket in a file only the waker is known */
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
 	if (rule && g_str_has_prefix(rule->name, RULES_MEMORY_SERVER) && row->count > 1 &&
@@ -426,7 +429,7 @@ static const char *advice_of_server(const struct findings *f, const struct findi
 	return servers_advice_of_wait(f->reasons, row->wait, o, by, row->by.does_ns && row->by.does == REASON_ON_CPU);
 }
 
-/* By what the holder of a lock does meanwhile; NULL: that says nothing more. */
+/* By what the lock's holder does meanwhile; NULL: that says nothing more. */
 static bool is_held_by_deadlocked(const struct findings *f, const struct finding *row)
 {
 	uint32_t id = row->by.does_wait && finding_is_held(f, row) ? f->blocked_in[row->by.does_wait - 1] : 0;
@@ -468,7 +471,7 @@ static const char *advice_of_holder(const struct findings *f, const struct findi
 	return NULL;
 }
 
-/* Threads of one kind that end each other's waits; NULL: they are none. */
+/* Threads of one kind that end one another's waits; NULL: not so. */
 static const char *advice_of_peers(const struct findings *f, const struct finding *row)
 {
 	bool is_signalled = !is_of_rule(f, row) &&
@@ -488,7 +491,7 @@ static const char *advice_of_peers(const struct findings *f, const struct findin
 		       "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
 }
 
-/* Its children, where it waits for one, or what many of them write; NULL: nothing more is known of them. */
+/* By its children, if it waits for one or reads their output; NULL: nothing more is known. */
 static const char *advice_of_children(const struct findings *f, const struct finding *row)
 {
 	if (row->reason == REASON_CHILD_EXIT && row->by.does_ns && !row->spawned_cnt)
@@ -498,7 +501,7 @@ static const char *advice_of_children(const struct findings *f, const struct fin
 	return spawns_advice(f, row);
 }
 
-/* Nobody is left to do the tasks that these threads wait for; NULL: somebody is. */
+/* Nobody is left to run the tasks that these threads wait for; NULL: somebody is. */
 static const char *advice_of_nobody(const struct finding *row)
 {
 	if (row->nobody_works == NOBODY_OF_POOL)
@@ -510,7 +513,7 @@ static const char *advice_of_nobody(const struct finding *row)
 		       NULL;
 }
 
-/* It is told with another finding, or is one of a script's own pauses, or a supervisor's; NULL: it is none. */
+/* It is reported with another finding, or is a script's own pause, or a supervisor's; NULL: not so. */
 static const char *advice_of_told(const struct findings *f, const struct finding *row)
 {
 	if (restarts_advice(f, row))
@@ -531,7 +534,10 @@ static const char *advice_of_told(const struct findings *f, const struct finding
 		       NULL;
 }
 
-/* Some answers come, soon, and time limits end the other waits; NULL: it is not so.  A set may hold clients' sockets, too. */
+/*
+ * Some answers come, and fast, and timeouts end the other waits; NULL: not so.  A set may contain clients' sockets,
+ * too.
+ */
 static const char *advice_at_once(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
@@ -547,7 +553,7 @@ static const char *advice_at_once(const struct findings *f, const struct finding
 			  "are lost, or the peer leaves some out (nstat, its log); a shorter timeout bounds the wait.";
 }
 
-/* Time limits, its own or of who ends its waits, end most of these; NULL: not, or nothing follows from it. */
+/* Timeouts, its own or its waker's, end most of these; NULL: not so, or nothing follows. */
 static const char *advice_of_timeouts(const struct findings *f, const struct finding *row)
 {
 	if (row->timed_out_cnt <= row->woken_cnt / 2)
@@ -567,7 +573,7 @@ static const char *advice_of_timeouts(const struct findings *f, const struct fin
 	return NULL;
 }
 
-/* Of what waits for the result of a task; NULL: it does not, or it is not known who does that. */
+/* For waits for a task's result; NULL: not so, or the worker is unknown. */
 static const char *advice_of_workers(const struct findings *f, const struct finding *row)
 {
 	if (!sentence_is_for_workers(f, row))
@@ -584,7 +590,7 @@ static const char *advice_of_workers(const struct findings *f, const struct find
 					       "Look at what the workers wait for: that is what the result takes.";
 }
 
-/* Known by its library's functions: who waits has to have a connection, with or without a time limit. */
+/* Known by its library's functions: the waiting thread needs a connection, with or without time limit. */
 static bool is_of_connections(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);

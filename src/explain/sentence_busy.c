@@ -5,15 +5,15 @@
 #include "explain/sentence.h"
 #include "explain/text.h"
 
-/* One turn of a loop, between two waits for events; 0: it never rested. */
+/* Average turn of a loop between two waits for events; 0: it never waited. */
 static uint64_t turn_ns(const struct finding *row)
 {
 	return row->count ? row->time_ns / row->count : 0;
 }
 
 /*
- * ", and mostly wait for the process that serves a FUSE file system, /mnt/u4, for serveUpload": where that is most of what
- * the pool's threads do, and the function in which they do so is not known.
+ * ", and mostly wait for the process that serves a FUSE file system, /mnt/u4, for serveUpload": if that is most of
+ * what the pool's threads do, and the function is unknown.
  */
 static void append_waits(GString *s, const struct findings *f, const struct finding *pool)
 {

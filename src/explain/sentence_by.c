@@ -5,7 +5,7 @@
 #include "explain/sentence.h"
 #include "explain/text.h"
 
-/* "irq:virtio0", "softirq:BLOCK(vda)", "softirq:NET_RX", "timer", in words. */
+/* "irq:virtio0", "softirq:BLOCK(vda)", "softirq:NET_RX", "timer" in words. */
 static bool append_interrupt(GString *s, const char *name)
 {
 	static const char irq[] = "irq:", block[] = "softirq:BLOCK(";
@@ -46,7 +46,7 @@ void sentence_who(GString *s, const struct finding_by *by)
 		g_string_append_printf(s, "/%u", by->tid);
 }
 
-/* ", let go by exporter/4712 in export_rates": a lock that a holder waits for itself, the longest time. */
+/* ", let go by exporter/4712 in export_rates": a lock that a holder itself waits for longest. */
 static void append_next(GString *s, const struct findings *f, const struct finding_by *by)
 {
 	const struct profile *p = f->profile;
@@ -65,9 +65,9 @@ static void append_next(GString *s, const struct findings *f, const struct findi
 		sentence_function(s, f, frame, " in ");
 }
 
-#define PART_MAX_PERCENT 102	/* who does more than that waited for does it for others, too */
+#define PART_MAX_PERCENT 102	/* a thread that does more also does it for others */
 
-/* " (92% of that time)": of what is waited for there. */
+/* " (92% of that time)": of the waiting time there. */
 static void append_part(GString *s, const struct finding *row)
 {
 	double percent = text_percent(row->by.does_ns, row->time_ns);
@@ -99,9 +99,9 @@ static void append_doing(GString *s, const struct findings *f, const struct find
 		g_string_append(s, is_many ? ", each of which " : ", which ");
 	g_string_append(s, is_held || by->is_passed_on ? "meanwhile " : is_many ? "mostly " : "itself mostly ");
 	bool is_anywhere = by->does_wait && reasons_is_anywhere(f->reasons, by->does_wait - 1);
-	/* what stops a thread, which end of a pipe and which kind of lock it waits for, the reason's own words do not tell */
+	/* the reason's words do not say what stopped a thread, which end of a pipe, or which kind of lock */
 	const struct rule *rule = by->does_wait ? reasons_rule(f->reasons, by->does_wait - 1) : NULL;
-	/* and whose server or lock it is: of a FUSE file system, of a database */
+	/* nor whose server or lock it is: of a FUSE file system, of a database */
 	bool is_served = rule && (g_str_has_prefix(rule->name, "fuse") ||
 				  (rule->says && rule->protocol && *rule->protocol && rule->reason == by->does));
 	bool by_rule = is_anywhere || is_served ||
@@ -118,12 +118,12 @@ static void append_doing(GString *s, const struct findings *f, const struct find
 	}
 	if (by->does_frame != by->frame && !is_anywhere)
 		sentence_function(s, f, by->does_frame, " in ");
-	if (s->str[s->len - 1] == ',')	/* behind an object */
+	if (s->str[s->len - 1] == ',')	/* after an object */
 		g_string_truncate(s, s->len - 1);
 	append_next(s, f, by);
 }
 
-/* On through sockets, and how much of the last one's time it is. */
+/* Follows sockets, with the last one's share of its time. */
 static void append_followed(GString *s, const struct findings *f, const struct finding *row)
 {
 	const struct finding *hops[FINDING_HOPS_MAX];
@@ -155,7 +155,7 @@ static void append_lost_holder(GString *s, const struct finding_by *by)
 	g_string_append_printf(s, " of process %u)", by->pid);
 }
 
-/* " in munmap, called by render_page"; but an address tells nothing here */
+/* " in munmap, called by render_page"; addresses are omitted */
 static void append_where(GString *s, const struct findings *f, const struct finding_by *by)
 {
 	bool has_function = by->frame >= 0 && profile_get_frame(f->profile, (uint32_t)by->frame)->name;
@@ -177,11 +177,11 @@ void sentence_by(GString *s, const struct findings *f, const struct finding *row
 		append_lost_holder(s, by);
 		return;
 	}
-	if (row->reason == REASON_LOCK_GIL && is_held) {	/* the sentence says who */
+	if (row->reason == REASON_LOCK_GIL && is_held) {	/* the sentence names it */
 		sentence_function(s, f, row->frame, "; they wait in ");
 		return;
 	}
-	/* who ends a hundredth of the time has not made them wait */
+	/* a waker of a hundredth of the time did not cause the waits */
 	if (row->timed_out_cnt && !is_held && by->blocked_ns < row->time_ns / 100)
 		return;
 	bool is_still = !row->woken_cnt && !is_held && by->tid, is_pipes = row->deadlock && row->reason == REASON_PIPE;
@@ -205,6 +205,6 @@ void sentence_by(GString *s, const struct findings *f, const struct finding *row
 		append_doing(s, f, row, is_held);
 		append_followed(s, f, row);
 	} else if (row->reason != REASON_LOCK_GIL && by->blocked_ns < row->time_ns - row->time_ns / 100)
-		/* of the GIL it is the last piece only */
+		/* for the GIL this is only the last piece */
 		g_string_append_printf(s, " (%.0f%% of the time)", text_percent(by->blocked_ns, row->time_ns));
 }

@@ -150,7 +150,7 @@ void text_duration_cell(GString *s, uint64_t ns, unsigned width)
 		g_string_replace(cell, " h", "h", 0);
 		g_string_replace(cell, " s", "s", 0);
 	}
-	if (text_width(cell->str) >= width)	/* never joined to the cell before */
+	if (text_width(cell->str) >= width)	/* keep a blank after the previous cell */
 		g_string_append_c(s, ' ');
 	text_right(s, cell->str, width);
 }
@@ -199,7 +199,7 @@ void text_quantize(GString *s, const uint64_t *hist, const char *indent)
 		quantize_line(s, indent, i, i >= 0 && i < PROFILE_HIST_SLOTS ? hist[i] : 0, sum);
 }
 
-#define LOST_PERCENT 0.1	/* more is told */
+#define LOST_PERCENT 0.1	/* more is reported */
 
 double text_lost_percent(const struct profile *p)
 {

@@ -26,33 +26,33 @@ void text_thousands(GString *s, uint64_t n);
 #define TEXT_SIZE(bytes) text_number((char[TEXT_ROOM]){ "" }, size_text, bytes)
 const char *text_number(char *room, void (*append)(GString *s, uint64_t n), uint64_t n);
 
-/* Columns `name` takes on a terminal, after text_safe(). */
+/* Columns that `name` takes on a terminal, after text_safe(). */
 unsigned text_width(const char *safe);
 
 /* text_safe() cut to `width` columns with ".." at the end; width 0: not cut.  Returns the columns. */
 unsigned text_safe_cut(GString *s, const char *name, unsigned width);
 
-/* Appends `cell` after (right) or before (left aligned) blanks up to `width` columns. */
+/* Appends `cell` right- or left-aligned in `width` columns. */
 void text_right(GString *s, const char *cell, unsigned width);
 void text_left(GString *s, const char *cell, unsigned width);
 
-/* One column of a table: a duration to the right; a name that is not trusted to the left, cut to the width. */
+/* A column of a table: a duration right-aligned; an untrusted name left-aligned and cut. */
 void text_duration_cell(GString *s, uint64_t ns, unsigned width);
 void text_safe_cell(GString *s, const char *name, unsigned width);
 
-/* 0 of nothing. */
+/* 0 if whole is 0. */
 double text_percent(uint64_t part, uint64_t whole);
 
 struct profile;
 
-/* A clock's time by a format of GLib's; whether both lie on one day of the calendar. */
+/* A clock time in a format of GLib; whether both times are on the same day. */
 void text_clock_as(GString *s, uint64_t unix_ns, const char *format);
 bool text_same_day(uint64_t a_unix_ns, uint64_t b_unix_ns);
 struct profile_info;
-/* "14:32:18.250", with the day where the window began on another or the time lies outside of it. */
+/* "14:32:18.250", with the date if the window began on another day or the time is outside of it. */
 void text_clock_ms(GString *s, uint64_t unix_ns, const struct profile_info *info);
 
-/* How much of the threads' time is lost; 0 where it is so little that a recording is called complete. */
+/* Share of the threads' time that was lost; 0 if it is so little that a recording is called complete. */
 double text_lost_percent(const struct profile *p);
 
 /*

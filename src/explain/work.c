@@ -4,11 +4,11 @@
 #include "explain/findings_part.h"
 #include "explain/sentence.h"
 
-#define RUNS_PART 10 /* of the window: a thread that runs for longer may do what others wait for */
+#define RUNS_PART 10 /* of the window: a thread that runs longer may do what others wait for */
 
 /*
- * Who hands a result over may have it from workers that are other processes of the program, or have come to their end:
- * those that are busy for most of the time that one waits for them compute it.
+ * A thread that hands over a result may have it from workers in other processes of the program, or from ended ones:
+ * those busy for most of the waiting time compute it.
  */
 static void find_busy_workers(const struct findings *f, struct finding *row)
 {
@@ -66,7 +66,7 @@ void work_find_meanwhile(const struct findings *f, struct finding *row)
 		row->meanwhile = most;
 }
 
-/* It has nothing to do or sleeps, and nothing from outside, as data or an event, can have it end a task. */
+/* It is idle or sleeps, and nothing from outside, like data or an event, can make it end a task. */
 static bool is_bystander(const struct findings *f, uint32_t wait)
 {
 	const struct object *o = profile_wait_object(f->profile, profile_wait(f->profile, wait));

@@ -12,64 +12,61 @@
 #include "profile/limits.h"
 
 /*
- * A worker goes in a circle: it takes a piece of work, does it, and comes back to one place to wait for the next.
- * Time at that place is idle, if what it waits for is work.  The signs:
+ * A worker runs a loop: it takes a piece of work, does it, and returns to one place to wait for the next.  Time at
+ * that place is idle if the wait is for work.  The signs:
  *
- * - Of a role's places to wait it is the one with the fewest of the program's functions on the stack: work is done
- *   in functions that the circle calls, the circle itself is further out.
- * - Who ends the wait.  Work comes from somebody else: another role, another process, the network.  A wait that
- *   threads of the same role end is for something that they share and are short of: a pool of connections, a buffer,
- *   a turn.
- * - What ends it, if it is a timer: housekeeping a few times a second is idle, a thousand looks a second are a poll
- *   loop.
- * - What comes after: of many threads that one broadcast wakes and that sleep again at once, none was idle: they
- *   were disturbed.
+ * - Depth.  Of a role's waiting places it is the one with the fewest of the program's functions on the stack, since
+ *   the loop calls the functions that do the work.
+ * - Who ends the wait.  Work comes from others: another role, another process, the network.  A wait that threads of
+ *   the same role end is for something scarce that they share: a pool of connections, a buffer, a turn.
+ * - How often a timer ends it: housekeeping a few times a second is idle, a thousand times a second is a poll loop.
+ * - What follows: if a broadcast wakes many threads that sleep again at once, they were disturbed, not idle.
+ * - How many bring work.  If three or more threads wait for fewer others, which have no idle time, they wait for
+ *   answers or lack work because these are too slow.  They are not idle in either case.
  *
- * - Who that is.  Three threads or more that all wait for fewer others, which have no idle time themselves, ask and
- *   wait for answers, or starve behind who makes their work: not idle either way.
- *
- * Waits that these signs say nothing of are not idle: better a finding too many than time that nobody sees.
+ * Without any sign a wait is not idle: a superfluous finding is better than time that nobody sees.
  */
-#define SHARE_OF_ROLE 100 /* a place counts if a role sleeps there for a hundredth of its time */
-#define LOOKS_PER_S_EPOLL                                                                                            \
-	20 /* of a thread, ended by a timer: a poll loop from here on; many servers tick ten times a second */
+#define SHARE_OF_ROLE 100 /* a place counts if a role spends at least a hundredth of its sleep there */
+/* Per thread, ended by a timer: more is a poll loop.  Many servers tick ten times a second. */
+#define LOOKS_PER_S_EPOLL 20
 #define LOOKS_PER_S_POLL 1.5
 #define SLEEPS_PER_S 5
-#define TICKS_PER_S 12 /* of a thread that does nothing but sleep and look: tenths of a second are a common clock */
+#define TICKS_PER_S 12 /* for a thread that only sleeps and checks: tenths of a second are a common period */
 #define RETRIES_PER_S 0.5
-#define GROWING_SLOTS 4	/* of durations, one twice as long as the next */
-#define SLEEP_DEPTH 2 /* functions of the program: housekeeping sleeps in its main function or what that calls */
+#define GROWING_SLOTS 4	/* of durations: each slot is twice as long as the one before */
+/* maximum number of the program's functions: housekeeping sleeps in the main function or in one that it calls */
+#define SLEEP_DEPTH 2
 #define BROADCAST_THREADS 8
-#define BROADCAST_CPU_NS 100000 /* as storms have it: less CPU time than that after a wakeup means in vain */
-#define ANSWERED_SHARE 3 /* of a loop's waiting time: between answers clients send, too */
-#define OWED_SHARE 10 /* the same of one whose clients wait for its answers */
-#define WORK_NS 200000000 /* on average, of a server that has all in memory */
+#define BROADCAST_CPU_NS 100000 /* as for storms: with less CPU time after a wakeup, the wakeup was in vain */
+#define ANSWERED_SHARE 3 /* of a loop's waiting time: clients also send requests between answers */
+#define OWED_SHARE 10 /* the same for a loop whose clients wait for its answers */
+#define WORK_NS 200000000 /* average, for a server with all data in memory */
 #define PATH_MAX_NODES 256
 #define NONE UINT32_MAX
 
-/* Who ended the sleeps of one wait row, in blocked time. */
+/* Who ended the sleeps of a wait row, in blocked time. */
 struct ended {
 	uint64_t peers_ns; /* threads of its own role */
-	uint64_t passed_ns; /* the same, in the function that waits: who was woken there itself may pass that on */
+	uint64_t passed_ns; /* the same, if the waker was in the waiting function: it may only pass on a wakeup */
 	uint64_t process_ns; /* other threads of its process */
 	uint64_t timer_ns;
 	uint64_t others_ns; /* other processes, interrupts */
-	uint64_t children_ns; /* processes of a command that began after it did */
-	uint64_t begun_ns; /* processes that began in the window, later than it did */
-	uint64_t upstream_ns; /* of it: whom the loop has asked */
-	uint64_t broadcast_ns; /* by threads that woke it from a broadcast */
-	uint64_t room_ns; /* by whoever takes out of a pipe or socket what was written into it */
-	uint64_t notice_ns; /* by a server that passed on what its client listens for */
-	uint64_t cnt, timer_cnt; /* how many of a row's sleeps, and of them by a timer */
+	uint64_t children_ns; /* processes of a command that began after this one */
+	uint64_t begun_ns; /* processes that began in the window, after this one */
+	uint64_t upstream_ns; /* part of it: the process that the loop has asked */
+	uint64_t broadcast_ns; /* by threads that a broadcast had woken */
+	uint64_t room_ns; /* by a reader that made room in a pipe or socket */
+	uint64_t notice_ns; /* by a server that forwarded a notification to a listening client */
+	uint64_t cnt, timer_cnt; /* number of sleeps, and of those ended by a timer */
 };
 
 struct role_facts {
-	uint64_t asleep_ns; /* at places that could be idle or not, of all kinds */
-	uint64_t on_cpu_ns, wakings, questions; /* the last: waits for answers */
-	uint16_t base_depth; /* of the outermost place that could be idle; UINT16_MAX: none */
-	uint16_t work_depth; /* of the outermost place that cannot */
-	uint16_t busy_depth;	/* the same, or that sleeps until a timer */
-	bool parks; /* it has a place to wait for work, other than by sleeping */
+	uint64_t asleep_ns; /* at all places that could be idle */
+	uint64_t on_cpu_ns, wakings, questions; /* questions: waits for answers */
+	uint16_t base_depth; /* depth of the outermost place that could be idle; UINT16_MAX: none */
+	uint16_t work_depth; /* depth of the outermost place that cannot be idle */
+	uint16_t busy_depth;	/* the same, including sleeps until a timer */
+	bool parks; /* has a place to wait for work other than a sleep */
 };
 
 struct finder {
@@ -78,20 +75,20 @@ struct finder {
 	const struct rule *const *rule;
 	uint8_t *reason, *idle;
 	struct roles *roles;
-	struct role_facts *facts; /* of each role */
-	uint16_t *depth; /* of each user node: functions of the program on its path */
-	struct ended *ended; /* of each wait */
-	struct ended *of_object; /* of each object: of all waits for it */
-	struct ended *of_place; /* of each user node: of all threads that wait there */
-	GHashTable *waited_for; /* pids of children for whose end others wait */
+	struct role_facts *facts; /* by role */
+	uint16_t *depth; /* by user node: number of the program's functions on its path */
+	struct ended *ended; /* by wait */
+	struct ended *of_object; /* by object: of all waits for it */
+	struct ended *of_place; /* by user node: of all threads that wait there */
+	GHashTable *waited_for; /* pids of children whose exit others wait for */
 	bool has_several; /* processes of one kind: see has_several() */
-	const char *ranks; /* the program whose processes wait for each other (MPI); NULL: there is none */
-	bool is_whole; /* the machine */
-	bool is_command; /* all processes are of one that was started for the recording */
-	uint64_t first_start_ns; /* of the process that began first */
+	const char *ranks; /* the program whose processes wait for one another (MPI); NULL: none */
+	bool is_whole; /* a recording of the whole machine */
+	bool is_command; /* all processes descend from one that was started for the recording */
+	uint64_t first_start_ns; /* of the first process */
 };
 
-/* Datagrams for the path that the socket has in the file system, as /dev/log: who asks somebody mostly has none. */
+/* A datagram socket with a path in the file system, like /dev/log: clients rarely have one. */
 static bool is_unix_datagrams(const struct profile *p, const struct wait *w, const struct object *o)
 {
 	static const char *const functions[] = { "__skb_wait_for_more_packets", NULL };
@@ -100,9 +97,7 @@ static bool is_unix_datagrams(const struct profile *p, const struct wait *w, con
 	       profile_stack_names(p, w->kernel, functions);
 }
 
-/*
- * A connection that this side has accepted: what it waits for there is its client's next request, or more of this one.
- */
+/* An accepted connection: the wait is for the client's next request, or more of the current one. */
 static bool is_served(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
@@ -112,7 +107,7 @@ static bool is_served(const struct finder *f, uint32_t i)
 	if (o && f->reason[i] == REASON_NETWORK_RECEIVE &&
 	    (object_serves_datagrams(o) || is_unix_datagrams(f->p, w, o)))
 		return true;
-	/* which side asks is a guess there */
+	/* which side asks is only a guess for these */
 	if (!from || f->reason[i] != REASON_NETWORK_RECEIVE || strcmp(o->place, "udp") == 0)
 		return false;
 	return *o->name == ':' ? from[5] == ' ' : !from[5] || g_str_has_prefix(from + 5, " (");
@@ -154,7 +149,7 @@ static uint16_t *depths_new(const struct profile *p, const struct plumbing *pl)
 	return depth;
 }
 
-/* The path from the outermost frame on; returns its length. */
+/* Writes the path from the outermost frame on; returns its length. */
 static uint32_t path_of(const struct profile *p, uint32_t node, uint32_t *ret_path)
 {
 	uint32_t len = 0;
@@ -170,7 +165,7 @@ static uint32_t path_of(const struct profile *p, uint32_t node, uint32_t *ret_pa
 	return len;
 }
 
-/* Functions of the program that both paths begin with, whatever the lines that they have come to. */
+/* Number of leading functions of the program that both paths share, whatever their lines. */
 static uint16_t common_depth(const struct finder *f, uint32_t a, uint32_t b)
 {
 	uint32_t x[PATH_MAX_NODES], y[PATH_MAX_NODES];
@@ -188,7 +183,7 @@ static uint16_t common_depth(const struct finder *f, uint32_t a, uint32_t b)
 	return depth;
 }
 
-/* It waits in a queue, pool or lock of its language's or a library's, that the program's function has called. */
+/* Whether it waits in a queue, pool or lock of its language or a library, called by the program's function. */
 static bool is_in_library(const struct finder *f, const struct wait *w)
 {
 	for (uint32_t n = w->user; n; n = profile_get_node(f->p, n)->parent) {
@@ -203,9 +198,9 @@ static bool is_in_library(const struct finder *f, const struct wait *w)
 }
 
 /*
- * The function that calls for the wait is also the one that ends it, in a thread of that name: who starves for a place
- * that others take by turns sleeps elsewhere than they do, and so has another role.  A function that all threads of
- * the program begin in tells nothing.
+ * Whether a thread of the same name ends the wait in the function that also calls for it.  Threads starved for a place
+ * that others take in turns sleep elsewhere, so they have another role.  A function in which all threads of the
+ * program begin proves nothing.
  */
 static bool passes_on(const struct finder *f, const struct wait *w, const struct waker *waker, uint32_t by)
 {
@@ -230,7 +225,7 @@ bool idle_is_asked(const struct profile *p, const struct wait *w, const struct w
 		!strncmp(name + 2, waker->comm, len) && (name[2 + len] == ')' || name[2 + len] == ' '));
 }
 
-/* What is known of each waker. */
+/* Facts about a waker. */
 struct waker_facts {
 	bool is_broadcast, is_notice, gives_room;
 };
@@ -251,7 +246,10 @@ static struct waker_facts *waker_facts_new(const struct profile *p)
 	return facts;
 }
 
-/* Of one role, or of two whose names differ by a number and that begin in the same function of the program: "web-3". */
+/*
+ * Whether roles are equal, or have names that differ by a number and begin in the same function of the program:
+ * "web-3".
+ */
 static bool is_peer(const struct finder *f, uint32_t a, uint32_t b)
 {
 	const struct thread *t = profile_thread(f->p, a), *other = profile_thread(f->p, b);
@@ -263,14 +261,17 @@ static bool is_peer(const struct finder *f, uint32_t a, uint32_t b)
 			     g_array_index(f->roles->rows, struct role, of_other).trunk));
 }
 
-/* It wakes in the program's function that the other one waits in: of a queue that still has work, or of what both share. */
+/*
+ * Whether the waker wakes from the function in which the other one waits: a queue that still has work, or something
+ * shared.
+ */
 static bool is_passed(const struct finder *f, const struct wait *w, const struct waker *waker)
 {
 	return w->user && waker->user && f->depth[waker->user] == f->depth[w->user] &&
 	       common_depth(f, w->user, waker->user) == f->depth[w->user] && !is_in_library(f, w);
 }
 
-/* One kind of waker of a wait row. */
+/* Adds one kind of waker of a wait row. */
 static void count_wake(struct finder *f, const struct wake *wake, const uint32_t *threads,
 		       const struct waker_facts *facts)
 {
@@ -325,13 +326,13 @@ static void find_ended(struct finder *f)
 	}
 }
 
-/* Only these have a beginning to count from. */
+/* Only complete stacks have an outermost frame to count from. */
 static bool is_whole_stack(const struct finder *f, const struct wait *w)
 {
 	return w->user && profile_get_node(f->p, w->user)->end == STACK_COMPLETE;
 }
 
-/* It asked somebody through a connection that it has made. */
+/* Whether it waits for an answer on a connection that it made. */
 static bool is_question(const struct finder *f, uint32_t i)
 {
 	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
@@ -386,7 +387,7 @@ static uint64_t ended_sum(const struct ended *e)
 	return e->peers_ns + e->passed_ns + e->process_ns + e->timer_ns + e->others_ns;
 }
 
-/* Does a timer end these sleeps?  Without wakers: nearly all are equally long, and there are many. */
+/* Whether a timer ends these sleeps.  Without wakers: there are many, of nearly equal length. */
 static bool is_timed(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
@@ -402,7 +403,7 @@ static bool is_timed(const struct finder *f, uint32_t i)
 	return all >= 50 && most >= all / 20 * 19;
 }
 
-/* How often a timer ends them, where that is most of their time: what else comes between two ticks is no look. */
+/* How often a timer ends them, if that is most of their time: other wakeups between ticks are no looks. */
 static double looks_per_second(const struct finder *f, uint32_t i)
 {
 	const struct ended *e = &f->ended[i];
@@ -412,13 +413,13 @@ static double looks_per_second(const struct finder *f, uint32_t i)
 	return per_second(f, profile_wait(f->p, i)) * (e->cnt ? (double)e->timer_cnt / (double)e->cnt : 1.0);
 }
 
-/* Nobody ever signals it: as good as a sleep. */
+/* Never signalled: equivalent to a sleep. */
 static bool is_only_timed(const struct ended *e)
 {
 	return ended_sum(e) && e->timer_ns >= ended_sum(e) - ended_sum(e) / 20;
 }
 
-/* The function that sleeps lies in the file the thread began in: a library's sleep is somebody's wait. */
+/* The sleeping function is in the file in which the thread began: a library's sleep may be somebody's wait. */
 static bool is_own_sleep(const struct finder *f, const struct wait *w)
 {
 	const char *inner = NULL, *outer = NULL;
@@ -440,7 +441,7 @@ static bool is_main(const struct thread *t)
 	return t->pid == t->tid;
 }
 
-/* Many threads, woken together by a broadcast, of which each does next to nothing before it sleeps again. */
+/* Many threads that a broadcast wakes together, each of which does next to nothing before it sleeps again. */
 static bool is_disturbed(const struct finder *f, uint32_t i)
 {
 	uint32_t role = f->roles->of_thread[profile_wait(f->p, i)->thread];
@@ -453,8 +454,8 @@ static bool is_disturbed(const struct finder *f, uint32_t i)
 }
 
 /*
- * The main thread of a program that came to its end gave out the work, and got none: it waited until its threads were
- * done with a piece. As with a join their time is counted as theirs.
+ * The main thread of a program that ended distributed the work and received none: it waited for its threads.  As with
+ * a join, their time counts as theirs.
  */
 static bool waits_for_its_threads(const struct finder *f, uint32_t i)
 {
@@ -463,7 +464,7 @@ static bool waits_for_its_threads(const struct finder *f, uint32_t i)
 	return is_main(t) && (t->flags & THREAD_EXITED) && f->ended[i].process_ns > ended_sum(&f->ended[i]) / 2;
 }
 
-/* Peers end half of its waits, but for what they only pass on, where somebody else brings work. */
+/* Peers end half of its waits, not counting what they pass on, and others bring no work. */
 static bool is_short(const struct ended *e)
 {
 	uint64_t brought_ns = e->process_ns + e->others_ns, peers_ns = e->peers_ns + (brought_ns ? 0 : e->passed_ns);
@@ -471,24 +472,24 @@ static bool is_short(const struct ended *e)
 	return peers_ns >= (ended_sum(e) - (brought_ns ? e->passed_ns : 0)) / 2;
 }
 
-/* A worker parked on a condition, a semaphore or a futex. */
+/* A worker parked on a condition, semaphore or futex. */
 static enum idle_kind parked(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
 	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
-	/* what goes on as the recording ends is as what others wait for there */
+	/* a wait that is open at the end counts like others' waits at that place */
 	const struct ended *e = ended_sum(&f->ended[i]) || !w->user ? &f->ended[i] : &f->of_place[w->user];
 	uint64_t all = ended_sum(e);
 	uint16_t depth = f->depth[w->user];
 
 	if (depth > facts->base_depth || is_disturbed(f, i))
 		return IDLE_NOT;
-	/* one consumer may get nothing for a while, where others at its place do */
+	/* a consumer may get nothing for a while, if others at its place do */
 	bool is_signalled = !is_only_timed(&f->of_place[w->user]);
 
 	if (looks_per_second(f, i) >= (is_signalled ? LOOKS_PER_S_EPOLL : SLEEPS_PER_S))
 		return IDLE_NOT;
-	/* who keeps what a place is short of for long ends some of its waits, too */
+	/* a thread that keeps scarce things for long ends some of its place's waits, too */
 	if (all)
 		return is_short(e) || is_short(&f->of_place[w->user]) || depth > facts->work_depth ? IDLE_NOT
 		       : waits_for_its_threads(f, i)			   ? IDLE_JOIN
@@ -503,7 +504,7 @@ bool idle_is_memory_server(const char *who)
 	return who && ANY(x, servers, g_str_has_suffix(who, *x));
 }
 
-/* An answer that takes long is of a command that waits for work (BRPOP). */
+/* A command whose answer takes long waits for work (BRPOP). */
 static bool is_for_work(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
@@ -515,8 +516,8 @@ static bool is_for_work(const struct finder *f, uint32_t i)
 }
 
 /*
- * Most of what ends its waits are answers: it has nothing else to do, but is not idle.  What goes on as the recording ends
- * is as the waits before it.
+ * Mostly waits for answers: it has nothing else to do, but is not idle.  A wait that is open at the end counts like
+ * earlier ones.
  */
 static bool is_answered(const struct finder *f, uint32_t i)
 {
@@ -541,8 +542,8 @@ static bool is_for_output(const struct finder *f, uint32_t i)
 }
 
 /*
- * poll() and select() of a few descriptors, ended by whoever reads at the other end: it waits until there is room, as rsync
- * does for the helper that carries its data.  A server's set holds many clients, of which one may be slow.
+ * poll() and select() of a few descriptors that are ended by a reader: it waits for room, as rsync does for the helper
+ * that transfers its data.  A server's set has many clients, of which one may be slow.
  */
 static bool is_for_room(const struct finder *f, uint32_t i)
 {
@@ -552,7 +553,7 @@ static bool is_for_room(const struct finder *f, uint32_t i)
 	       f->ended[i].room_ns > ended_sum(&f->ended[i]) / 2;
 }
 
-/* A poll on one connection that was accepted, and nothing else: its client has asked nothing yet. */
+/* A poll on a single accepted connection: its client has not asked anything yet. */
 static bool is_for_next_request(const struct finder *f, uint32_t i)
 {
 	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
@@ -560,7 +561,7 @@ static bool is_for_next_request(const struct finder *f, uint32_t i)
 	return o && o->kind == OBJECT_SOCKET && *o->name == ':' && strstr(o->name, " from ");
 }
 
-/* Threads of its own process tell it by a pipe that there is something to do, as they do with an epoll set. */
+/* Threads of its own process notify it by a pipe, as with an epoll set. */
 static bool has_own_pipe(const struct finder *f, const struct wait *w)
 {
 	static const char from[] = "pipe from ";
@@ -583,24 +584,24 @@ static enum idle_kind loop(const struct finder *f, uint32_t i)
 		return IDLE_NOT;
 	if (is_for_next_request(f, i))
 		return IDLE_CLIENT;
-	/* what it has started for a request */
+	/* the helper that it started for a request */
 	if (is_for_output(f, i) && f->ended[i].begun_ns > ended_sum(&f->ended[i]) / 2)
 		return IDLE_NOT;
 	if (is_whole_stack(f, w) && f->depth[w->user] > facts->base_depth)
 		return IDLE_NOT;
 	if (is_answered(f, i) && !is_for_work(f, i))
 		return IDLE_NOT;
-	/* a library's loop wakes for the program's timers, and polls nothing */
+	/* a library's loop wakes for the program's timers and does not poll */
 	bool is_of_library = f->rule[i] && f->rule[i]->protocol;
 
-	/* who polls one client or peer has a time limit in each answer that it waits for */
+	/* polling a single client or peer has a time limit per answer */
 	if (!is_of_library && (is_epoll ? looks_per_second(f, i) >= LOOKS_PER_S_EPOLL
 					: is_timed(f, i) && per_second(f, w) >= LOOKS_PER_S_POLL))
 		return IDLE_NOT;
 	return IDLE_LOOP;
 }
 
-/* Between two requests of its client, if that is its outermost place. */
+/* Between two requests of its client, if that is the thread's outermost place. */
 static enum idle_kind served(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
@@ -614,7 +615,7 @@ static enum idle_kind served(const struct finder *f, uint32_t i)
 													 : IDLE_CLIENT;
 	if (f->depth[w->user] > facts->work_depth)
 		return IDLE_NOT;
-	/* a stack that shows nothing of the program is no place to compare with */
+	/* a stack without functions of the program cannot be compared */
 	return facts->base_depth && f->depth[w->user] > facts->base_depth ? IDLE_NOT : IDLE_CLIENT;
 }
 
@@ -624,7 +625,10 @@ static bool is_child_of_command(const struct finder *f, const struct thread *t)
 	return f->is_command && t->start_ns > f->first_start_ns;
 }
 
-/* A thread that is made for a piece of work, and ends with it, keeps no house; nor does a process for whose end another waits. */
+/*
+ * A thread that is created for a task and ends with it does no housekeeping; neither does a process that another waits
+ * for.
+ */
 static bool is_for_one_task(const struct finder *f, const struct thread *t)
 {
 	return (!is_main(t) || g_hash_table_contains(f->waited_for, GUINT_TO_POINTER(t->pid)) ||
@@ -632,7 +636,7 @@ static bool is_for_one_task(const struct finder *f, const struct thread *t)
 	       (t->flags & THREAD_EXITED) && !(t->flags & THREAD_OPEN_AT_START);
 }
 
-/* It sleeps until it tries again what fails: that is no rest, unless it has time. */
+/* A pause before it retries what failed is not idle, unless it has time. */
 static bool is_retry(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
@@ -640,14 +644,17 @@ static bool is_retry(const struct finder *f, uint32_t i)
 	bool is_known = f->rule[i] && g_str_has_prefix(f->rule[i]->name, RULES_RETRY);
 	uint64_t failed_cnt = profile_failed_connects(f->p, t->pid, is_known ? 0 : t->tid);
 
-	/* it can have no more processes, or descriptors */
+	/* it cannot get more processes or descriptors */
 	if (is_main(t) &&
 	    (profile_find_limit(f->p, LIMIT_TASKS, t->pid, 0) || profile_find_limit(f->p, LIMIT_FILES, t->pid, 0)))
 		return per_second(f, w) >= RETRIES_PER_S;
 	return per_second(f, w) >= RETRIES_PER_S && failed_cnt >= (is_known ? 1 : MAX(w->count / 2, 1));
 }
 
-/* Pauses that grow, each twice as long as the one before: a back-off. Clocks are even, and random pauses have a middle. */
+/*
+ * Growing pauses, each twice as long as the previous: a back-off. Periods are constant, and random pauses cluster
+ * around a mean.
+ */
 static bool grows(const struct wait *w)
 {
 	unsigned at = 0, slots = 0;
@@ -688,13 +695,13 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 	if (facts->parks || !is_whole_stack(f, w) || is_for_one_task(f, profile_thread(f->p, w->thread)) ||
 	    is_retry(f, i))
 		return IDLE_NOT;
-	/* it sleeps all the time, and some calls further in */
+	/* it sleeps all the time, in a deeper call */
 	if (!is_main(profile_thread(f->p, w->thread)) && w->count == 1 && w->flags & WAIT_OPEN_AT_START &&
 	    w->flags & WAIT_OPEN_AT_END && f->depth[w->user] <= SLEEP_DEPTH + 2)
 		return IDLE_TIMER;
 	if (f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth)
 		return IDLE_NOT;
-	/* a worker that asks for its work, and pauses within it */
+	/* a worker that asks for its work and pauses in between */
 	if (facts->questions >= w->count / 2 && facts->questions && (per_second(f, w) >= LOOKS_PER_S_POLL || grows(w)))
 		return IDLE_NOT;
 	return per_second(f, w) < TICKS_PER_S && is_own_sleep(f, w) ? IDLE_TIMER : IDLE_NOT;
@@ -713,7 +720,10 @@ static GHashTable *waited_for_new(const struct profile *p, const uint8_t *reason
 	return pids;
 }
 
-/* Two processes of one name, or of names that differ by a number.  Found once: threads times waits would take hours. */
+/*
+ * Whether there are two processes of one name, or of names that differ by a number.  Computed once: threads times
+ * waits would take hours.
+ */
 static bool has_several(const struct profile *p)
 {
 	g_autoptr(GHashTable) pids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -735,8 +745,8 @@ static bool has_several(const struct profile *p)
 }
 
 /*
- * All through the window it waits for any child, and several processes of one kind are in the recording, too: the
- * master of workers, whose time is counted as theirs.
+ * It waits for any child during the whole window, and several processes of one kind are in the recording: a master of
+ * workers, whose time counts as theirs.
  */
 static bool is_master(const struct finder *f, uint32_t i)
 {
@@ -758,7 +768,7 @@ static bool keeps_others_waiting(const struct finder *f, uint32_t i)
 	       (profile_find_limit(f->p, LIMIT_BACKLOG, pid, 0) || profile_find_limit(f->p, LIMIT_CYCLE, pid, 0));
 }
 
-/* In a recording of the whole machine: what slept all the time, or waited for a child already as it began. */
+/* In a recording of the whole machine: slept all the time, or was already waiting for a child at the start. */
 static enum idle_kind at_rest(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
@@ -767,7 +777,7 @@ static enum idle_kind at_rest(const struct finder *f, uint32_t i)
 
 	if (is_master(f, i))
 		return IDLE_MACHINE;
-	/* what a rule knows for certain to be no rest (a row's lock) is none however long it takes */
+	/* what a rule excludes (a database's row lock) is never idle, however long it takes */
 	if (!f->is_whole || (f->rule[i] && f->rule[i]->idle == RULE_IDLE_NO) || keeps_others_waiting(f, i))
 		return IDLE_NOT;
 	switch ((enum reason)f->reason[i]) {
@@ -827,7 +837,7 @@ static enum idle_kind decide(const struct finder *f, uint32_t i)
 	const struct rule *rule = f->rule[i];
 	enum idle_kind kind = IDLE_NOT;
 
-	/* Whoever sent a request waits for what it waits for. */
+	/* If requests were recorded, the sender waits for whatever this thread waits for. */
 	if (w->state == 'R' || f->p->info.has_requests)
 		return IDLE_NOT;
 	if (profile_thread(f->p, w->thread)->flags & THREAD_KERNEL)
@@ -841,7 +851,7 @@ static enum idle_kind decide(const struct finder *f, uint32_t i)
 	return kind ? kind : at_rest(f, i);
 }
 
-/* It listens for notices; a wait that goes on as the recording ends is as the others of its place. */
+/* It listens for notifications; a wait that is open at the end counts like others at its place. */
 static bool is_listener(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
@@ -904,7 +914,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 			reason[i] = profile_wait_object(p, profile_wait(p, i))->kind == OBJECT_PIPE
 					    ? REASON_PIPE
 					    : REASON_NETWORK_SEND;
-		/* something is due: what its children do, whose time is counted as theirs */
+		/* it waits for its children, whose time counts as theirs */
 		if (ret_idle[i] == IDLE_LOOP && f.ended[i].children_ns > ended_sum(&f.ended[i]) / 2)
 			ret_idle[i] = IDLE_JOIN;
 	}

@@ -22,12 +22,12 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
  */
 bool idle_is_asked(const struct profile *p, const struct wait *w, const struct waker *waker);
 
-/* "127.0.0.1:6379 (redis-server)": it has all in memory, and tells it at once. */
+/* "127.0.0.1:6379 (redis-server)": a server with all data in memory, which answers at once. */
 bool idle_is_memory_server(const char *who);
 
 /*
- * Workers that clients take up: each waits on a connection whose client is slow or asks for nothing, while other
- * connections wait to be accepted.  Makes such waits IDLE_NOT and network.receive, in arrays of one a wait.
+ * Workers occupied by clients: each waits on a connection whose client is slow or silent, while other connections wait
+ * to be accepted.  Changes such waits to IDLE_NOT and network.receive; arrays are by wait.
  */
 void taken_find(const struct profile *p, uint8_t *reason, uint8_t *idle);
 
@@ -53,36 +53,36 @@ void torn_find(const struct profile *p, const struct torn_input *in, uint8_t *id
 
 struct withheld_input {
 	struct plumbing *pl;
-	const struct rule *const *rule;	/* of each wait */
+	const struct rule *const *rule;	/* by wait */
 	const uint8_t *reason;
 };
 
 /*
- * A server that keeps all in memory answers at once. Where it does not, and has nothing to do meanwhile, the command was
- * one that waits for work (BRPOP, SUBSCRIBE), whatever the client's functions are called: these waits are idle. So are
- * those of who reads from a pipe what a program writes that has nothing to do itself, as `tail -F`, and of who listens all the
- * time to what a peer sends on its own, now and then.
+ * A server with all data in memory answers at once. If it does not, although it has nothing to do, the command waits
+ * for work (BRPOP, SUBSCRIBE), whatever the client's functions are called: such waits are idle. So are waits of a
+ * reader of a pipe whose writer has nothing to do itself, as `tail -F`, and of a client that listens to what a peer
+ * sends on its own from time to time.
  */
 void withheld_find(const struct profile *p, const struct withheld_input *in, uint8_t *idle);
 
-/* What idle.c knows by then, of p. */
+/* What idle.c has found out about p. */
 struct starved_input {
 	const struct roles *roles;
-	const uint16_t *depth;	/* of each user node: functions of the program on its path */
-	const struct rule *const *rule;	/* of each wait, and so is reason */
+	const uint16_t *depth;	/* by user node: number of the program's functions on its path */
+	const struct rule *const *rule;	/* by wait, like reason */
 	const uint8_t *reason;
 };
 
 /*
- * Threads that wait for an answer look like a pool without work.  What tells: there are three or more of a kind, fewer
- * others end nearly all of their waits, and those have no idle time themselves.  Then they wait for these, whether they
- * have asked them or get their work from them.  Makes such waits of `idle` (enum idle_kind, one a wait) IDLE_NOT.
+ * Threads that wait for answers look like a pool without work.  They are not if three or more of a kind wait, fewer
+ * others end nearly all their waits, and those have no idle time: then they wait for these, for answers or for work.
+ * Changes such waits in `idle` (enum idle_kind, by wait) to IDLE_NOT.
  */
 void starved_find(const struct profile *p, const struct starved_input *in, uint8_t *idle);
 
 /*
- * Workers that take turns at a listening socket, by a lock, a semaphore or a token in a pipe: the one whose turn it is waits
- * for clients, and the others wait for their turn. Makes such waits for a turn idle.
+ * Workers that take turns at a listening socket, by a lock, a semaphore or a token in a pipe: one waits for clients,
+ * the others for their turn. Makes their waits for a turn idle.
  *
  * Claim: of n workers that wait for one thing in turn, one at a time has it.  If they are idle for as long as the window in
  * all, neither all at once nor two at a time, and do little else, then whoever has it is idle, so who waits for it is, too.

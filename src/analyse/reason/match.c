@@ -8,7 +8,7 @@
 #include "analyse/plumbing.h"
 #include "base/module.h"
 
-/* The last star is the only one worth going back to: what stood before it was found as early as possible. */
+/* Backtracking to the last star suffices: everything before it was matched as early as possible. */
 bool glob_match(const char *pattern, const char *text, size_t text_len)
 {
 	const char *end = text + text_len, *star = NULL, *retry = NULL;
@@ -33,24 +33,24 @@ bool glob_match(const char *pattern, const char *text, size_t text_len)
 }
 
 #define WHEEL_HASH_CHARS 8
-#define TEXT_BYTES_MAX 1024	/* of a name: what is behind takes no part */
+#define TEXT_BYTES_MAX 1024	/* of a name: longer ones are truncated */
 
-/* The patterns of one field, by how they can be found. */
+/* The patterns of a field, by how they are looked up. */
 struct field_index {
 	GHashTable *plain;	/* text -> id + 1 */
 	GArray *prefix[256];	/* uint32_t, by first byte: "foo*" */
-	GArray *other;		/* uint32_t: a star or question mark elsewhere */
+	GArray *other;		/* uint32_t: with a star or question mark elsewhere */
 };
 
 struct matcher {
 	const struct rule_set *set;
 	const struct profile *profile;
 	struct field_index fields[RULE_FIELD_COUNT];
-	GArray *hits;		/* uint32_t: ids of each frame, one after the other */
-	uint32_t *first, *cnt;	/* of each frame in hits; cnt UINT32_MAX: not asked yet */
-	GArray *found;		/* uint32_t: of matcher_mark_text() */
+	GArray *hits;		/* uint32_t: ids for each frame, concatenated */
+	uint32_t *first, *cnt;	/* by frame: range in hits; cnt UINT32_MAX: not computed yet */
+	GArray *found;		/* uint32_t: of the last matcher_mark_text() */
 	GHashTable *modules;	/* const char * -> GArray of ids */
-	uint32_t *marked;	/* of each pattern: the question it was last marked in */
+	uint32_t *marked;	/* by pattern: the question in which it was last marked */
 	uint32_t question;
 };
 
@@ -119,7 +119,7 @@ static void find_in(const struct matcher *m, const GArray *list, const char *tex
 	}
 }
 
-/* Appends the ids of the field's patterns that agree with the text. */
+/* Appends ids of the field's patterns that match the text. */
 static void find(const struct matcher *m, enum rule_field field, const char *text, GArray *ret)
 {
 	const struct field_index *f = &m->fields[field];
@@ -145,7 +145,7 @@ char *matcher_plain_name(const struct frame *f)
 	return function_plain_name(cut);
 }
 
-/* What Python's wheels bring along has a hash in its name: "libpq-e8a033dd.so.5.16" is "libpq.so.5.16". */
+/* Python wheels bundle libraries with a hash in the name: "libpq-e8a033dd.so.5.16" is "libpq.so.5.16". */
 static char *module_plain_name(const char *module)
 {
 	const char *base = module_base_name(module), *end = strstr(base, ".so"), *hash;
@@ -171,7 +171,10 @@ static const GArray *module_hits(struct matcher *m, const char *module)
 	return ids;
 }
 
-/* A method as Rust mangles it by now, "<a::Mutex<T>>::lock", as rules say it: "a::Mutex<T>::lock". NULL: it is none. */
+/*
+ * Rust's new mangling of a method, "<a::Mutex<T>>::lock", as spelled in rules: "a::Mutex<T>::lock". NULL: not of that
+ * form.
+ */
 static char *method_without_brackets(const char *name)
 {
 	int depth = 0;
@@ -180,7 +183,7 @@ static char *method_without_brackets(const char *name)
 		depth += *c == '<';
 		depth -= *c == '>' && c[-1] != '-';
 		if (depth == 1 && g_str_has_prefix(c, " as "))
-			return NULL;	/* of a trait */
+			return NULL;	/* a trait's method */
 		if (!depth)
 			return g_str_has_prefix(c, ">::") ?
 				       g_strdup_printf("%.*s%s", (int)(c - name - 1), name + 1, c + 1) :

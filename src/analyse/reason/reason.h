@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a thread waits for, in one word of a closed set: docs/reasons.md.  Rules find it, recordings do not hold it. */
+/* What a thread waits for, from a closed set: docs/reasons.md.  Found by rules, not stored in recordings. */
 
 enum reason {
 	REASON_OTHER = 0,
@@ -22,37 +22,37 @@ enum reason {
 	REASON_LOCK_CONDITION,
 	REASON_LOCK_SEMAPHORE,
 	REASON_LOCK_GIL, /* an interpreter's global lock */
-	REASON_LOCK_OTHER, /* another futex, a lock of the application's own */
-	REASON_LOCK_KERNEL, /* and file locks */
-	REASON_LOCK_PINNED, /* a virtual thread of Java keeps its carrier while it waits */
+	REASON_LOCK_OTHER, /* another futex, or a lock implemented by the application */
+	REASON_LOCK_KERNEL, /* also file locks */
+	REASON_LOCK_PINNED, /* a virtual thread of Java that keeps its carrier while waiting */
 	REASON_EVENT_LOOP,
-	REASON_POOL_IDLE, /* a worker parked for work */
+	REASON_POOL_IDLE, /* a worker waiting for work */
 	REASON_SLEEP, /* a timer */
-	REASON_CHILD_EXIT, /* of a process, or of a thread that is joined */
-	REASON_PIPE, /* and message queues */
+	REASON_CHILD_EXIT, /* of a process, or of a thread being joined */
+	REASON_PIPE, /* also message queues */
 	REASON_TERMINAL,
 	REASON_MEMORY_FILE, /* page fault: from a file */
 	REASON_MEMORY_SWAP, /* page fault: from swap */
 	REASON_MEMORY_RECLAIM,
-	REASON_CPU_THROTTLED, /* by its cgroup's quota */
+	REASON_CPU_THROTTLED, /* by its cgroup's CPU quota */
 	REASON_CPU_QUEUE, /* runnable: it waits for a CPU */
-	REASON_STOPPED, /* by a signal or a debugger */
+	REASON_STOPPED, /* by a signal or debugger */
 	REASON_DEVICE,
-	REASON_DECISION, /* another program must say what the kernel shall do */
-	REASON_ON_CPU, /* it does not wait: rows of samples have it */
+	REASON_DECISION, /* the kernel waits for another program's decision */
+	REASON_ON_CPU, /* not a wait: for rows of samples */
 	REASON_COUNT
 };
 
-/* "network.receive": stable, for programs and rule files; what stands before the dot is the family. */
+/* "network.receive": a stable id for programs and rule files; the part before the dot is the family. */
 const char *reason_name(enum reason reason);
 /* "network receive": for people. */
 const char *reason_text(enum reason reason);
-/* "waits for data from the network": what the thread does meanwhile. */
+/* "waits for data from the network": what the thread does meanwhile, for people. */
 const char *reason_says(enum reason reason);
-/* What can be done about it, one sentence; where a rule has none of its own. */
+/* Advice in one sentence, for rules that have none. */
 const char *reason_advice(enum reason reason);
 bool reason_parse(const char *name, enum reason *ret_reason);
-/* Names, with commas between them, for messages. */
+/* Names separated by commas, for messages. */
 const char *reason_names(void);
 
 /* Coarse groups for bars and thresholds. */
@@ -77,7 +77,7 @@ enum reason_family {
 };
 enum reason_family reason_family(enum reason reason);
 const char *reason_family_name(enum reason_family family); /* "network" */
-/* Is `reason` the one that is named, or of the family that is named?  "lock" and "lock.mutex" both hold of a mutex. */
+/* Whether `reason` has that name or is of that family: both "lock" and "lock.mutex" match a mutex. */
 bool reason_is_named(enum reason reason, const char *name);
 
 #endif

@@ -38,29 +38,29 @@ const char *idle_kind_text(enum idle_kind kind)
 
 static const struct rule no_rule;
 
-/* Rules about frames of the user stack alone: each stack is asked once. */
+/* Rules about the user stack only, evaluated once per stack. */
 struct frame_rules {
 	GArray *rules; /* const struct rule *, in order */
-	const struct rule **of_node; /* of each user node; NULL: not asked yet, &no_rule: none */
+	const struct rule **of_node; /* by user node; NULL: not evaluated yet, &no_rule: none matches */
 };
 
 enum ended { ENDED_UNKNOWN, ENDED_BY_TIMER, ENDED_BY_WAKING, ENDED_BY_EXIT, ENDED_BY_STOP, ENDED_COUNT };
 
-/* What holds for all rows of a profile's stacks, objects and wakers. */
+/* Results that depend only on stacks, objects and wakers, shared by sets of rows. */
 struct reasons_base {
 	unsigned ref_cnt;
 	const struct profile *profile;
 	const struct rule_set *rules;
 	struct plumbing *plumbing;
-	struct matcher *matcher; /* the plumbing's */
+	struct matcher *matcher; /* owned by the plumbing */
 	GArray *reason_rules; /* const struct rule *, in order */
 	struct frame_rules loops, pools, spins;
-	const struct rule **protocol_of_pattern; /* NULL: it is none's */
-	const char **node_protocol; /* of each user node; NULL: not asked yet, "": none */
-	uint8_t *tells; /* of each waker: enum ended, what it tells its parent; ENDED_UNKNOWN: nothing */
+	const struct rule **protocol_of_pattern; /* NULL: of no protocol */
+	const char **node_protocol; /* by user node; NULL: not computed yet, "": none */
+	uint8_t *tells; /* by waker: enum ended, what it reports to its parent; ENDED_UNKNOWN: nothing */
 	GHashTable *known; /* struct verdict_key -> const struct rule * */
-	bool asks_threads; /* a rule is about names of threads */
-	bool knows_sets; /* what poll() and select() wait for is known, if they wait for anything */
+	bool asks_threads; /* some rule depends on names of threads */
+	bool knows_sets; /* objects of poll() and select() are known, if these have descriptors */
 };
 
 struct reasons {
@@ -73,16 +73,16 @@ struct reasons {
 	bool *kept; /* of each wait */
 };
 
-/* Waits that all rules must treat alike. */
+/* Waits with equal keys have the same verdict. */
 struct verdict_key {
-	const char *comm, *process; /* the profile's own: equal names of two threads are one string */
+	const char *comm, *process; /* interned in the profile */
 	uint32_t user, kernel, object;
 	uint32_t state; /* and whether it is a kernel thread, waits for a socket of its own, and what ended it */
 };
 
 HASH_BYTES(key, struct verdict_key)
 
-/* Any of its words will do; where two protocols have a word in common the first has it. */
+/* Registers its words; a word shared by two protocols belongs to the first. */
 static void add_protocol(struct reasons_base *r, const struct rule *rule)
 {
 	for (guint c = 0; c < rule->conditions->len; c++) {
@@ -133,7 +133,7 @@ static bool has_any(const GArray *patterns, const uint32_t *ids, uint32_t cnt)
 	return false;
 }
 
-/* A callback may run its loop anew, as a dialog does: what waits for events there holds nothing up. */
+/* A callback may run its loop again, as a dialog does: waiting for events there holds nothing up. */
 static bool keeps_order(const struct reasons_base *r, const struct rule *rule, uint32_t user)
 {
 	const struct rule_condition *callback = &g_array_index(rule->conditions, struct rule_condition, 0);
@@ -158,8 +158,8 @@ static bool keeps_order(const struct reasons_base *r, const struct rule *rule, u
 }
 
 /*
- * A loop's library polls by itself where no file but its own stands between the call and the loop: libevent does without
- * epoll (tmux), by functions that have no names.  A program that has the library inside tells nothing so.
+ * A library's loop polls by itself if no other file is between the call and the loop: libevent without epoll (tmux),
+ * by unnamed functions.  If the library is linked into the program, this says nothing.
  */
 static bool is_loops_own_poll(const struct reasons_base *r, const struct rule *rule, uint32_t user)
 {
@@ -186,7 +186,7 @@ static bool is_loops_own_poll(const struct reasons_base *r, const struct rule *r
 	return false;
 }
 
-/* The patterns of the stack `user` are marked. */
+/* The patterns of the stack `user` must be marked. */
 static const struct rule *first_that_agrees(const struct reasons_base *r, const GArray *rules, uint32_t user)
 {
 	for (guint i = 0; i < rules->len; i++) {
@@ -205,7 +205,7 @@ static bool is_of_sets(struct plumbing *pl, const struct wait *w)
 	return g_strv_contains(calls, plumbing_syscall(pl, w));
 }
 
-/* Another wait of poll() or select() has an object, so that one without has no descriptors. */
+/* If other waits of poll() or select() have objects, one without has no descriptors. */
 static bool knows_sets(const struct profile *p, struct plumbing *pl)
 {
 	for (uint32_t i = 0; p->info.has_objects && i < p->waits->len; i++)
@@ -285,7 +285,7 @@ static void mark_call_of_libc(const struct reasons_base *r, const struct wait *w
 	matcher_mark_text(r->matcher, RULE_SYSCALL, call);
 }
 
-/* A process that ends, stops or goes on tells its parent. */
+/* A process reports its exit, stop or continuation to its parent. */
 static uint8_t *tells_new(const struct profile *p)
 {
 	static const char *const exits[] = { "do_notify_parent", NULL };
@@ -293,7 +293,7 @@ static uint8_t *tells_new(const struct profile *p)
 	uint8_t *tells = g_new0(uint8_t, (gsize)p->wakers->len + 1);
 
 	EACH_ROW(i, const struct waker, w, p->wakers) {
-		/* names are beginnings, so the longer one first */
+		/* names are prefixes, so longer ones come first */
 		if (w->kernel && profile_stack_names(p, w->kernel, stops))
 			tells[i] = ENDED_BY_STOP;
 		else if (w->kernel && profile_stack_names(p, w->kernel, exits))
@@ -316,7 +316,7 @@ static enum ended most_of(const ended_sums ns)
 	return all_ns ? ENDED_BY_WAKING : ENDED_UNKNOWN;
 }
 
-/* What ended most of each row's blocked time; a sleep that goes on as the recording ends is as those before it. */
+/* What ended most of each row's blocked time; a sleep that is open at the end counts like earlier ones. */
 static uint8_t *ended_new(const struct profile *p, const uint8_t *tells)
 {
 	uint8_t *ended = g_new0(uint8_t, (gsize)p->waits->len + 1);
@@ -341,7 +341,7 @@ static uint8_t *ended_new(const struct profile *p, const uint8_t *tells)
 	return ended;
 }
 
-/* Words for a rule's `ended`; an exit and a stop are wakings, too. */
+/* Marks words for a rule's `ended`; exits and stops are wakings too. */
 static void mark_ended(struct matcher *matcher, enum ended ended)
 {
 	static const char *const words[ENDED_COUNT] = {
@@ -366,7 +366,9 @@ static bool is_sleep(const char *name)
 	return len >= strlen("sleep") && g_ascii_strncasecmp(name + len - strlen("sleep"), "sleep", strlen("sleep")) == 0;
 }
 
-/* A function far out on the stack may be there for another reason than the wait: who calls for it is told apart. */
+/*
+ * A function far out on the stack may have called something else: only its callee tells, so that is marked separately.
+ */
 static void mark_caller(const struct reasons_base *r, const struct wait *w)
 {
 	for (uint32_t n = w->user; n; n = profile_get_node(r->profile, n)->parent) {
@@ -384,7 +386,7 @@ static void mark_caller(const struct reasons_base *r, const struct wait *w)
 	}
 }
 
-/* Not one function of a program's: a thread that a library has started for itself. */
+/* No function of the program: a thread that a library started for itself. */
 static bool is_all_library(const struct reasons_base *r, uint32_t user)
 {
 	uint32_t n = user;
@@ -436,7 +438,7 @@ static const struct rule *find_by_frames(struct reasons_base *r, struct frame_ru
 	return *at == &no_rule ? NULL : *at;
 }
 
-/* The library that the program called: the outermost known one below the program's own functions. */
+/* The library called by the program: the outermost known one below the program's own functions. */
 static const char *protocol_of(struct reasons_base *r, uint32_t user)
 {
 	const char *found = "";
@@ -504,8 +506,8 @@ static void find_reasons(struct reasons *r)
 }
 
 /*
- * Which child it is a wait tells that ends: one that an end of the window cuts off may not know. A shell that mostly
- * sleeps did so then, too, unless that took longer.
+ * Which child a wait is for is known when it ends; a wait cut off by the window's end may not know. A shell that
+ * mostly waited for sleeps probably did so then, too, unless it took longer.
  */
 static bool is_cut_off(const struct profile *p, const struct wait *w)
 {
@@ -648,7 +650,7 @@ struct reasons *reasons_new_on(struct reasons_base *base, const struct profile *
 	r->idle = g_new0(uint8_t, (gsize)p->waits->len + 1);
 	r->kept = g_new0(bool, (gsize)p->waits->len + 1);
 	r->ended = ended_new(p, base->tells);
-	if (p->info.rows_are) {	/* rules are about waits of threads */
+	if (p->info.rows_are) {	/* rules are about threads' waits */
 		for (uint32_t i = 0; i < p->waits->len; i++)
 			r->protocol[i] = "";
 		return r;
@@ -752,7 +754,7 @@ bool reasons_is_anywhere(const struct reasons *r, uint32_t wait)
 	return rule && rule->anywhere && rule->reason == reasons_of(r, wait);
 }
 
-/* Who yields in a busy wait does so for what that is for. */
+/* A thread that yields while spinning does so for what it spins for. */
 static const struct rule *spin_that_yields(const struct reasons *r, uint32_t wait)
 {
 	return rule_is_yield(r->rule[wait]) ? reasons_spin(r, wait) : NULL;

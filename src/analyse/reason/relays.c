@@ -4,7 +4,7 @@
 #include "analyse/reason/reasons.h"
 #include "features/wakers/analysis.h"
 
-/* Who connects to a program: the names of these programs, and their pids. */
+/* Who connects to a program: names of the client programs, and their pids. */
 struct clients {
 	GHashTable *comms, *pids;
 };
@@ -53,7 +53,7 @@ static uint64_t window_from_ns(const struct profile *p)
 	return from_ns;
 }
 
-/* Made for one connection: it began within the window. */
+/* Created for one connection: began within the window. */
 static bool is_for_one(const struct thread *t, uint64_t from_ns)
 {
 	return t->process && t->from_ns > from_ns && !(t->flags & (THREAD_OPEN_AT_START | THREAD_KERNEL));

@@ -62,7 +62,7 @@ const struct rule_set *rules_builtin(void)
 		struct rule_set *set = rule_set_new();
 		g_autoptr(GError) error = NULL;
 
-		/* a unit test reads it, too: what is built in has no errors */
+		/* a unit test parses them too, so they have no errors */
 		if (!rule_set_add(set, rules_text, strlen(rules_text), "built in", &error))
 			g_error("%s", error->message);
 		g_once_init_leave(&builtin, set);

@@ -10,60 +10,60 @@
 #include "analyse/reason/reason.h"
 
 /*
- * The rules that tell what a wait waits for, as data: rules.txt, which is built in and says how they are written,
- * and files of a user's own in the same words (docs/reasons.md).  They are tried in order and the first that agrees
- * gives the reason; a user's come first, and one with the name of a built-in rule takes its place.
+ * The rules that tell what a wait is for, as data: the built-in rules.txt, which documents the syntax, and users'
+ * files in the same syntax (docs/reasons.md).  Rules are tried in order, and the first match gives the reason.  Users'
+ * rules come first; one with the name of a built-in rule replaces it.
  */
 
-#define RULES_BYTES_MAX (1 << 20) /* of one file */
-#define RULES_MAX 4096 /* blocks of one set */
-#define RULE_WORDS_MAX 256 /* of one condition */
+#define RULES_BYTES_MAX (1 << 20) /* per file */
+#define RULES_MAX 4096 /* blocks per set */
+#define RULE_WORDS_MAX 256 /* per condition */
 #define RULE_WORD_BYTES_MAX 256
 
-/* What a condition is about. */
+/* The subject of a condition. */
 enum rule_field {
-	RULE_SYSCALL = 0, /* how the kernel was entered: "read", "page fault", ... as plumbing_syscall() names it */
+	RULE_SYSCALL = 0, /* how the kernel was entered: "read", "page fault", ..., named by plumbing_syscall() */
 	RULE_KERNEL, /* any frame of the kernel stack */
-	RULE_USER, /* any frame of the user stack: functions without arguments and versions */
-	RULE_CALLER, /* of the user functions the innermost that is not libc's, an interpreter's, or a sleep */
-	RULE_MODULE, /* the file of any user frame, without folders */
-	RULE_STATE, /* the state's letter */
+	RULE_USER, /* any frame of the user stack: functions without arguments or versions */
+	RULE_CALLER, /* the innermost user function that is not of libc, an interpreter, or a sleep */
+	RULE_MODULE, /* file name of any user frame, without folders */
+	RULE_STATE, /* letter of the state */
 	RULE_OBJECT, /* kind of the object: "mutex", "file", "socket", ... */
 	RULE_NAME, /* its name */
-	RULE_PATH, /* where it lies: a file's path */
-	RULE_OPERATION, /* what was asked of it: "FUTEX_WAIT", ... */
+	RULE_PATH, /* where it is: a file's path */
+	RULE_OPERATION, /* the operation on it: "FUTEX_WAIT", ... */
 	RULE_THREAD, /* the thread's name */
 	RULE_PROCESS,
-	RULE_TASK, /* "kernel" or "user": whose thread it is */
-	RULE_ENDED, /* "timer", "waking", "exit" or "stop": what ended most of these waits, where wakers are known */
+	RULE_TASK, /* "kernel" or "user" thread */
+	RULE_ENDED, /* "timer", "waking", "exit" or "stop": what ended most of these waits, if wakers are known */
 	RULE_FIELD_COUNT
 };
 const char *rule_field_name(enum rule_field field);
 
 struct rule_condition {
 	uint8_t field; /* enum rule_field */
-	bool is_not; /* none of the patterns agrees */
-	bool is_before; /* of a loop: a function of its "user" comes before these, from the innermost one out */
-	GArray *patterns; /* uint32_t, index in the set's patterns: any of these */
+	bool is_not; /* matches if no pattern does */
+	bool is_before; /* for a loop: a function in its "user" precedes these, from the innermost one outwards */
+	GArray *patterns; /* uint32_t, indices of the set's patterns: any of these */
 };
 
 enum rule_idle {
-	RULE_IDLE_UNSAID = 0, /* evidence decides: idle.h */
-	RULE_IDLE_YES, /* waits of this rule are for work to come */
-	RULE_IDLE_NO, /* never: somebody waits for the result */
+	RULE_IDLE_UNSAID = 0, /* decided by evidence: idle.h */
+	RULE_IDLE_YES, /* waits of this rule are for work */
+	RULE_IDLE_NO, /* never idle: somebody waits for the result */
 };
 
 enum rule_kind {
 	RULE_REASON = 0, /* "rule": gives the reason */
 	RULE_PROTOCOL, /* "protocol": names a client library or runtime by its frames */
-	RULE_RUNTIME, /* "runtime": frames that are no program's own */
-	/* of the frames of a user stack alone */
-	RULE_LOOP, /* "loop": an event loop's callback is under way, by its frames */
-	RULE_POOL, /* "pool": the thread works for a pool in whose queue no thread waits, by its frames */
-	RULE_SPIN, /* "spin": the thread waits on CPU, by its frames */
+	RULE_RUNTIME, /* "runtime": frames that do not belong to a program */
+	/* rules about frames of the user stack only */
+	RULE_LOOP, /* "loop": an event loop is executing a callback */
+	RULE_POOL, /* "pool": the thread works for a pool whose queue is not visible as waiting threads */
+	RULE_SPIN, /* "spin": the thread busy-waits */
 	RULE_KIND_COUNT
 };
-const char *rule_kind_name(enum rule_kind kind); /* "rule", as a block begins */
+const char *rule_kind_name(enum rule_kind kind); /* "rule": the keyword that begins a block */
 
 #define RULES_RETRY "retry-" /* names of rules of sleeps between tries begin so */
 #define RULES_OWN_RATE "own-rate-" /* names of rules of sleeps that keep to a limit of the program's own begin so */
@@ -71,38 +71,38 @@ const char *rule_kind_name(enum rule_kind kind); /* "rule", as a block begins */
 
 struct rule {
 	const char *name;
-	const char *file; /* that it comes from: "built in", or the user's path */
+	const char *file; /* its origin: "built in", or the user's path */
 	unsigned line;
 	uint8_t kind; /* enum rule_kind */
-	uint8_t reason; /* enum reason, of RULE_REASON */
+	uint8_t reason; /* enum reason, for RULE_REASON */
 	uint8_t idle; /* enum rule_idle */
-	uint8_t level; /* of RULE_RUNTIME: enum runtime_level */
-	uint8_t objectless; /* 1: what the system call was asked for is not what the wait is for */
-	uint8_t anywhere; /* 1: nor is what the program called */
-	const char *says; /* in place of reason_says(); NULL */
-	const char *advice; /* in place of reason_advice(); NULL */
-	const char *protocol; /* NULL: found by its own rules */
-	const char *source; /* where that is known from; NULL */
-	GArray *conditions; /* struct rule_condition: all of them */
+	uint8_t level; /* for RULE_RUNTIME: enum runtime_level */
+	uint8_t objectless; /* 1: the system call's object is not what the wait is for */
+	uint8_t anywhere; /* 1: neither is the program's function */
+	const char *says; /* replaces reason_says(); or NULL */
+	const char *advice; /* replaces reason_advice(); or NULL */
+	const char *protocol; /* NULL: determined by protocol rules */
+	const char *source; /* source of this knowledge; or NULL */
+	GArray *conditions; /* struct rule_condition: all must match */
 };
 
-/* A shell waits for its child sleep.  NULL is fine. */
+/* A shell waiting for its child sleep.  rule may be NULL. */
 static inline bool rule_is_shell_sleep(const struct rule *rule)
 {
 	return rule && strcmp(rule->name, "shell-sleep") == 0;
 }
 
-/* It has called sched_yield(), and so lost its CPU by its own doing.  NULL is fine. */
+/* The thread called sched_yield(), so it gave up its CPU voluntarily.  rule may be NULL. */
 static inline bool rule_is_yield(const struct rule *rule)
 {
 	return rule && g_str_has_prefix(rule->name, "yield");
 }
 
-/* How little a frame of a runtime tells of what a program does. */
+/* How little a runtime's frame says about a program. */
 enum runtime_level {
-	RUNTIME_NONE = 0, /* the program's own */
-	RUNTIME_LIBRARY, /* a client library, a language's runtime, a program's own wrappers of waits */
-	RUNTIME_ENTRY, /* starts of threads, loops of interpreters: named only if there is nothing else */
+	RUNTIME_NONE = 0, /* the program itself */
+	RUNTIME_LIBRARY, /* client libraries, language runtimes, a program's wrappers of waits */
+	RUNTIME_ENTRY, /* thread starts, interpreter loops: named only if there is nothing else */
 	RUNTIME_LIBC,
 };
 
@@ -112,8 +112,8 @@ struct rule_pattern {
 };
 
 struct rule_set {
-	GPtrArray *rules; /* struct rule *, of all kinds in order */
-	GArray *patterns; /* struct rule_pattern, each once */
+	GPtrArray *rules; /* struct rule *, all kinds, in order */
+	GArray *patterns; /* struct rule_pattern, without duplicates */
 	/* private */
 	GStringChunk *strings;
 	GHashTable *names, *pattern_ids;
@@ -122,21 +122,23 @@ struct rule_set {
 struct rule_set *rule_set_new(void); /* empty */
 void rule_set_free(struct rule_set *set); /* NULL is fine */
 /*
- * Appends the rules of a text, `file` being what messages call it.  Rules whose names are there already, from another
- * file, are left out.  False with one sentence that names line and column: "FILE:3:9: ...".  Then the set is of no
- * use.
+ * Appends the rules of a text; `file` is its name in messages.  Rules whose names exist already, from another file,
+ * are skipped.  False on error, with line and column: "FILE:3:9: ...".  The set is then unusable.
  */
 bool rule_set_add(struct rule_set *set, const char *text, gsize len, const char *file, GError **error);
-/* The rule of that name, of any kind; NULL: none. */
+/* The rule with that name, of any kind; NULL: none. */
 const struct rule *rule_set_find(const struct rule_set *set, const char *name);
 
-/* The built-in ones alone; the program's. */
+/* The built-in rules; never freed. */
 const struct rule_set *rules_builtin(void);
-/* What all analyses go by: the built-in ones, unless a set was chosen, before any analysis; it must then stay. */
+/*
+ * The rules for all analyses: the built-in ones, unless a set was chosen before the first analysis; it must stay
+ * valid.
+ */
 const struct rule_set *rules_default(void);
 void rules_set_default(const struct rule_set *set);
 
-/* A rule as it is written, in the words of a rule file.  Appends; escapes nothing. */
+/* Appends a rule in the syntax of rule files; no escaping. */
 void rule_append_text(GString *s, const struct rule_set *set, const struct rule *rule);
 
 #endif

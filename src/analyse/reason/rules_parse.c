@@ -7,23 +7,23 @@
 #include "base/refuse.h"
 
 #define NAME_BYTES_MAX 64
-#define TEXT_BYTES_MAX 400 /* of an advice: it has to fit a screen */
+#define TEXT_BYTES_MAX 400 /* of an advice: it must fit on a screen */
 #define SHOWN_BYTES 40 /* of a wrong word in a message */
 
-/* Reads one line after the other; a line is cut into words as they are asked for. */
+/* Reads line by line; a line is split into words on demand. */
 struct parser {
 	struct rule_set *set;
 	const char *file;
-	const char *next, *end; /* of the text */
+	const char *next, *end; /* position in the text, and its end */
 	const char *line, *at, *line_end;
 	unsigned line_no;
 	struct rule *rule; /* the open block; NULL: none */
-	unsigned keys; /* of it that came already: bits */
-	bool is_left_out; /* its name is another file's */
+	unsigned keys; /* its keys so far, as bits */
+	bool is_left_out; /* another file has a rule of that name */
 	GError **error;
 };
 
-/* Always false. */
+/* Always returns false. */
 G_GNUC_PRINTF(3, 4)
 static bool wrong(struct parser *p, const char *where, const char *format, ...)
 {
@@ -37,7 +37,7 @@ static bool wrong(struct parser *p, const char *where, const char *format, ...)
 		      (unsigned)(where - p->line) + 1, what);
 }
 
-/* What stands there, for a message: printable, and not all of a long one. */
+/* A word for a message: printable and truncated. */
 static char *shown(const char *word, gsize len)
 {
 	g_autofree char *cut = g_strndup(word, MIN(len, SHOWN_BYTES));
@@ -61,7 +61,7 @@ static void skip_blanks(struct parser *p)
 		p->at = p->line_end;
 }
 
-/* 1: *ret is the next word; 0: the line has no more; -1: an error was set. */
+/* 1: *ret is the next word; 0: end of line; -1: an error was set. */
 static int next_word(struct parser *p, GString *ret, const char **ret_where)
 {
 	g_string_truncate(ret, 0);
@@ -91,7 +91,7 @@ static int next_word(struct parser *p, GString *ret, const char **ret_where)
 	return 1;
 }
 
-/* The rest of the line as it stands, NULL after an error. */
+/* The rest of the line unchanged; NULL on error. */
 static const char *rest_of_line(struct parser *p)
 {
 	const char *stop = p->line_end;
@@ -128,7 +128,7 @@ static bool nothing_more(struct parser *p)
 	return true;
 }
 
-/* The one word of a line. */
+/* The only word of a line. */
 static bool only_word(struct parser *p, GString *word, const char **where, const char *wanted)
 {
 	int got = next_word(p, word, where);
@@ -157,7 +157,7 @@ static uint32_t pattern_id(struct rule_set *set, enum rule_field field, const ch
 enum prefix { PREFIX_NONE, PREFIX_NOT, PREFIX_AND, PREFIX_BEFORE, PREFIX_COUNT };
 static const char *const prefix_names[PREFIX_COUNT] = { "", "not", "and", "before" };
 
-/* The words behind a condition's key.  Another line of that key goes on with the condition, unless it says "and". */
+/* The words after a condition's key.  Another line with that key extends the condition, unless it says "and". */
 static bool read_condition(struct parser *p, enum rule_field field, enum prefix prefix)
 {
 	g_autoptr(GString) word = g_string_new(NULL);
@@ -211,7 +211,7 @@ static bool read_reason(struct parser *p, GString *word)
 	return true;
 }
 
-/* One of a few words; their places are the values, the first at 1. */
+/* One of several words; the value is its index, from 1 on. */
 static bool read_choice(struct parser *p, GString *word, const char *const *choices, const char *wanted, uint8_t *ret)
 {
 	const char *where;
@@ -323,7 +323,7 @@ static bool begin_block(struct parser *p, enum rule_kind kind, GString *word)
 	return true;
 }
 
-/* The block that was open is whole: has it all it needs? */
+/* Ends the current block and checks that it is complete. */
 static bool end_block(struct parser *p)
 {
 	struct rule *rule = p->rule;
@@ -410,7 +410,7 @@ static bool next_line(struct parser *p)
 	return true;
 }
 
-/* No byte that could drive a terminal when a rule is shown: texts are UTF-8 without control characters. */
+/* Rejects bytes that could control a terminal: texts must be UTF-8 without control characters. */
 static bool check_bytes(struct parser *p)
 {
 	const char *invalid;

@@ -2,7 +2,7 @@
 #ifndef ANALYSE_REASON_RULES_TEXT_H
 #define ANALYSE_REASON_RULES_TEXT_H
 
-/* rules.txt, built in by tools/embed.py. */
+/* rules.txt, embedded by tools/embed.py. */
 extern const char rules_text[];
 
 #endif

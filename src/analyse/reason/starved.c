@@ -6,25 +6,25 @@
 #include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
 
-#define THREADS_MIN 3	/* one or two may write a log, or the like, for one that is always busy */
-#define OTHERS_SHARE 5	/* less than a fifth of their waits ends otherwise */
-#define REST_SHARE 10	/* those who end them are busy for all but a tenth of their time */
+#define THREADS_MIN 3	/* one or two threads may write a log, or the like, for one that is always busy */
+#define OTHERS_SHARE 5	/* less than a fifth of their waits has another end */
+#define REST_SHARE 10	/* the threads that end them are busy for at least nine tenths of their time */
 #define NONE UINT32_MAX
 
-/* Threads of a process that are one role, or differ from each other by the number in their names. */
+/* Threads of a process with the same role, or with roles whose names differ by a number. */
 struct crew {
 	uint32_t threads_cnt;
-	uint64_t observed_ns, busy_ns; /* busy: it runs, wants to run, or waits for something that is not work */
-	/* of the place where they end most of others' waits, and that time; UINT16_MAX: none */
+	uint64_t observed_ns, busy_ns; /* busy: on CPU, in the run queue, or in a wait that is not for work */
+	/* the place where they end most of others' waits, and that time; UINT16_MAX: none */
 	uint16_t wake_depth;
 	uint64_t wake_ns;
-	bool hands_to_any; /* whom it wakes waits with others for the same thing: a queue, and no answer of one's own */
-	/* who ends most of their waits for work, that and all of it */
+	bool hands_to_any; /* the threads that it wakes wait for the same thing: a queue, not individual answers */
+	/* who ends most of their waits for work, that time, and all of it */
 	uint32_t by;
 	uint64_t by_ns, all_ns;
 	bool is_starved;
-	uint32_t object, thread; /* what its first wait for work was for, of which thread; + 1 */
-	bool shares; /* others of it wait for that, too */
+	uint32_t object, thread; /* object and thread of its first wait for work; + 1 */
+	bool shares; /* other threads of it wait for the same */
 };
 
 struct finder {
@@ -32,7 +32,7 @@ struct finder {
 	const struct starved_input *in;
 	const uint8_t *idle;
 	uint32_t *threads_of_wakers;
-	uint32_t *of_role; /* the crew of each role */
+	uint32_t *of_role; /* crew of each role */
 	GArray *crews;
 };
 
@@ -73,7 +73,7 @@ static void find_crews(struct finder *f)
 	}
 }
 
-/* Is it idle by evidence alone?  What a rule says is so. */
+/* Whether it is idle by evidence only, not by a rule. */
 static bool is_by_evidence(const struct finder *f, uint32_t wait)
 {
 	const struct rule *rule = f->in->rule[wait];
@@ -89,7 +89,7 @@ static uint32_t crew_of_waker(const struct finder *f, uint32_t waker)
 	return thread == NONE ? NONE : f->of_role[f->in->roles->of_thread[thread]];
 }
 
-/* Votes of a majority: who has more than half is what is left (Boyer and Moore). */
+/* Majority vote: whoever has more than half remains (Boyer and Moore). */
 static void vote(struct crew *c, uint32_t by, uint64_t ns)
 {
 	if (c->by == by) {
@@ -102,7 +102,7 @@ static void vote(struct crew *c, uint32_t by, uint64_t ns)
 	}
 }
 
-/* What one of them waits for: does another one, too? */
+/* Notes whether two of its threads wait for the same object. */
 static void note_object(const struct finder *f, uint32_t wait)
 {
 	const struct wait *w = profile_wait(f->p, wait);
@@ -146,15 +146,15 @@ static void find_who_ends(struct finder *f)
 	}
 }
 
-/* Which side asks is known of TCP alone: a connection that this side has made brings answers. */
+/* Which side asks is known only for TCP: a connection that this side made brings answers. */
 static bool is_answer(const struct object *o)
 {
 	return o && o->kind == OBJECT_SOCKET && strcmp(o->place, "tcp") == 0 && !strstr(o->name, " from");
 }
 
 /*
- * Where it hands out work it waits for what it hands out: its clock if it sleeps, its source if it reads what others
- * send.  A function that it calls there may do the reading.  A wait for an answer, or further in, is work.
+ * In the function where it hands out work, it waits for the source: its clock if it sleeps, others if it reads what
+ * they send.  A function called there may do the reading.  A wait for an answer, or deeper, is work.
  */
 static bool is_source(const struct finder *f, uint32_t i, const struct crew *c)
 {
@@ -162,7 +162,7 @@ static bool is_source(const struct finder *f, uint32_t i, const struct crew *c)
 	const struct rule *rule = f->in->rule[i];
 	uint16_t depth = f->in->depth[w->user];
 
-	if (rule && rule->idle == RULE_IDLE_NO)	/* it writes, or asks */
+	if (rule && rule->idle == RULE_IDLE_NO)	/* it writes or asks */
 		return false;
 	switch ((enum reason)f->in->reason[i]) {
 	case REASON_SLEEP: return depth <= c->wake_depth;

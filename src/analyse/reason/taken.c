@@ -7,22 +7,22 @@
 #include "profile/limits.h"
 
 /*
- * A wait for a client's next request is idle while somebody else accepts connections.  It is not where all who could
- * accept are in such waits, and connections wait.  That is certain only where the threads that serve the connections
- * accept them, too: of a thread that only accepts, a burst of connections may not have been taken yet.
+ * A wait for a client's next request is idle while somebody else accepts connections.  It is not if all threads that
+ * could accept are in such waits and connections are queued.  That is certain only if the serving threads also accept:
+ * a thread that only accepts may just not have handled a burst yet.
  */
-#define FREE_PART 10	/* of a thread's time: less for anything else than its clients is no rest */
+#define FREE_PART 10	/* of a thread's time: with more free time it is not occupied by clients */
 
 struct use {
-	uint64_t clients_ns, free_ns, busy_ns;	/* waits for clients; other idle time; all else */
-	bool accepts;	/* or may be who does, of threads that serve no clients */
+	uint64_t clients_ns, free_ns, busy_ns;	/* waits for clients; other idle time; everything else */
+	bool accepts;	/* may accept connections; for threads that serve no clients */
 };
 
 struct search {
 	const struct profile *p;
-	const char *where;	/* at which connections wait */
-	GHashTable *pids;	/* whose socket that is */
-	struct use *uses;	/* of each thread */
+	const char *where;	/* address at which connections are queued */
+	GHashTable *pids;	/* processes that have that socket */
+	struct use *uses;	/* by thread */
 	uint8_t *reason, *idle;
 };
 
@@ -40,7 +40,7 @@ static bool is_of_client(const struct search *s, uint32_t i)
 	       has_pid(s, w->thread) && (s->reason[i] == REASON_NETWORK_RECEIVE || s->reason[i] == REASON_EVENT_LOOP);
 }
 
-/* It waits for connections, or for sockets of which one may be the listener. */
+/* It waits for connections, or for sockets that may include the listening one. */
 static bool may_accept(const struct search *s, uint32_t i)
 {
 	const struct object *o = profile_wait_object(s->p, profile_wait(s->p, i));
@@ -67,7 +67,7 @@ static void add_uses(struct search *s)
 	}
 }
 
-/* Whoever serves has no rest, and nobody else of their processes accepts, or holds that up. */
+/* Serving threads have no free time, and no other thread of these processes accepts or blocks that. */
 static bool are_all_taken(const struct search *s)
 {
 	g_autoptr(GHashTable) serving = g_hash_table_new(NULL, NULL);	/* pids */
@@ -109,7 +109,7 @@ static const char *where_of(const struct profile *p, guint limit)
 	return limit_backlog_read(&g_array_index(p->limits, struct profile_limit, limit), &where) ? where : NULL;
 }
 
-/* Processes that share a socket, as a master and its workers do, are looked at together. */
+/* Treats processes that share a socket together, like a master and its workers. */
 static void look_at(const struct profile *p, guint first, uint8_t *reason, uint8_t *idle)
 {
 	g_autoptr(GHashTable) pids = g_hash_table_new(NULL, NULL);
@@ -120,7 +120,7 @@ static void look_at(const struct profile *p, guint first, uint8_t *reason, uint8
 
 		if (!where || strcmp(where, s.where) != 0)
 			continue;
-		if (i < first)	/* this was done */
+		if (i < first)	/* already treated */
 			return;
 		g_hash_table_add(pids, GUINT_TO_POINTER(g_array_index(p->limits, struct profile_limit, i).pid));
 	}

@@ -7,11 +7,11 @@
 #include "analyse/reason/reasons.h"
 #include "features/wakers/analysis.h"
 
-#define TIMEOUTS_MIN 3	/* fewer tell nothing */
-#define ENDED_SHARE 10	/* of its waits' time: less ends otherwise */
+#define TIMEOUTS_MIN 3	/* fewer prove nothing */
+#define ENDED_SHARE 10	/* of its waits' time: the rest may end otherwise */
 #define NONE UINT32_MAX
 
-/* Of a wait: what threads ended whose own waits time out, which one did so for longest, and by which waker. */
+/* For a wait: blocked time ended by threads whose own waits time out, the one with most of it, and its waker. */
 struct ended {
 	uint64_t all_ns, by_ns, by_cnt, most_ns;
 	uint32_t by, waker;
@@ -69,7 +69,7 @@ static const char *function_of(const struct profile *p, struct plumbing *pl, uin
 	return frame >= 0 ? profile_get_frame(p, (uint32_t)frame)->name : NULL;
 }
 
-/* Who ends nearly all of the waits of whom, and more than its own time outs in number: 0 or a thread's index + 1. */
+/* By thread: index + 1 of the thread that ends nearly all its waits, more often than its own time out; 0: none. */
 static uint32_t *asked_new(const struct profile *p, const uint8_t *reason, const uint32_t *threads,
 			   const struct timeouts *timeouts)
 {
@@ -98,7 +98,7 @@ uint32_t *timeouts_asked_new(const struct profile *p, const uint8_t *reason)
 	return asked_new(p, reason, threads, timeouts);
 }
 
-/* Does the thread have a wait that is told, and thus no place to rest? */
+/* Whether the thread has a reported wait, so that it is never at rest. */
 static bool waits_openly(const struct profile *p, uint32_t thread, const uint8_t *idle)
 {
 	for (uint32_t i = 0; i < p->waits->len; i++)

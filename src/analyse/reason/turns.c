@@ -7,12 +7,12 @@
 #include "analyse/reason/reasons.h"
 #include "features/slices/rows.h"
 
-#define IDLE_PART 10	/* of the window: so much may be missing, or too much */
-#define BUSY_PART 4	/* at most, of the window: what all of them do else */
-#define OTHERS_PART 10	/* of the waits for a turn: less is ended by others */
+#define IDLE_PART 10	/* of the window: tolerance for missing or excess idle time */
+#define BUSY_PART 4	/* of the window: maximum of what all of them do otherwise */
+#define OTHERS_PART 10	/* of the waits for a turn: maximum ended by others */
 #define NONE UINT32_MAX
 
-/* Threads of one kind, in one or many processes, that wait for the same reason. */
+/* Threads of one kind, in one or several processes, that wait for the same reason. */
 struct queue {
 	enum reason reason;
 	GHashTable *members;	/* threads */
@@ -25,7 +25,7 @@ struct search {
 	const struct rule *const *rule;
 	const uint8_t *reason;
 	uint8_t *idle;
-	GHashTable *by_kind;	/* of names and reason: index + 1 */
+	GHashTable *by_kind;	/* key of names and reason -> index + 1 */
 	GArray *queues;	/* struct queue */
 	uint32_t *of_wait;	/* of each: index + 1 of its queue; 0: none */
 	bool *kept;	/* see reasons_is_kept_for_client() */
@@ -139,7 +139,7 @@ static void find_who_ends(struct search *s)
 	}
 }
 
-/* Threads that members wake: what comes from these may be what they were asked for. */
+/* Threads woken by members: what these deliver may be answers. */
 static bool *asked_new(const struct search *s, const struct queue *q)
 {
 	bool *is_asked = g_new0(bool, (gsize)s->p->threads->len + 1);
@@ -154,8 +154,8 @@ static bool *asked_new(const struct search *s, const struct queue *q)
 }
 
 /*
- * Waits of members with their turn for work that others bring on their own: a channel's receiver under a mutex is handed
- * round so.  Each place (user node) is one or none; what goes on as the recording ends is as what was waited for there before.
+ * Waits of members during their turn for work that others bring unasked: a channel's receiver under a mutex is passed
+ * on like that.  Per place (user node): yes or no; a wait that is open at the end counts like earlier ones there.
  */
 static bool *brought_new(const struct search *s, guint queue)
 {
@@ -204,7 +204,7 @@ static uint64_t all_wait_ns(const struct search *s, guint queue, uint64_t window
 	return all_ns;
 }
 
-/* One at a time rests, and they do little else. */
+/* One rests at a time, and they do little else. */
 static bool are_turns(const struct search *s, guint queue, uint64_t idle_ns)
 {
 	const struct queue *q = &g_array_index(s->queues, struct queue, queue);
@@ -215,7 +215,7 @@ static bool are_turns(const struct search *s, guint queue, uint64_t idle_ns)
 	       (!profile_has_slices(s->p) || all_wait_ns(s, queue, window_ns) <= window_ns / IDLE_PART);
 }
 
-/* They end each other's waits, which take long. */
+/* They end one another's waits, which are long. */
 static bool is_handed_round(const struct queue *q)
 {
 	uint32_t members = g_hash_table_size(q->members);

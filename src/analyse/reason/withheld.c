@@ -6,15 +6,15 @@
 #include "base/hash.h"
 #include "features/wakers/analysis.h"
 
-#define WITHHELD_NS 10000000 /* a server that answers from memory takes less, but for commands that wait */
-#define SERVER_BUSY_SHARE 10 /* of the time of a server that has enough to do to be what its clients wait for */
+#define WITHHELD_NS 10000000 /* servers with all data in memory answer faster, except for blocking commands */
+#define SERVER_BUSY_SHARE 10 /* of its time: a busier server is what its clients wait for */
 #define PIPELINE_MAX 8 /* parts of `tail -F | grep | ..` */
 #define LISTENS_NS 200000000 /* on average: what comes in pieces faster than that is read from somebody slow */
 #define LISTENS_SHARE 10 /* of its time: less is for anything else; of the waits: less is known to be for an answer */
 #define RESTS_PART 5 /* of its time: more is not waiting for others */
 #define OTHERS_PART 10 /* of what another client would have waited, too, had the server worked for this one */
 
-/* Of the main thread of a process, which may work alone. */
+/* The main thread of a process, if it works alone. */
 struct leisure {
 	uint64_t idle_ns, observed_ns;
 };
@@ -46,7 +46,7 @@ static GHashTable *leisure_new(const struct profile *p, const uint8_t *idle)
 	return of_pid;
 }
 
-/* Is nearly all of its time idle?  False: it was not recorded. */
+/* Whether nearly all its time is idle.  False: not recorded. */
 static bool is_at_leisure(const struct leisure *l)
 {
 	return l && l->observed_ns && l->idle_ns > l->observed_ns - l->observed_ns / SERVER_BUSY_SHARE;
@@ -57,14 +57,14 @@ static bool is_of_memory_server(const struct withheld_input *in, uint32_t i)
 	return in->rule[i] && g_str_has_prefix(in->rule[i]->name, RULES_MEMORY_SERVER);
 }
 
-/* What one thread waits for a server in all. */
+/* Total waits of a thread for a server. */
 struct client {
 	uint64_t ns, count;
 	uint32_t pid;	/* of the server */
 	uint32_t thread;
 };
 
-/* Of each thread and server, by both. */
+/* Keyed by thread and server. */
 static GHashTable *clients_new(const struct profile *p, const struct withheld_input *in)
 {
 	GHashTable *clients = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, g_free);
@@ -87,7 +87,7 @@ static GHashTable *clients_new(const struct profile *p, const struct withheld_in
 	return clients;
 }
 
-/* Of each server the client that asks most often. */
+/* For each server the client that asks most often. */
 static GHashTable *busiest_new(GHashTable *clients)
 {
 	GHashTable *busiest = g_hash_table_new(NULL, NULL);	/* pid -> struct client */
@@ -105,8 +105,8 @@ static GHashTable *busiest_new(GHashTable *clients)
 }
 
 /*
- * Such a server does one thing at a time. Had it worked for this client all the while, another one that asks again and
- * again would have waited, too: each time for half of what goes on, and in all no longer than that.
+ * Such a server does one thing at a time. If it had worked for this client, another one that asks repeatedly would
+ * have waited, too: on average for half of the current request, and in total no longer than that.
  */
 static bool is_answering(const struct profile *p, const struct client *c, const struct client *other)
 {
@@ -131,7 +131,7 @@ static bool may_be_withheld(const struct profile *p, const struct withheld_input
 	return is_of_memory_server(in, i);
 }
 
-/* Of each object: what peers are listened to there, that were not asked for anything since they last sent some. */
+/* By object: a connection on which peers send unasked. */
 static bool *unasked_new(const struct profile *p)
 {
 	bool *is_unasked = g_new0(bool, (gsize)p->objects->len + 1);
@@ -143,7 +143,7 @@ static bool *unasked_new(const struct profile *p)
 	return is_unasked;
 }
 
-/* Is the process in the recording, and computes what it sends? */
+/* Whether the process was recorded and computes what it sends. */
 static bool computes(const struct profile *p, uint32_t pid)
 {
 	EACH_ROW(i, const struct thread, t, p->threads)
@@ -231,7 +231,7 @@ static void find_listeners(const struct profile *p, const uint8_t *reason, uint8
 			idle[i] = IDLE_CLIENT;
 }
 
-/* Whose waits are found to be idle may be whom others wait for.  False: none is. */
+/* Waits that are found to be idle may make others idle.  False: none was found. */
 static bool find_once(const struct profile *p, const struct withheld_input *in, GHashTable *clients, uint8_t *idle)
 {
 	g_autoptr(GHashTable) of_pid = leisure_new(p, idle), busiest = busiest_new(clients);
@@ -246,7 +246,7 @@ static bool find_once(const struct profile *p, const struct withheld_input *in, 
 		const struct client *c = g_hash_table_lookup(clients, &key);
 		bool is_long = w->blocked_ns / MAX(w->count, 1) >= WITHHELD_NS;
 
-		/* single answers of a client that mostly waits long may have come soon */
+		/* single answers for a client with mostly long waits may have come soon */
 		if ((is_long && is_at_leisure(g_hash_table_lookup(of_pid, GUINT_TO_POINTER(o->pid)))) ||
 		    (c && (is_long || c->ns / MAX(c->count, 1) >= WITHHELD_NS) &&
 		     is_answering(p, c, g_hash_table_lookup(busiest, GUINT_TO_POINTER(o->pid))))) {

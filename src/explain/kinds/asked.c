@@ -8,7 +8,7 @@
 #include "features/tasks/analysis.h"
 #include "features/tasks/rows.h"
 
-#define FULL 10	/* but for a tenth of the window as many were under way as may be */
+#define FULL 10	/* full except for a tenth of the window */
 
 /*
  * What a thread of a pool runs, and what hands that in: libuv's src/threadpool.c, src/unix/fs.c, getaddrinfo.c;
@@ -45,7 +45,7 @@ static const struct work *work_of(const struct profile *p, uint32_t user)
 	return NULL;
 }
 
-/* Functions of Node's own library have such modules, and closures of a program no name. */
+/* Functions of Node's own library have such modules, and closures of a program have no name. */
 static bool is_own_function(const struct findings *f, uint32_t frame)
 {
 	const struct frame *fr = profile_get_frame(f->profile, frame);
@@ -55,7 +55,7 @@ static bool is_own_function(const struct findings *f, uint32_t frame)
 	       plumbing_frame_level(reasons_plumbing(f->reasons), frame) == RUNTIME_NONE;
 }
 
-/* The innermost function of the program that led to the call; -1: the stack is another one. */
+/* The innermost function of the program that led to the call; -1: a different stack. */
 static int64_t asker_in(const struct findings *f, const struct work *work, uint32_t user)
 {
 	const struct profile *p = f->profile;
@@ -89,7 +89,7 @@ static void find_asker(const struct findings *f, const struct work *work, struct
 	}
 }
 
-/* All threads that do such work do it all the time, or take turns at it, so that half of them do; 0: others may, too. */
+/* Whether all threads that run such work do so all the time, or half of them in turns; 0: others may run it, too. */
 static uint32_t at_once_of(const struct profile *p, const struct finding *row)
 {
 	const uint64_t full_ns = p->info.duration_ns - p->info.duration_ns / FULL;

@@ -6,9 +6,9 @@
 #include "features/wakers/analysis.h"
 
 #define ANSWERS_MIN 5
-#define ANSWERS_PART 50	/* of the time in timers' waits: more is no moment */
-#define TIMER_TIMES 20	/* as long as an answer, on average */
-#define EACH_MOST 20	/* answers for each timer, and the reverse: more have nothing to do with each other */
+#define ANSWERS_PART 50	/* of the timers' waiting time: more is not at once */
+#define TIMER_TIMES 20	/* times an average answer */
+#define EACH_MOST 20	/* ratio of answers to timers, or the reverse: more are unrelated */
 #define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
 
 void at_once_add(struct at_once *a, const struct profile *p, const struct wake *wake)
@@ -46,7 +46,7 @@ void at_once_append(GString *s, const struct at_once *a)
 			       TEXT_COUNT(a->answers_cnt), TEXT_NS(a->answers_ns / a->answers_cnt));
 }
 
-/* Of one process. */
+/* Event loop of one process. */
 struct loop {
 	struct at_once a;
 	uint64_t longest_ns;
@@ -94,7 +94,7 @@ static bool is_asker(const struct at_once *a)
 	       a->answers_cnt <= a->timers_cnt * EACH_MOST;
 }
 
-/* How many clients wait for answers as the recording ends, of one that has asked nobody. */
+/* Number of clients that wait for answers at the recording's end, if the process has asked nobody. */
 static uint32_t clients_of(const struct findings *f, uint32_t pid)
 {
 	const char *there;

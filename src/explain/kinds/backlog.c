@@ -5,9 +5,9 @@
 #include "explain/text.h"
 #include "profile/limits.h"
 
-#define BUSY_SHARE 2	/* of the workers' time: whoever mostly rests was only just sent these connections */
+#define BUSY_SHARE 2	/* of the workers' time: mostly idle workers just received these connections */
 
-/* Threads of these processes that are of the finding's name mostly do not wait for work. */
+/* Threads of these processes with the finding's name mostly do not wait for work. */
 static bool is_busy(const struct findings *f, const struct finding *row)
 {
 	const struct profile *p = f->profile;
@@ -19,7 +19,7 @@ static bool is_busy(const struct findings *f, const struct finding *row)
 	return row->threads_cnt && row_ns / row->threads_cnt >= threads_ns / BUSY_SHARE;
 }
 
-/* Processes that share a socket, as a master and its workers do, are told of once. */
+/* Processes that share a socket, like a master and its workers, are reported once. */
 static bool is_told(const struct findings *f, const struct profile_limit *l)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {

@@ -7,15 +7,15 @@
 #define STAYS_PERCENT 95 /* of the window */
 
 /*
- * Of locks of a process that nobody lets go of, and whose holders nobody knows: who waits for the one is likely to hold the
- * other.  Who is in the ring waits for a lock with few waiters, and who only queues behind it for the others'.
+ * Locks of a process that nobody releases and whose holders are unknown: a thread waiting for one probably holds the
+ * other. A thread in the ring waits for the lock with few waiters; threads that only queue behind wait for the other.
  */
 static bool is_candidate(const struct finding *row)
 {
 	return row->never_let_go && row->reason == REASON_LOCK_MUTEX && !row->by.comm && !row->deadlock;
 }
 
-/* Each of Ruby's threads has a condition of its own, which tells nothing of the lock. */
+/* Each Ruby thread has its own condition, which does not identify the lock. */
 static bool knows_lock(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
@@ -38,7 +38,7 @@ static bool is_of_other_lock(const struct finding *row, const struct finding *ot
 	return other->stuck_lock && other->stuck_lock != row->stuck_lock && other->process == row->process;
 }
 
-/* For room, an answer or a device it waits all through the window. */
+/* It waits for room, an answer or a device during the whole window. */
 static bool is_stuck_elsewhere(const struct findings *f, const struct finding *row, const struct finding *lock)
 {
 	switch (reason_family(row->reason)) {
@@ -54,7 +54,9 @@ static bool is_stuck_elsewhere(const struct findings *f, const struct finding *r
 	       row->max_ns / STUCK_PERMILLE >= f->profile->info.duration_ns / 1000;
 }
 
-/* A lock that nobody lets go of, beside one thread that waits all the time, too: that is likely to have it, and leads. */
+/*
+ * A lock that nobody releases, and one thread that also waits all the time: it is the likely holder, and ranks first.
+ */
 static void find_likely_holder(struct findings *f, struct finding *lock)
 {
 	struct finding *holder = NULL;
@@ -86,8 +88,8 @@ static bool is_in_its_function(const struct findings *f, const struct finding *l
 }
 
 /*
- * Nor is there such a finding, as where that thread only sleeps between tries: who is in the function that takes the lock all
- * through the window, and does not wait for it, is likely to have it, where there is one.
+ * Without such a finding, e.g. if the thread only sleeps between retries: a thread that is in the function taking the
+ * lock during the whole window, without waiting for it, is the likely holder.
  */
 static void find_who_stays(const struct findings *f, struct finding *lock)
 {

@@ -5,12 +5,12 @@
 #include "explain/text.h"
 #include "features/slices/rows.h"
 
-#define MOST 0.8	/* of the time in the queue is in the bursts */
-#define PART 0.35	/* of the window they take at most */
+#define MOST 0.8	/* of the run-queue time is in bursts */
+#define PART 0.35	/* of the window: maximum length of all bursts */
 #define BURSTS_MIN 3
 #define SLICES_MIN 20
-#define CROWD 2		/* times as many threads wait as there are CPUs, on average */
-#define OWN_CPU 0.25	/* of all CPUs' time in the bursts: else others hold the CPUs */
+#define CROWD 2		/* average ratio of waiting threads to CPUs */
+#define OWN_CPU 0.25	/* of all CPUs' time in the bursts: if less, others use the CPUs */
 
 struct slot {
 	uint32_t slice;
@@ -41,7 +41,7 @@ static GArray *slots_new(const struct findings *f, const struct finding *row, ui
 	return slots;
 }
 
-/* Pieces of the window: slices that follow one on another are one. */
+/* Number of bursts: adjacent slices are one. */
 static uint32_t pieces(const GArray *slots, uint32_t taken, uint32_t slices)
 {
 	g_autofree bool *is_taken = g_new0(bool, (gsize)slices + 1);

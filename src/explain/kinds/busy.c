@@ -7,21 +7,21 @@
 #include "base/hash.h"
 
 /*
- * An event loop is known by its waits in epoll, or by frames of a `loop` rule on its stacks.  It holds up its clients
- * where it wants a CPU for most of the time, and for long at a time: so long after it took an event others wait.  One
- * that never rests has no room left, however short its turns are.
+ * An event loop is recognised by its waits in epoll, or by frames of a `loop` rule on its stacks.  It holds up clients
+ * if it is on CPU or in the run queue for most of the time, and for long at a time: that long new events have to wait.
+ * A loop that is never idle has no capacity left, however short its turns are.
  *
- * A worker of a pool is known by frames of a `pool` rule.  A pool is full where hardly any of its threads' time is idle.
+ * A pool's worker is recognised by frames of a `pool` rule.  A pool is full if hardly any of its threads' time is idle.
  */
 #define LOOP_BUSY 0.5	/* of its time */
-#define LOOP_TURN_NS 20000000	/* from one wait for events to the next */
+#define LOOP_TURN_NS 20000000	/* between two waits for events */
 #define LOOP_SATURATED 0.95
 #define POOL_IDLE 0.05
 #define POOL_THREADS_MIN 2
-#define FRAME_SHARE 0.8	/* of the looks that a function is in, if it is to be named */
+#define FRAME_SHARE 0.8	/* of looks that must include a function to name it */
 
 struct thread_sum {
-	const struct rule *loop, *pool;	/* NULL: not known by one */
+	const struct rule *loop, *pool;	/* NULL: no rule matched */
 	enum finding_busy busy;
 	uint64_t events_ns, events_cnt;	/* in epoll */
 	uint64_t blocked_ns;
@@ -30,7 +30,7 @@ struct thread_sum {
 
 struct busy_finder {
 	struct findings *f;
-	struct thread_sum *sums;	/* of each thread */
+	struct thread_sum *sums;	/* by thread */
 	GHashTable *rows;	/* (process, rule, kind) -> index in rows */
 };
 
@@ -53,7 +53,7 @@ static uint64_t wanted_ns(const struct thread *t)
 	return t->on_cpu_ns + t->runnable_ns + t->preempted_ns;
 }
 
-/* Not where threads take turns at it: while one runs goroutines, or processes of Erlang, another waits for events. */
+/* Not if threads take turns: while one runs goroutines or Erlang processes, another waits for events. */
 static bool is_event_wait(const struct findings *f, uint32_t i)
 {
 	static const char *const schedulers[] = { "Go", "Erlang", NULL };
@@ -151,11 +151,11 @@ static bool has_no_rest(const struct busy_finder *b, uint32_t thread)
 	return all && (double)b->sums[thread].idle_ns < POOL_IDLE * (double)all;
 }
 
-/* Processes, by name, that have threads without rest enough for a pool: only there stacks are worth a look. */
+/* Processes, by name, with enough busy threads for a pool: only their stacks are examined. */
 static GHashTable *crowded_new(const struct busy_finder *b)
 {
 	const struct profile *p = b->f->profile;
-	GHashTable *crowded = g_hash_table_new(NULL, NULL);	/* name -> threads */
+	GHashTable *crowded = g_hash_table_new(NULL, NULL);	/* name -> number of threads */
 
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const char *name = b->f->programs[i];
@@ -167,7 +167,7 @@ static GHashTable *crowded_new(const struct busy_finder *b)
 	return crowded;
 }
 
-/* The rule of the pool that a thread works for, by any of its stacks. */
+/* Finds the rule of the pool that a thread works for, by any of its stacks. */
 static void find_pools(struct busy_finder *b)
 {
 	const struct profile *p = b->f->profile;
@@ -182,7 +182,7 @@ static void find_pools(struct busy_finder *b)
 	}
 }
 
-/* A pool that is not full goes again. */
+/* Drops pools that are not full. */
 static void drop_pools(struct busy_finder *b)
 {
 	for (guint i = b->f->rows->len; i-- > 0;) {
@@ -196,8 +196,8 @@ static void drop_pools(struct busy_finder *b)
 }
 
 /*
- * The innermost function that nearly all looks pass through, and that is the program's own.  Where a program computes
- * its innermost functions are many; what they were called for is one.
+ * The innermost function of the program that nearly all looks include.  A computing program has many innermost
+ * functions, called for one purpose.
  */
 static void name_function(const struct busy_finder *b, struct finding *row, const bool *is_member)
 {
@@ -218,7 +218,7 @@ static void name_function(const struct busy_finder *b, struct finding *row, cons
 		if (is_member[w->thread] && (!row->wait || weight))
 			row->wait = i;
 	}
-	for (uint32_t n = 1; n < p->nodes->len; n++)	/* a parent has the lower number */
+	for (uint32_t n = 1; n < p->nodes->len; n++)	/* parents have lower numbers */
 		if (row->looks_cnt && (double)weights[n] >= FRAME_SHARE * (double)row->looks_cnt)
 			best = n;
 	row->in_frame_cnt = weights[best];
@@ -234,7 +234,7 @@ static void name_function(const struct busy_finder *b, struct finding *row, cons
 	}
 }
 
-/* Of a pool whose work mostly waits: the function in which it does so for most of the time. */
+/* For a pool whose work mostly waits: the function in which it waits longest. */
 static void name_waits(const struct busy_finder *b, struct finding *row, const bool *is_member)
 {
 	const struct profile *p = b->f->profile;
@@ -254,10 +254,10 @@ static void name_waits(const struct busy_finder *b, struct finding *row, const b
 	if (most < 0 || (double)sums[most] < FRAME_SHARE * (double)row->time_ns)
 		return;
 	row->frame = most;
-	row->looks_cnt = 0;	/* what preemptions tell is another function, if any */
+	row->looks_cnt = 0;	/* preemptions may point to another function */
 }
 
-/* Is the thread one of those that the row is about? */
+/* Whether the row is about the thread. */
 static bool is_of_row(const struct busy_finder *b, uint32_t thread, const struct finding *row)
 {
 	const struct thread_sum *sum = &b->sums[thread];

@@ -13,13 +13,13 @@
 struct clock {
 	uint64_t sleep_ns, asks_ns, other_ns, count, other_cnt, work_cnt;
 	uint64_t longest_ns;
-	int64_t sleeps_in; /* the function in which it does so for longest; -1: not known */
+	int64_t sleeps_in; /* function in which it sleeps longest; -1: unknown */
 	uint64_t hist[PROFILE_HIST_SLOTS];
 };
 
 /*
- * Who asks for work, and sleeps in another function than that in which it asks, pauses within its work; a client that asks
- * now and then, and a health check, sleep where they call what asks.
+ * A thread that asks for work and sleeps in another function pauses within its work; a client that asks now and then,
+ * or a health check, sleeps in a caller of what asks.
  */
 static void count_work(const struct findings *f, struct clock *clocks)
 {
@@ -66,7 +66,7 @@ static struct clock *sleepers_new(const struct findings *f)
 	return clocks;
 }
 
-/* Seven in eight of its sleeps take about the same time: they lie in one slot or the next, each twice as wide. */
+/* Seven in eight of its sleeps have similar length: in one slot or the next. */
 static bool is_regular(const struct clock *c)
 {
 	uint64_t all = 0, most = 0;
@@ -104,7 +104,7 @@ static bool waits_for(const struct findings *f, const struct finding *one, const
 	       one->by.does_frame == sleep->frame && (!sleep->pid || one->by.pid == sleep->pid);
 }
 
-/* Nothing that is recorded has begun before it, and may wait for its end. */
+/* No recorded process began before it, so nobody recorded waits for its end. */
 static bool is_first(const struct profile *p, uint32_t thread)
 {
 	for (uint32_t i = 0; i < p->threads->len; i++)
@@ -113,7 +113,7 @@ static bool is_first(const struct profile *p, uint32_t thread)
 	return true;
 }
 
-/* Its waits that are about as long as the longest. */
+/* Number of its waits that are about as long as the longest. */
 static uint64_t long_cnt(const struct finding *row)
 {
 	uint64_t cnt = 0;
@@ -123,7 +123,7 @@ static uint64_t long_cnt(const struct finding *row)
 	return cnt;
 }
 
-/* A script's child `sleep`, or its wait for that, unless a command was recorded, whose time that is. */
+/* A script's child `sleep`, or its wait for that, unless a command was recorded, whose time it takes. */
 static bool is_scripts_pause(const struct findings *f, const struct finding *row)
 {
 	return (row->is_shells_sleep ||

@@ -8,13 +8,13 @@
 #include "explain/sentence.h"
 #include "explain/text.h"
 
-/* It goes on as the recording ends, and no timeout has ended one like it. */
+/* Open at the recording's end, and no similar wait timed out. */
 static bool is_long(const struct profile *p, const struct wait *w)
 {
 	return (w->flags & WAIT_OPEN_AT_END) && w->max_ns >= deadlock_long_ns(p);
 }
 
-/* The wait of the other one for what it has asked here, index + 1; 0: it is not known to wait for that. */
+/* The other process's wait for its request to this one, index + 1; 0: not known to wait for that. */
 static uint32_t wait_of_peer(const struct findings *f, uint32_t peer, const char *port)
 {
 	const struct profile *p = f->profile;

@@ -9,11 +9,11 @@
 #include "profile/limits.h"
 
 /*
- * Who holds a lock is known as of the wait's begin, or, of one that goes on all the time, as of the recording's end.
- * A holder that began to wait later may have let go before.  Then the lock's first waiter was woken: so a lock that was
- * let go has another waiter whose wait has ended.  Where that may be so there is no ring.
+ * A lock's holder is known from the wait's start, or from the recording's end for a wait that lasts all the time. A
+ * holder that began its own wait later may have released before.  Then the lock's first waiter was woken: so a
+ * released lock has another waiter whose wait has ended.  If that is possible, there is no ring.
  *
- * Nor is a short wait in one, or one that a timeout ends: what cures itself is no deadlock.
+ * Short waits, and waits that time out, are in no ring: what resolves itself is no deadlock.
  */
 #define LONG_NS 1000000000ULL
 #define LONG_PERMILLE 900 /* of a short window */
@@ -22,10 +22,11 @@
 struct finder {
 	const struct profile *p;
 	const uint32_t *locks;	/* see lock_ids_new() */
-	GHashTable *open;	/* (pid, tid) -> index + 1 of the wait that goes on as the window ends */
+	GHashTable *open;	/* (pid, tid) -> index + 1 of the wait that is open at the end */
 	GHashTable *ended;	/* lock -> thread + 1 whose wait for it has ended, or SEVERAL */
-	GHashTable *files;	/* pid -> the same as open, of a process of one thread that waits for the lock of a file */
-	GHashTable *monitors;	/* (pid, tid) -> index + 1 of the longest wait for a monitor, whose holder the JVM told */
+	GHashTable *files;	/* pid -> like open, for a process with a single thread that waits for a file lock */
+	/* (pid, tid) -> index + 1 of the longest wait for a monitor whose owner the JVM reported */
+	GHashTable *monitors;
 };
 
 static uint64_t *key_new(uint32_t pid, uint32_t tid)
@@ -40,7 +41,7 @@ uint64_t deadlock_long_ns(const struct profile *p)
 	return MIN(LONG_NS, p->info.duration_ns / 1000 * LONG_PERMILLE);
 }
 
-/* glibc waits for a mutex with a time limit by an operation of its own; else its function tells. */
+/* glibc uses a separate operation for mutexes with time limit; else the function tells. */
 static bool may_time_out(const struct profile *p, const struct wait *w)
 {
 	const struct object *o = profile_wait_object(p, w);
@@ -57,7 +58,7 @@ static bool may_time_out(const struct profile *p, const struct wait *w)
 	return o->kind == LOCK_MUTEX && strcmp(o->operation, "FUTEX_WAIT_BITSET") == 0;
 }
 
-/* Of each thread, the waits that go on as a window ends: of several windows there may be many. */
+/* By thread: number of waits open at the window's end; a sum of windows may have many. */
 static uint64_t *open_waits_new(const struct profile *p)
 {
 	uint64_t *cnt = g_new0(uint64_t, (gsize)p->threads->len + 1);
@@ -75,8 +76,8 @@ static bool goes_on(const struct thread *t, const struct wait *w, uint64_t open_
 }
 
 /*
- * Java's: the JVM wakes who waits now and then, so no wait goes on for long.  But who has the monitor it told itself, as
- * the recording ended, and only of threads that wait for one still.
+ * Java: the JVM wakes waiters now and then, so no wait lasts long.  But it reported monitors' owners at the
+ * recording's end, only for threads that still wait.
  */
 static void find_monitors(struct finder *f)
 {
@@ -146,7 +147,7 @@ bool deadlock_is_alone(const struct profile *p, uint32_t pid)
 {
 	uint32_t tid = 0;
 
-	/* of one that has become another program there are two with one number */
+	/* after an exec there are two rows with one id */
 	EACH_ROW(i, const struct thread, t, p->threads) {
 		if (t->pid == pid && tid && t->tid != tid)
 			return false;
@@ -155,7 +156,7 @@ bool deadlock_is_alone(const struct profile *p, uint32_t pid)
 	return tid;
 }
 
-/* The process whose end of the pipe it reads from, of one that waits for that since long and has no other thread; 0: none. */
+/* The writer of the pipe that a process with a single thread has been waiting for since long; 0: none. */
 static uint32_t writer_to(const struct profile *p, const struct wait *w)
 {
 	const struct object *o = profile_wait_object(p, w);
@@ -183,13 +184,13 @@ static uint64_t begin_ns(const struct profile *p, const struct wait *w)
 	return profile_thread(p, w->thread)->to_ns - w->blocked_ns;
 }
 
-/* Did nobody look at a lock before it began?  What is one window of many has no slices. */
+/* Whether no lock was used before it began.  A window of many has no slices. */
 static bool is_whole(const struct profile *p)
 {
 	return profile_has_slices(p) && !(p->info.range.is_cut && p->info.range.from_ns);
 }
 
-/* Has the thread of `of_holder` the lock still that `w` waits for? */
+/* Whether the thread of `of_holder` still has the lock that `w` waits for. */
 static bool is_held_still(const struct finder *f, const struct wait *w, const struct wait *of_holder)
 {
 	const struct profile *p = f->p;
@@ -215,13 +216,13 @@ static uint32_t next_of_file(const struct finder *f, uint32_t waiter)
 				   f->files, GUINT_TO_POINTER(profile_file_lock_holder_child(f->p, waiter))));
 }
 
-/* The wait, index + 1, of who holds the lock of that one; 0: it waits for no lock. */
+/* The wait, index + 1, of the holder of that wait's lock; 0: it waits for no lock. */
 static uint32_t next_of(const struct finder *f, uint32_t wait)
 {
 	const struct wait *w = profile_wait(f->p, wait);
 	uint32_t pid = profile_thread(f->p, w->thread)->pid;
 
-	/* as the kernel told when the recording had ended, and both wait on */
+	/* reported by the kernel after the recording ended, and both still wait */
 	if (GPOINTER_TO_UINT(g_hash_table_lookup(f->files, GUINT_TO_POINTER(pid))) == wait + 1)
 		return next_of_file(f, pid);
 	uint32_t monitor_holder = profile_monitor_holder(f->p, pid, profile_thread(f->p, w->thread)->tid);
@@ -244,7 +245,7 @@ uint32_t *deadlock_rings_new(const struct profile *p, const uint32_t *locks)
 		.p = p, .locks = locks, .open = open, .ended = ended, .files = files, .monitors = monitors
 	};
 	uint32_t *rings = g_new0(uint32_t, (gsize)p->waits->len + 1);
-	/* which walk came by first; each goes on to the end, or to where one has been */
+	/* number of the walk that visited it; each continues to the end or to a visited wait */
 	g_autofree uint32_t *walk_of = g_new0(uint32_t, (gsize)p->waits->len + 1);
 	GHashTable *const starts[] = { open, files, monitors };
 	uint32_t walk = 0;

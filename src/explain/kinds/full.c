@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What a process may have is used up: descriptors, processes and threads, whose lack it does not wait for; and semaphores
- * that nobody is left to raise.
+ * A process's limits are used up: descriptors, processes and threads, for which it does not wait; and semaphores that
+ * nobody is left to raise.
  */
 #include "explain/findings_part.h"
 
@@ -58,7 +58,7 @@ const char *full_advice(const struct finding *row)
 		       "Opening another one fails (EMFILE), and this may be the pause before it is tried again: " FILES_STEP;
 }
 
-/* Any wait of the process, for what a finding tells of that; false: it is not selected. */
+/* Any wait of the process, to report a finding about it; false: it is not selected. */
 static bool find_wait(const struct findings *f, uint32_t pid, uint32_t *ret_wait)
 {
 	for (uint32_t i = 0; i < f->profile->waits->len; i++) {

@@ -7,31 +7,31 @@
 #include "features/slices/rows.h"
 
 /*
- * Claim: who has a lock for a short time cannot have held others up for long.  What a thread can have held up is the time
- * that it had the lock, times how many waited.  It had the lock at most for as long as it ran, and waited for other
- * things in the function that both takes it and lets it go.  The rest of the time behind its wakings passed while it
- * waited for the lock itself, so that goes to those who ended its own waits, and so on: at most the time that it waited,
- * times how many waited.
+ * Claim: a thread that has a lock only briefly cannot have delayed others for long.  A thread can have caused at most
+ * the time that it had the lock, times the number of waiters.  It had the lock at most while it ran, and while it
+ * waited for other things in the function that both takes and releases it.  The rest of the time before its wakings
+ * passed while it waited for the lock itself.  That is attributed to those who ended its own waits, and so on: at most
+ * its waiting time, times the number of waiters.
  */
 #define ROUNDS_MAX 64
-#define ROUNDS_REST 100	/* less than that part of the row is not passed on any more */
-#define LONG_SHARE 4	/* of the time that others wait is in waits as long as half of the holder's */
-#define STACKS_MAX 64	/* of a thread in one row, that are compared */
+#define ROUNDS_REST 100	/* of the row: a smaller rest is not passed on */
+#define LONG_SHARE 4	/* of the waiting time is in waits at least half as long as the holder's */
+#define STACKS_MAX 64	/* per thread in a row, to compare */
 #define NONE UINT32_MAX
 
-/* A thread in the function that takes the lock and lets it go. */
+/* A thread in the function that takes and releases the lock. */
 struct place {
-	uint32_t thread, node;	/* of a waker without a thread NONE, and the waker */
-	double woke_ns;	/* behind its wakings */
-	double waited_ns;	/* for the lock, and it is known who ended that */
-	double can_ns;	/* it can have held up */
-	double may_pass_ns;	/* that passed while it waited itself, as much as is not handed on yet */
+	uint32_t thread, node;	/* for a waker without a thread NONE, and the waker */
+	double woke_ns;	/* before its wakings */
+	double waited_ns;	/* for the lock, if the waker is known */
+	double can_ns;	/* maximum that it can have caused */
+	double may_pass_ns;	/* waited by itself and not passed on yet */
 	double own_ns, flow_ns, rest_ns;
 };
 
 /* A wait of `from` that `to` ended. */
 struct edge {
-	guint from, to;	/* places; from NONE: the waiter never lets the lock go */
+	guint from, to;	/* places; from NONE: the waiter never releases the lock */
 	double ns;
 };
 
@@ -42,15 +42,16 @@ struct holder_finder {
 	GHashTable *index;	/* (thread, node) -> place + 1 */
 	GArray *places;	/* struct place */
 	GArray *edges;	/* struct edge */
-	GHashTable *waits_at, *wakes_at;	/* thread -> GArray of user stacks in this row, as nodes of `functions` */
+	/* thread -> GArray of user stacks in this row, as nodes of `functions` */
+	GHashTable *waits_at, *wakes_at;
 	/*
-	 * Stacks by function alone: a script's frames of one function differ by the line that it is in.  Of each node its
-	 * parent, which is lower; 0 is the empty stack.
+	 * Stacks by function only: a script's frames in one function differ by line.  For each node its parent, which
+	 * has a lower number; 0 is the empty stack.
 	 */
 	GArray *functions;	/* uint32_t */
 	GHashTable *by_function;	/* struct function_key -> node */
-	uint32_t *function_of;	/* of each node of the profile: node + 1; 0: not known yet */
-	uint32_t *place_of_waker;	/* of each: place + 1 */
+	uint32_t *function_of;	/* by node of the profile: node + 1; 0: not computed yet */
+	uint32_t *place_of_waker;	/* by waker: place + 1 */
 };
 
 static void add_stack(GHashTable *by_thread, uint32_t thread, uint32_t node)
@@ -70,7 +71,7 @@ static void add_stack(GHashTable *by_thread, uint32_t thread, uint32_t node)
 
 struct function_key {
 	const char *name, *module;
-	uint32_t parent, frame;	/* the latter of what has no name */
+	uint32_t parent, frame;	/* frame: only if it has no name */
 };
 
 HASH_KEY(function_key, struct function_key, name, module, parent, frame)
@@ -88,7 +89,7 @@ static uint32_t add_function(struct holder_finder *h, uint32_t parent, uint32_t 
 	return h->functions->len - 1;
 }
 
-/* The node of `functions` of a stack of the profile. */
+/* The node in `functions` for a stack of the profile. */
 static uint32_t functions_of(struct holder_finder *h, uint32_t stack)
 {
 	const struct profile *p = h->f->profile;
@@ -109,7 +110,7 @@ static uint32_t parent_of(const struct holder_finder *h, uint32_t node)
 	return g_array_index(h->functions, uint32_t, node);
 }
 
-/* The innermost function that both stacks are in: a parent has the lower number.  0: none. */
+/* The innermost function common to both stacks; parents have lower numbers.  0: none. */
 static uint32_t common(const struct holder_finder *h, uint32_t a, uint32_t b)
 {
 	while (a != b) {
@@ -121,7 +122,10 @@ static uint32_t common(const struct holder_finder *h, uint32_t a, uint32_t b)
 	return a;
 }
 
-/* Where the thread both takes the lock and lets it go: the innermost function of this stack and one of the others. */
+/*
+ * Where the thread both takes and releases the lock: the innermost function common to this stack and one of the
+ * others.
+ */
 static uint32_t region(struct holder_finder *h, GHashTable *others, uint32_t thread, uint32_t stack)
 {
 	uint32_t node = functions_of(h, stack);
@@ -194,7 +198,7 @@ static void find_edges(struct holder_finder *h)
 	}
 }
 
-/* How many waited at a time, where somebody did. */
+/* Average number of waiters while there were any. */
 static double queue_length(const struct holder_finder *h)
 {
 	const struct profile *p = h->f->profile;
@@ -227,7 +231,7 @@ static void find_limits(struct holder_finder *h)
 	const struct profile *p = h->f->profile;
 	double waiters = queue_length(h);
 	const bool is_of_kernel = h->row->reason == REASON_LOCK_KERNEL && !finding_is_file_lock(h->f, h->row);
-	g_autofree uint32_t *first = g_new0(uint32_t, (gsize)p->threads->len + 1);	/* place + 1 of each thread */
+	g_autofree uint32_t *first = g_new0(uint32_t, (gsize)p->threads->len + 1);	/* by thread: place + 1 */
 	g_autofree uint32_t *next = g_new0(uint32_t, (gsize)h->places->len + 1);
 	g_autofree double *woke_ns = g_new0(double, (gsize)p->threads->len + 1);
 
@@ -259,7 +263,10 @@ static void find_limits(struct holder_finder *h)
 	}
 }
 
-/* Each keeps what it can have held up, and hands the rest to who ended its own waits.  Returns how much was handed on. */
+/*
+ * Each place keeps what it can have caused and passes the rest to those who ended its own waits.  Returns the amount
+ * passed on.
+ */
 static double pass_on(struct holder_finder *h)
 {
 	double passed_ns = 0;
@@ -337,7 +344,7 @@ bool held_may_be_over(const struct finding *row, const struct wait *w)
 {
 	uint64_t mean_ns = w->blocked_ns / MAX(w->count, 1), long_ns = 0, all_ns = 0;
 
-	if (row->timed_out_cnt > row->woken_cnt / 4)	/* cut into pieces, which tell nothing */
+	if (row->timed_out_cnt > row->woken_cnt / 4)	/* cut into pieces, which say nothing */
 		return true;
 	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
 		uint64_t ns = row->hist[i] * (3ULL << i) / 2;

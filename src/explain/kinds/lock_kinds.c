@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "explain/findings_part.h"
 
-/* All that is known of one lock: of the row with most of its time, and of all. */
+/* Facts about a lock: from its longest row, and from all rows. */
 struct lock_facts {
 	uint64_t most_ns, max_ns;
 	uint32_t wait; /* + 1 */
@@ -66,7 +66,7 @@ static struct lock_facts *facts_new(const struct findings *f, const uint32_t *lo
 	return facts;
 }
 
-/* NULL: it is told apart from all others. */
+/* NULL: it is distinct from all others. */
 static struct kind *kind_of(const struct findings *f, const struct object *o, const struct lock_facts *of)
 {
 	const struct profile *p = f->profile;

@@ -7,7 +7,7 @@
 #include "explain/findings_part.h"
 #include "explain/sentence.h"
 
-#define ROWS_MAX 6		/* that can be told on the first screen */
+#define ROWS_MAX 6		/* maximum rows on the first screen */
 #define THREADS_MIN 8
 #define BOTH_PART 20		/* of their time: one may begin while the other ends */
 #define WINDOW_PART 2
@@ -52,7 +52,7 @@ static bool are_apart(const struct findings *f, GArray *lives)
 	return both_ns <= sum_ns / BOTH_PART && sum_ns >= f->profile->info.duration_ns / WINDOW_PART;
 }
 
-/* The wait in which a thread of that process waits for them most of the time, index + 1; 0: none does. */
+/* The wait, index + 1, in which a thread of that process waits for them most of the time; 0: none. */
 static uint32_t waiter_of(const struct findings *f, const struct finding *row, const uint32_t *of_waker,
 			  const bool *is_member)
 {
@@ -65,7 +65,7 @@ static uint32_t waiter_of(const struct findings *f, const struct finding *row, c
 
 		enum reason reason = reasons_of(f->reasons, wake->wait);
 
-		/* who talks to them over a connection need not have begun them */
+		/* a thread that uses a connection to them may not have created them */
 		if (by == NONE || !is_member[by] || is_member[sleeper] || profile_thread(p, sleeper)->pid != row->pid ||
 		    reason_family(reason) == FAMILY_NETWORK || reason == REASON_PIPE || reason == REASON_EVENT_LOOP)
 			continue;

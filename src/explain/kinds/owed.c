@@ -8,8 +8,8 @@
 #include "explain/sentence.h"
 #include "explain/text.h"
 
-#define QUEUE_TIMES 2	/* as many clients as connections: fewer have come just now */
-#define WAKES_EACH 5	/* of a server's threads for one request, and hardly more */
+#define QUEUE_TIMES 2	/* ratio of clients to connections: fewer may have just arrived */
+#define WAKES_EACH 5	/* minimum wakings of a server's threads per request */
 #define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
 
 bool owed_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
@@ -81,7 +81,7 @@ void owed_append_evidence(GString *s, const struct findings *f, const struct fin
 	append_others(s, f->profile, row->limit.limit, there);
 }
 
-/* By how often its threads wake: so many requests at a time and so many a second tell how long each takes. */
+/* By how often its threads wake: the number of concurrent requests and their rate give the time of each. */
 static bool are_quick(const struct findings *f, uint32_t pid, uint32_t clients)
 {
 	uint64_t wakes = 0;

@@ -39,7 +39,7 @@ static uint32_t whom_asks(const struct findings *f, const struct finding *row, c
 	return cnt[most] >= MAX(row->count / 2, ASKS_MIN) ? most : 0;
 }
 
-/* Nobody knows who has the database that these wait for. */
+/* The holder of the database that these wait for is unknown. */
 static bool is_of_unknown_holder(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
@@ -48,7 +48,7 @@ static bool is_of_unknown_holder(const struct findings *f, const struct finding 
 	       !row->deadlock;
 }
 
-/* Do these threads wait for that now and then, but for hardly as long as they sleep? */
+/* Whether these threads also wait for that lock now and then, but hardly as long as they sleep. */
 static bool use_it_too(const struct findings *f, const struct finding *lock, const bool *sleeps, uint64_t sleep_ns)
 {
 	const struct rule *rule = reasons_rule(f->reasons, lock->wait);

@@ -9,18 +9,18 @@
 #include "explain/text.h"
 #include "profile/profile.h"
 
-#define BUSY_PERCENT 90	/* of the window: less is no full pool */
-#define ASKS_PERCENT 80	/* of the window: less is a loop that rests in between */
+#define BUSY_PERCENT 90	/* of the window: less is not a full pool */
+#define ASKS_PERCENT 80	/* of the window: less is a loop that is idle in between */
 
-/* What the waits at both ends of the process's sockets tell. */
+/* Waits at both ends of the process's sockets. */
 struct ends {
-	uint64_t clients_ns;	/* others wait for it: of a request each */
+	uint64_t clients_ns;	/* others wait for it: one request each */
 	uint64_t idle_ns;	/* others wait for its next request */
-	GHashTable *servers;	/* threads that do, by index */
+	GHashTable *servers;	/* indices of such threads */
 	const char *server;
 };
 
-/* ":5432 from 127.0.0.1 (pgbouncer)": who listens at that port waits for what the process sends. */
+/* ":5432 from 127.0.0.1 (pgbouncer)": the server at that port waits for what the process sends. */
 static bool is_at_port(const struct object *o, const char *there)
 {
 	const char *port = strrchr(there, ':');
@@ -51,7 +51,7 @@ static struct ends ends_of(const struct findings *f, uint32_t pid, const char *t
 	return e;
 }
 
-/* The thread that ends the waits waits for an answer itself: it does not compute what is waited for. */
+/* The waker waits for an answer itself: it does not compute the result. */
 static bool has_asked(const struct findings *f, const struct finding *row, uint32_t pid)
 {
 	uint32_t own = finding_pid(f, row);
@@ -88,7 +88,7 @@ bool pool_find(const struct findings *f, const struct finding *row, struct findi
 	const uint64_t window_ns = f->profile->info.duration_ns, all_ns = window_ns * pool.cnt;
 	struct ends e = ends_of(f, l->pid, pool.there);
 	uint32_t servers = g_hash_table_size(e.servers);
-	bool is_known = servers && servers <= pool.cnt;	/* one thread waits at each connection, or never does */
+	bool is_known = servers && servers <= pool.cnt;	/* each connection has one waiting thread, or none ever */
 
 	g_hash_table_unref(e.servers);
 	*ret = (struct finding_limit){
@@ -98,7 +98,7 @@ bool pool_find(const struct findings *f, const struct finding *row, struct findi
 		.server = e.server,
 		.pool = pool,
 	};
-	/* half as many again wait as could be asked for; what an event loop waits for counts as one */
+	/* half as many again wait than could be served; an event loop's wait counts as one */
 	if (MAX(ret->waiting, pool.waiting) < 1.5 * pool.made && (!ret->is_full || pool.from_clients < 2 * pool.made))
 		return false;
 	return ret->is_full || (!is_known && has_asked(f, row, l->pid));
@@ -150,7 +150,7 @@ void pool_append_evidence(GString *s, const struct findings *f, const struct fin
 		g_string_append_printf(s, ", of which %" PRIu32 " waited for an answer as the recording ended", l->pool.waiting);
 }
 
-/* Of a database that does one statement of a connection at a time, its client's loop always having one under way. */
+/* For a database that runs one statement per connection at a time, whose client's loop always has one running. */
 void pool_append_connections(GString *s, const struct findings *f, const struct finding *row)
 {
 	static const char *const servers[] = { "(postgres)", "(mariadbd)", "(mysqld)" };
@@ -167,7 +167,7 @@ void pool_append_connections(GString *s, const struct findings *f, const struct 
 		if (c->side != CONNECTION_CLIENT || c->pid != finding_pid(f, row) ||
 		    strncmp(there, c->remote, len) != 0 || there[len] != ' ')
 			continue;
-		if (!strchr(c->local, ':'))	/* nobody counted them */
+		if (!strchr(c->local, ':'))	/* not counted */
 			return;
 		cnt++;
 	}

@@ -7,7 +7,7 @@
 #include "explain/text.h"
 
 #define CPUS_OWN 0.1 /* of all CPUs' time */
-#define RAN_PART 4 /* of the window: less keeps nobody from a CPU for long */
+#define RAN_PART 4 /* of the window: less does not keep others from a CPU for long */
 
 static bool is_asked(const struct findings *f, const struct finding *row)
 {

@@ -4,9 +4,9 @@
 #include "explain/sentence.h"
 #include "explain/text.h"
 
-#define STARTS_MIN 3	/* in the window: each lives for a third of that at most */
+#define STARTS_MIN 3	/* in the window: so each lives for at most a third of it */
 
-/* They start again what has ended.  Of others, as shells, cron and systemd with its timers, children are made to end. */
+/* They restart what has ended.  Shells, cron and systemd's timers have children that are supposed to end. */
 static const char *const supervisors[] = {
 	"runsv*", "supervise", "s6-supervise", "supervisord", "monit",	  "circusd", "god",
 	"PM2*",	  "pm2*",      "foreman",      "honcho",      "nodemon", "forever",
@@ -14,10 +14,10 @@ static const char *const supervisors[] = {
 /* The same of workers that they fork, which have their name; what else they start a request may have asked for. */
 static const char *const servers[] = { "gunicorn*", "uwsgi*", "unicorn*" };
 
-/* What a process starts again and again. */
+/* A program that is started again and again. */
 struct restarts {
 	const char *name;
-	uint32_t cnt;	/* that began in the window; 0: fewer than is told, or none is seen to end */
+	uint32_t cnt;	/* that began in the window; 0: too few, or none was seen to end */
 	bool has_ended;
 };
 
@@ -27,7 +27,7 @@ static bool supervises(const char *process, const char *child)
 			   ANY(x, servers, g_pattern_match_simple(*x, process) && g_pattern_match_simple(*x, child)));
 }
 
-/* Its end wakes who has it as a child, or reads its output, unless that is awake. */
+/* Its exit wakes its parent, or the reader of its output, unless that is awake. */
 static bool is_end(const struct profile *p, const struct waker *by)
 {
 	static const char *const ends[] = { "do_exit", "do_notify_parent", "pipe_release", NULL };

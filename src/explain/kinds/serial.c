@@ -9,13 +9,13 @@
 #include "explain/text.h"
 
 #define WALL_PART 4		/* of the command's time */
-#define NOTICED_NS 500000000ULL	/* and shorter ones are not worth an order of work */
+#define NOTICED_NS 500000000ULL	/* shorter ones are not worth reordering work */
 
 struct serial {
 	struct alone *alone;
-	uint64_t on_cpu_ns, queue_ns;	/* of whom it waits for */
-	uint32_t does;			/* the id of the finding that most of its time is in; 0: it computes */
-	bool is_queue;			/* it waits for a CPU for longer */
+	uint64_t on_cpu_ns, queue_ns;	/* of the process that is waited for */
+	uint32_t does;			/* id of the finding with most of its time; 0: it computes */
+	bool is_queue;			/* it waits longer for a CPU */
 };
 
 static const struct finding *finding_with(const struct findings *f, uint32_t id)
@@ -35,7 +35,7 @@ static uint32_t ids_cnt(const struct findings *f)
 	return most + 1;
 }
 
-/* Its waits that are for nothing else of the command. */
+/* Finds its waits for things outside of the command. */
 static void find_doing(const struct findings *f, struct serial *serial)
 {
 	const struct profile *p = f->profile;
@@ -56,7 +56,7 @@ static void find_doing(const struct findings *f, struct serial *serial)
 	serial->is_queue = !serial->does && serial->queue_ns > serial->on_cpu_ns;
 }
 
-/* A script that sleeps by a program of that name tells more than that one. */
+/* A script that sleeps by a program of that name is more informative than the program. */
 static void find_sleeps(struct findings *f, uint64_t of_scripts_ns)
 {
 	EACH_ROW(i, struct finding, row, f->rows)
@@ -64,7 +64,7 @@ static void find_sleeps(struct findings *f, uint64_t of_scripts_ns)
 			row->is_link = of_scripts_ns > row->time_ns / 2;
 }
 
-/* Others of the command end most of it: the wait is a link, and what these do is told. */
+/* If others of the command end most of it, the wait is a link, and what these do is reported. */
 static void find_links(struct findings *f)
 {
 	const struct profile *p = f->profile;

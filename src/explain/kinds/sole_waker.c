@@ -7,13 +7,13 @@
 #include "explain/sentence.h"
 #include "explain/text.h"
 
-#define WAITS_MIN 4	/* fewer are no rhythm */
-#define EACH_NS 50000000ULL	/* shorter ones nobody misses */
-#define EVEN_TIMES 2	/* as long as the mean at most: what happens in a program's surroundings comes in bursts */
+#define WAITS_MIN 4	/* fewer are no regular pattern */
+#define EACH_NS 50000000ULL	/* shorter ones are not noticed */
+#define EVEN_TIMES 2	/* times the mean: external events come in bursts */
 #define REST_PART 10	/* of the window, and of the wakings' time */
 #define NAME_COLUMNS 40
 
-/* The one process that ends the wait by a Unix socket, nearly every time; NULL: there is none. */
+/* The only process that ends the wait by a Unix socket, nearly every time; NULL: none. */
 static const struct waker *sole_waker(const struct profile *p, uint32_t wait)
 {
 	static const char *const sends[] = { "unix_stream_sendmsg", NULL };
@@ -36,7 +36,7 @@ static const struct waker *sole_waker(const struct profile *p, uint32_t wait)
 	return by_ns > all_ns - all_ns / REST_PART ? found : NULL;
 }
 
-/* An event loop that one peer wakes at an even pace, and nobody else: what it sends may be events, or the answers to requests. */
+/* An event loop that only one peer wakes, at an even pace: with events, or with answers to requests. */
 void sole_waker_append_most(GString *s, const struct findings *f)
 {
 	const struct profile *p = f->profile;

@@ -5,18 +5,18 @@
 #include "analyse/actors.h"
 #include "explain/findings_part.h"
 
-#define SHORT_NS 100000000	/* a process that lives for less does little beside being started */
+#define SHORT_NS 100000000	/* a process that lives shorter mostly just starts */
 #define SPAWNS_PER_S 20	/* fewer are how many programs work */
 #define NONE UINT32_MAX
 
-/* A process that began and ended in the window, soon after. */
+/* A process that began in the window and ended soon after. */
 static bool is_short(const struct thread *t)
 {
 	return t->pid == t->tid && !(t->flags & (THREAD_KERNEL | THREAD_OPEN_AT_START)) && (t->flags & THREAD_EXITED) &&
 	       thread_observed_ns(t) < SHORT_NS;
 }
 
-/* The programs of processes that soon end and that end waits of the row; NULL: these are not most of what ends them. */
+/* Programs of short-lived processes that end waits of the row; NULL: they do not end most of it. */
 static GHashTable *programs_of(const struct findings *f, const struct finding *row, const uint32_t *threads)
 {
 	const struct profile *p = f->profile;
@@ -42,14 +42,14 @@ static uint64_t spawned_of(const struct findings *f, GHashTable *programs)
 	g_autoptr(GHashTable) pids = g_hash_table_new(NULL, NULL);
 
 	EACH_ROW(i, const struct thread, t, f->profile->threads) {
-		/* one that became another program is there once for each */
+		/* a process that became another program counts once for each */
 		if (is_short(t) && g_hash_table_contains(programs, f->programs[i]))
 			g_hash_table_add(pids, GUINT_TO_POINTER(t->pid));
 	}
 	return g_hash_table_size(pids);
 }
 
-/* All of the recording is what it has started, and that waits as well. */
+/* Everything recorded descends from it, and waits as well. */
 static bool is_told_by_children(const struct findings *f, const struct finding *row)
 {
 	uint64_t theirs_ns = 0;
@@ -87,7 +87,7 @@ void spawns_append_evidence(GString *s, const struct findings *f, const struct f
 		g_string_append_printf(s, "; such processes begin and soon end %.0f times a second", (double)row->spawned_cnt / seconds);
 }
 
-/* Are children of its threads in the recording, as those of a command are that was recorded, and on a whole machine? */
+/* Whether children of its threads were recorded, as for a recorded command or a whole machine. */
 static bool has_children(const struct findings *f, const struct finding *row)
 {
 	const char *filters = f->profile->info.filters;

@@ -8,19 +8,19 @@
  * no wait.  A `spin` rule knows the functions, and samples on CPU tell how much of a thread's CPU time is theirs; without
  * samples, where it was preempted.
  *
- * A program that computes meanwhile, and waits shortly for the rest, has nothing to gain.
+ * A program that computes meanwhile and only waits briefly for the rest has nothing to gain.
  */
-#define CPU_PART 5	/* of the CPU time of the threads that spin */
-#define LIFE_PART 10	/* of their time that they did not wait for a CPU, and of a thread's: as of waits */
-#define WINDOW_PART 50	/* however much they waited for one */
-#define PREEMPTIONS_MIN 10	/* of a thread: fewer tell no share */
+#define CPU_PART 5	/* of the CPU time of spinning threads */
+#define LIFE_PART 10	/* of a thread's time outside of the run queue: as for waits */
+#define WINDOW_PART 50	/* however long they were in the run queue */
+#define PREEMPTIONS_MIN 10	/* per thread: fewer give no share */
 
 struct spinner {
 	const struct rule *rule;	/* NULL: it does not spin */
-	uint64_t looks_cnt, spins_cnt;	/* nanoseconds of samples, or preemptions */
+	uint64_t looks_cnt, spins_cnt;	/* nanoseconds of samples, or number of preemptions */
 };
 
-/* Who yields says itself where it does. */
+/* A thread that yields shows where it does. */
 static uint64_t looks_of(const struct findings *f, uint32_t i, bool has_samples)
 {
 	const struct wait *w = profile_wait(f->profile, i);
@@ -98,7 +98,7 @@ static bool is_little(const struct finding *row, uint64_t window_ns)
 	       row->time_ns < window_ns / WINDOW_PART;
 }
 
-/* The program's own function that waits so for most of the time; a stack that broke off has none. */
+/* The program's function that spins most of the time; a broken stack has none. */
 static void name_function(const struct findings *f, struct finding *row)
 {
 	const struct profile *p = f->profile;

@@ -6,7 +6,7 @@
 #include "explain/sentence.h"
 #include "explain/text.h"
 
-#define TOLD_MAX 3	/* places in which threads wait */
+#define TOLD_MAX 3	/* maximum places listed */
 
 static bool has_function(const struct profile *p, uint32_t user, const char *const *patterns)
 {
@@ -20,7 +20,7 @@ static bool has_function(const struct profile *p, uint32_t user, const char *con
 	return false;
 }
 
-/* Nothing tells of a futex whether it has a time limit, but the functions do; of Python's the one of libc, which has both. */
+/* A futex does not show whether it has a time limit, but the functions do; for Python it is libc's, which has both. */
 static bool may_time_out(const struct findings *f, uint32_t i)
 {
 	static const char *const timed[] = { "*timedwait*", "*clockwait*", "*wait_timeout*", "*park_timeout*", NULL };
@@ -32,12 +32,12 @@ static bool may_time_out(const struct findings *f, uint32_t i)
 	return has_function(f->profile, user, timed);
 }
 
-/* What a thread does all through the window; of several waits the last of these that one is of. */
+/* State of a thread during the whole window; of several states the last one applies. */
 enum stand {
 	STAND_UNKNOWN,		/* it waited for nothing */
 	STAND_HELPER,		/* its runtime's, or a worker without work, which wakes nobody */
-	STAND_STUCK,		/* where another thread would wake it */
-	STAND_CLOCK,		/* a timer wakes it, or a thread that one wakes */
+	STAND_STUCK,		/* where another thread would have to wake it */
+	STAND_CLOCK,		/* woken by a timer, or by a thread woken by one */
 	STAND_GOES_ON,
 };
 
@@ -46,7 +46,7 @@ struct still {
 	uint8_t *of_wait, *of_thread;
 };
 
-/* A runtime's own threads, as Node's for a debugger; Java's launcher waits for the end of the thread that runs main(). */
+/* A runtime's own threads, like Node's for a debugger; Java's launcher waits for the thread that runs main(). */
 static bool is_helper(const struct findings *f, uint32_t i)
 {
 	static const char *const functions[] = { "java.lang.ref.*", "CallJavaMainInNewThread*", "node::inspector::*",
@@ -68,8 +68,8 @@ static bool is_of_python(const struct findings *f, uint32_t i)
 }
 
 /*
- * A loop of Node's into which nothing comes from outside: it watches only what threads of its own signal.  Timers end its
- * waits, or messages of workers.
+ * A Node loop without external input: it watches only what its own threads signal.  Timers end its waits, or messages
+ * of workers.
  */
 static bool is_closed_loop(const struct object *o)
 {
@@ -102,7 +102,7 @@ static enum stand stand_of(const struct findings *f, uint32_t i)
 	return is_all_along(profile_wait(f->profile, i)) ? STAND_STUCK : STAND_CLOCK;
 }
 
-/* The same rule in the same function; *ret_is_first: no wait before it is. */
+/* Number of waits by the same rule in the same function; *ret_is_first: no earlier wait is one. */
 static unsigned alike_cnt(const struct still *s, uint32_t pid, uint32_t wait, bool *ret_is_first, bool *ret_all_stuck)
 {
 	const struct profile *p = s->f->profile;
@@ -122,8 +122,8 @@ static unsigned alike_cnt(const struct still *s, uint32_t pid, uint32_t wait, bo
 }
 
 /*
- * Beside a clock the main thread may wait for the end of all, and so do workers for work that comes through a queue, or
- * that one of them got.
+ * Beside a clock the main thread may wait for all threads to end, and workers may wait for work that comes through a
+ * queue or that one of them got.
  */
 static bool is_left_beside_clock(const struct still *s, uint32_t wait, bool all_stuck)
 {
@@ -136,14 +136,15 @@ static bool is_left_beside_clock(const struct still *s, uint32_t wait, bool all_
 	       !has_function(s->f->profile, w->user, meant);
 }
 
-/* ", one waits for .. in .., each of 5 .."; returns of how many places */
+/* ", one waits for .. in .., each of 5 .."; returns the number of places */
 static unsigned append_places(GString *text, const struct still *s, uint32_t pid, bool beside_clock)
 {
 	const struct profile *p = s->f->profile;
 	unsigned told = 0;
 
 	for (uint32_t i = 0; i < p->waits->len && told < TOLD_MAX; i++) {
-		const struct rule *rule = reasons_rule(s->f->reasons, i);	/* which does not call it a worker without work */
+		/* which does not call it a worker without work */
+		const struct rule *rule = reasons_rule(s->f->reasons, i);
 		bool is_first, all_stuck;
 
 		if (profile_thread(p, profile_wait(p, i)->thread)->pid != pid || s->of_wait[i] != STAND_STUCK)
@@ -163,14 +164,14 @@ static unsigned append_places(GString *text, const struct still *s, uint32_t pid
 	return told;
 }
 
-/* How many threads of a process stand so. */
+/* Number of a process's threads in each state. */
 struct stands {
 	uint32_t cnt[STAND_GOES_ON + 1];
 };
 
 /*
- * Threads of it are stuck, and none goes on but maybe by a clock; of one whose only thread is stuck a signal is meant to
- * end that.
+ * Whether its threads are stuck and none continues except by a clock; if the only thread is stuck, a signal is
+ * supposed to end that.
  */
 static uint32_t still_process(const struct still *s, bool beside_clock)
 {
@@ -210,7 +211,7 @@ static void find_stands(struct still *s)
 	}
 }
 
-/* Its end others wait for, or it sleeps, all through the window and without a break: the first such wait; UINT32_MAX: none. */
+/* The first wait that takes the whole window without a break, for an exit or a sleep; UINT32_MAX: none. */
 static uint32_t all_along_of(const struct findings *f, uint32_t pid, enum reason reason)
 {
 	const struct profile *p = f->profile;
@@ -227,7 +228,7 @@ static uint32_t all_along_of(const struct findings *f, uint32_t pid, enum reason
 	return UINT32_MAX;
 }
 
-/* The program's outermost function waits itself: nothing tells that it was told to stop. */
+/* The program's outermost function waits itself: nothing shows that it was told to stop. */
 static bool is_in_main(const struct findings *f, uint32_t wait)
 {
 	static const char *const mains[] = { "main", "<module>", NULL };
@@ -264,7 +265,7 @@ struct still *still_new(const struct findings *f)
 	const struct profile *p = f->profile;
 	struct still *s;
 
-	if (!p->info.filters || !*p->info.filters)	/* on a whole machine some process always rests */
+	if (!p->info.filters || !*p->info.filters)	/* on a whole machine there is always a process at rest */
 		return NULL;
 	s = g_new0(struct still, 1);
 	s->f = f;

@@ -7,7 +7,7 @@
 #include "analyse/reason/idle.h"
 
 #define POLLS_MIN 3
-#define POLL_NS 2000000000ULL	/* answers that come sooner are slow, however even */
+#define POLL_NS 2000000000ULL	/* faster answers are slow, however regular */
 #define HALF_NS 500000000ULL
 #define SAME_PART 50		/* of the longest: so much they differ at most */
 #define EXACT_PART 200		/* the same where they are few */
@@ -28,12 +28,12 @@
 	"look at who sends it."
 
 /*
- * Who should end a wait that nobody ended in the window is not slow, but does not do it at all. Some of these waits are a
- * standby's: then nothing is ordered, and they are no time that matters, unless somebody waits for the process meanwhile.
- * Who waits for room, or for what it has asked for, is stuck.
+ * Whoever should end a wait that nobody ended in the window does not do so at all, rather than slowly. Some such waits
+ * are a standby's: these have no rank and are no time that matters, unless somebody waits for the process.  A process
+ * that waits for room, or for an answer, is stuck.
  */
 static const struct ending {
-	const char *rules;	/* a pattern of their names */
+	const char *rules;	/* pattern of their names */
 	bool may_be_meant;
 	const char *advice;
 } endings[] = {
@@ -140,7 +140,7 @@ static struct ends *ends_new(const struct findings *f)
 	return all;
 }
 
-/* Its clients wait for answers, or connections to be accepted: then it should go on. */
+/* Clients wait for its answers or to be accepted, so it should continue. */
 static bool is_asked(const struct findings *f, const struct finding *row)
 {
 	uint32_t pid = finding_pid(f, row);
@@ -149,7 +149,7 @@ static bool is_asked(const struct findings *f, const struct finding *row)
 	       profile_find_limit(f->profile, LIMIT_BACKLOG, pid, 0);
 }
 
-/* Of several children, or one that only waits, nobody knows whether one should have ended. */
+/* With several children, or one that only waits, nobody knows whether one should have ended. */
 static bool is_supervisor(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
@@ -190,7 +190,7 @@ static bool may_be_meant(const struct findings *f, const struct finding *row, co
 	return !row->limit.limit && is_held_by_own_kind(f, row);
 }
 
-/* What a server has in memory it tells at once, so these are commands that wait for work, in time. */
+/* A server with all data in memory answers at once, so these are commands that wait for work with a time limit. */
 static bool is_for_work(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
@@ -253,8 +253,8 @@ static uint32_t writer_of(const struct findings *f, const struct finding *row)
 }
 
 /*
- * It is there whenever something comes, and who writes is not recorded: a log is read so, and what a slow program makes.  A
- * child, which would be a limit, is likely asked for it.
+ * It is ready whenever data arrives, and the writer was not recorded: logs are read like that, and output of slow
+ * programs.  A child, which would be a limit, was probably asked for it.
  */
 static bool keeps_up(const struct findings *f, const struct finding *row)
 {
@@ -272,7 +272,7 @@ static bool is_for_clients(const struct findings *f, const struct finding *row)
 	return row->threads_cnt > 1 && peer_ends_of(f->profile, finding_pid(f, row)).listens;
 }
 
-/* It is as slow as its user told it to be: by mistake, or not. */
+/* It is as slow as its user configured it, by mistake or not. */
 static bool has_own_rate(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
@@ -281,7 +281,10 @@ static bool has_own_rate(const struct findings *f, const struct finding *row)
 	       !is_asked(f, row) && !is_for_clients(f, row);
 }
 
-/* A helper thread of its own hands it what comes (ZeroMQ), and nothing that it does wakes that one: it has asked for nothing. */
+/*
+ * A helper thread hands it what arrives (ZeroMQ), and nothing that it does wakes that thread: it has asked for
+ * nothing.
+ */
 static bool is_fed(const struct findings *f, const struct finding *row)
 {
 	const struct profile *p = f->profile;
@@ -303,7 +306,7 @@ static bool is_fed(const struct findings *f, const struct finding *row)
 	return true;
 }
 
-/* A program of one thread, which waits for nothing but one answer of a database: a lock there may be what it is to lead by. */
+/* A program with one thread that waits only for one answer of a database: the lock may be a leader election. */
 static bool may_be_led_by_lock(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);

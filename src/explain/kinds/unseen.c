@@ -7,9 +7,9 @@
 #include "features/tasks/rows.h"
 
 #define NAME_COLUMNS 60
-#define CHILD_EVERY_NS 1000000000	/* of fewer children the waits for them tell enough */
+#define CHILD_EVERY_NS 1000000000	/* with fewer children, the waits for them suffice */
 
-/* "VirtualThread-unparker", as much of it as the kernel keeps: since Java 21, where virtual threads wait for a time. */
+/* "VirtualThread-unparker", truncated by the kernel: since Java 21, if virtual threads wait with a time limit. */
 #define UNPARKER "VirtualThread-u"
 
 static bool are_looked_at(const struct profile *p, uint32_t pid)
@@ -20,7 +20,7 @@ static bool are_looked_at(const struct profile *p, uint32_t pid)
 	return false;
 }
 
-/* Erlang's schedulers, as its runtime names them: its processes wait for one another where the kernel does not see it. */
+/* Erlang's schedulers, by their names: its processes wait for one another without the kernel. */
 static bool is_of_beam(const struct thread *t)
 {
 	return strcmp(t->process, "beam.smp") == 0 && (g_str_has_suffix(t->comm, "_scheduler") || g_str_has_prefix(t->comm, "erts_sched"));
@@ -31,7 +31,7 @@ static bool is_of_jvm(const struct thread *t)
 	return strncmp(t->comm, UNPARKER, strlen(UNPARKER)) == 0;
 }
 
-/* The thread that the runtime of Haskell's compiler has for its clock, in programs with and without -threaded. */
+/* The clock thread of GHC's runtime, in programs with and without -threaded. */
 static bool is_of_ghc(const struct thread *t)
 {
 	return strcmp(t->comm, "ghc_ticker") == 0;
@@ -63,7 +63,7 @@ static const struct thread *first_of(const struct profile *p, const struct selec
 	return found;
 }
 
-/* Servers that fork for each request wait in their children, and these began behind the choice of processes. */
+/* Forking servers wait in their children, which began after the processes were selected. */
 bool unseen_has_children(const struct profile *p)
 {
 	return p->info.unfollowed && p->info.unfollowed >= p->info.duration_ns / CHILD_EVERY_NS;
@@ -74,7 +74,7 @@ static bool is_of_dotnet(const struct thread *t)
 	return g_str_has_prefix(t->comm, ".NET ");
 }
 
-/* Without names threads that wait for each other look like workers without work. */
+/* Without names, threads that wait for one another look like workers without work. */
 static char *say_nameless(const struct profile *p, const struct selection *selection)
 {
 	bool has_others;

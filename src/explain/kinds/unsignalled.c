@@ -10,9 +10,9 @@
 #include "features/wakers/analysis.h"
 
 #define THREADS_MIN 3
-#define WAITS_MIN 3		/* of a function */
+#define WAITS_MIN 3		/* per function */
 #define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
-#define TIMED_OUT_PART 4	/* of all waits: more than one in so many are signalled otherwise */
+#define TIMED_OUT_PART 4	/* of all waits: the maximum that may be signalled */
 
 /* All waits for it in one function. */
 struct place {
@@ -21,8 +21,8 @@ struct place {
 };
 
 /*
- * All waits for one condition.  A monitor of Java's has no word of its own: threads that wait in methods of one class are
- * taken to wait for the same.
+ * All waits for one condition.  A Java monitor has no word of its own: threads that wait in methods of one class are
+ * assumed to wait for the same.
  */
 struct condition {
 	const char *name;
@@ -39,7 +39,7 @@ static const char *name_of(const struct findings *f, int64_t frame)
 	return frame >= 0 ? profile_get_frame(f->profile, (uint32_t)frame)->name : NULL;
 }
 
-/* The class of a method that calls Object.wait(); NULL: it is none. */
+/* The class of a method that calls Object.wait(); NULL: none. */
 static const char *class_of(const struct findings *f, const struct wait *w)
 {
 	static const char *const functions[] = { "java.lang.Object.wait", NULL };
@@ -51,7 +51,7 @@ static const char *class_of(const struct findings *f, const struct wait *w)
 	return monitor ? g_string_chunk_insert_const(f->strings, monitor) : NULL;
 }
 
-/* That of the wait; NULL: it is for none. */
+/* The condition of the wait; NULL: none. */
 static struct condition *condition_of(const struct findings *f, GHashTable *all, const uint32_t *locks, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->profile, i);
@@ -74,7 +74,7 @@ static struct condition *condition_of(const struct findings *f, GHashTable *all,
 	return c;
 }
 
-/* NULL: it is of a third function, or of none that is known. */
+/* NULL: in a third function, or an unknown one. */
 static struct place *place_of(const struct findings *f, struct condition *c, const struct wait *w)
 {
 	int64_t frame = plumbing_user_parent(reasons_plumbing(f->reasons), w->user);
@@ -114,7 +114,10 @@ static bool is_never_signalled(const struct place *p)
 	return p->woken_cnt >= WAITS_MIN && p->timed_out_cnt == p->woken_cnt && p->ns / p->woken_cnt >= NOTICED_NS;
 }
 
-/* Of two functions one whose waits only time limits end, while some, or none, of the other's are signalled; NULL: it is not so. */
+/*
+ * One of two functions whose waits only end by timeouts, while some, or none, of the other's are signalled; NULL: not
+ * so.
+ */
 static const struct place *unsignalled_in(const struct condition *c, bool are_some)
 {
 	const struct place *a = &c->places[0], *b = &c->places[1];
