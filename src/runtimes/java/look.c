@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/opener/opener.h"
 #include "features/tasks/look_parts.h"
-#include "symbolize/runtime/hotspot_vthreads.h"
+#include "runtimes/java/vthreads.h"
 
 #define LAMBDA "$$Lambda"
 #define PINNED "pinned to its carrier"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "symbolize/runtime/hotspot_vthreads.h"
+#include "runtimes/java/vthreads.h"
 
 #include <string.h>
 
