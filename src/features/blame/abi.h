@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef BLAME_ABI_H
-#define BLAME_ABI_H
+#ifndef FEATURES_BLAME_ABI_H
+#define FEATURES_BLAME_ABI_H
 
 /*
  * Run-queue blame: which thread held the CPU while another one was queued. Summed in the kernel by victim and culprit,

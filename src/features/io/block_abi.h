@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef BLOCK_ABI_H
-#define BLOCK_ABI_H
+#ifndef FEATURES_IO_BLOCK_ABI_H
+#define FEATURES_IO_BLOCK_ABI_H
 
 /* What src/features/io/block.bpf.c sends of requests to block devices. Times are CLOCK_MONOTONIC in ns. */
 

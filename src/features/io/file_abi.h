@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef FILE_ABI_H
-#define FILE_ABI_H
+#ifndef FEATURES_IO_FILE_ABI_H
+#define FEATURES_IO_FILE_ABI_H
 
 /* What src/features/io/file.bpf.c sends of file operations: system calls on files. Times are CLOCK_MONOTONIC in ns. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef KERNEL_LOCK_ABI_H
-#define KERNEL_LOCK_ABI_H
+#ifndef FEATURES_KLOCKS_ABI_H
+#define FEATURES_KLOCKS_ABI_H
 
 #include "abi/offcpu_abi.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef CONNECT_ABI_H
-#define CONNECT_ABI_H
+#ifndef FEATURES_NETWORK_CONNECT_ABI_H
+#define FEATURES_NETWORK_CONNECT_ABI_H
 
 /* Failed TCP connection attempts, and TCP retransmissions. Summed in the kernel, read by user space. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef TCP_ABI_H
-#define TCP_ABI_H
+#ifndef FEATURES_NETWORK_TCP_ABI_H
+#define FEATURES_NETWORK_TCP_ABI_H
 
 /* Where the time of waits for TCP sockets went, by the sockets' state. Summed in features/network/tcp.bpf.h. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef ONCPU_ABI_H
-#define ONCPU_ABI_H
+#ifndef FEATURES_ONCPU_ABI_H
+#define FEATURES_ONCPU_ABI_H
 
 #ifndef __bpf__	/* BPF programs have them from ktypes.h */
 #include <linux/types.h>

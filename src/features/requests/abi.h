@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef REQUEST_ABI_H
-#define REQUEST_ABI_H
+#ifndef FEATURES_REQUESTS_ABI_H
+#define FEATURES_REQUESTS_ABI_H
 
 /*
  * Requests: calls of functions named by the user, from entry to return on one thread. Summed in the kernel by function

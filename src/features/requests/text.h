@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef RENDER_REQUEST_H
-#define RENDER_REQUEST_H
+#ifndef FEATURES_REQUESTS_TEXT_H
+#define FEATURES_REQUESTS_TEXT_H
 
 #include "features/requests/analysis.h"
 #include "features/requests/analysis_causes.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef STORM_ABI_H
-#define STORM_ABI_H
+#ifndef FEATURES_STORMS_ABI_H
+#define FEATURES_STORMS_ABI_H
 
 /* Wakeup storms: one event wakes many threads at once. Summed in the kernel by waker. */
 

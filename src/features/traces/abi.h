@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef CONTEXT_ABI_H
-#define CONTEXT_ABI_H
+#ifndef FEATURES_TRACES_ABI_H
+#define FEATURES_TRACES_ABI_H
 
 #include "abi/offcpu_abi.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef RENDER_WAKERS_TEXT_H
-#define RENDER_WAKERS_TEXT_H
+#ifndef FEATURES_WAKERS_TEXT_H
+#define FEATURES_WAKERS_TEXT_H
 
 #include "features/waitgraph/analysis.h"
 #include "render/text/text.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef SYMBOLIZE_GO_ANSWERS_H
-#define SYMBOLIZE_GO_ANSWERS_H
+#ifndef RUNTIMES_GO_ANSWERS_H
+#define RUNTIMES_GO_ANSWERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

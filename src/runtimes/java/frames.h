@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef SYMBOLIZE_HOTSPOT_FRAMES_H
-#define SYMBOLIZE_HOTSPOT_FRAMES_H
+#ifndef RUNTIMES_JAVA_FRAMES_H
+#define RUNTIMES_JAVA_FRAMES_H
 
 #include <stdbool.h>
 #include <stdint.h>

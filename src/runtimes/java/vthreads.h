@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef SYMBOLIZE_HOTSPOT_VTHREADS_H
-#define SYMBOLIZE_HOTSPOT_VTHREADS_H
+#ifndef RUNTIMES_JAVA_VTHREADS_H
+#define RUNTIMES_JAVA_VTHREADS_H
 
 #include "runtimes/java/frames.h"
 #include "runtimes/java/objects.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef SYMBOLIZE_V8_NAMES_H
-#define SYMBOLIZE_V8_NAMES_H
+#ifndef RUNTIMES_NODE_NAMES_H
+#define RUNTIMES_NODE_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>

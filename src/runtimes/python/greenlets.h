@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef SYMBOLIZE_PYTHON_GREENLETS_H
-#define SYMBOLIZE_PYTHON_GREENLETS_H
+#ifndef RUNTIMES_PYTHON_GREENLETS_H
+#define RUNTIMES_PYTHON_GREENLETS_H
 
 #include "runtimes/python/tasks.h"
 

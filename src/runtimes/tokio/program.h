@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#ifndef SYMBOLIZE_TOKIO_PROGRAM_H
-#define SYMBOLIZE_TOKIO_PROGRAM_H
+#ifndef RUNTIMES_TOKIO_PROGRAM_H
+#define RUNTIMES_TOKIO_PROGRAM_H
 
 #include <glib.h>
 #include <stdbool.h>
