@@ -964,30 +964,6 @@ static void test_ruby_timeout(void)
 	}
 }
 
-/* Threads of .NET whose methods have no names look like workers without work. */
-static void test_nameless_dotnet(void)
-{
-	static const struct {
-		const char *user;
-		bool is_said;
-	} waits[] = {
-		{ "?@[anon] pthread_cond_wait@libc.so.6", true },
-		{ "Shop::Pay@[jit] pthread_cond_wait@libc.so.6", false },
-	};
-
-	for (size_t i = 0; i < G_N_ELEMENTS(waits); i++) {
-		struct profile *p = window_new();
-
-		thread_of(p, 31, ".NET SynchManag", 0);
-		add_wait(p, thread_of(p, 30, "shop", 10), 'S', 30, 290, waits[i].user, FUTEX);
-		struct explanation *e = explanation_new(p, NULL);
-
-		g_assert_cmpint(e->unseen && strstr(e->unseen, "which have no names here"), ==, waits[i].is_said);
-		explanation_free(e);
-		profile_free(p);
-	}
-}
-
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -1014,6 +990,5 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/lone-pause", test_lone_pause);
 	g_test_add_func("/explain/children-unrecorded", test_children_unrecorded);
 	g_test_add_func("/explain/virtual-threads/pinned-by", test_pinned_by);
-	g_test_add_func("/explain/nameless-dotnet", test_nameless_dotnet);
 	return g_test_run();
 }
