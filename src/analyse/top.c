@@ -497,7 +497,8 @@ const char *top_title(const struct top *t)
 }
 
 FREES(top_free, struct top, t, EACH_ROW(i, struct top_row, row, t->rows) drop_hist(row); g_array_unref(t->rows);
-      reasons_free(t->reasons); plumbing_free(t->plumbing); routes_free(t->routes); g_free(t->locks); g_string_chunk_free(t->strings))
+      reasons_free(t->reasons); plumbing_free(t->plumbing); routes_free(t->routes); g_free(t->locks);
+      g_string_chunk_free(t->strings))
 
 double top_percent(const struct top *t, uint64_t weight)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The kernel sets a uprobe, and takes it away, with the lock of the memory of each process that maps the file, and all
- * forks of the machine wait meanwhile (register_for_each_vma(), dup_mmap_sem).  No signal ends either wait.  So a
- * process that takes its lock just then, and sleeps with it in a file system (FUSE) that never answers, would stop all
- * forks for good.  That file system can be ended: as its connection is aborted the sleeper gets an error, and all go on.
+ * To set or remove a uprobe the kernel takes the mmap_lock of each process that maps the file, while all forks on the
+ * machine wait (register_for_each_vma(), dup_mmap_sem).  No signal ends either wait.  A process that holds its
+ * mmap_lock and sleeps in a file system (FUSE) that never answers would stop all forks for good.  If the connection of
+ * that file system is aborted the sleeper gets an error, and everybody continues.
  *
- * No process can be made here, and no opener can be asked, since a new one is a fork.  Threads can.
+ * Nothing here may fork, nor ask an opener, which may have to be forked.  Threads can be started.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -33,11 +33,11 @@ struct probe_guard {
 	GMutex lock;
 	GCond cond;
 	bool is_over;
-	/* of the thread that asks, which may outlive all others */
+	/* for the asking thread, which may outlive the others */
 	gint asked_pid, asked_uid;	/* pid 0: none now */
 };
 
-/* At address 0 there is nothing, so that no file is asked, but the lock is taken as by who maps.  SIGKILL ends it. */
+/* Reads at address 0, where nothing is mapped: no file is read, but the mmap_lock is taken.  SIGKILL ends it. */
 static void ask_one(struct probe_guard *g, uint32_t pid)
 {
 	g_autofree char *folder = g_strdup_printf("/proc/%u", pid), *path = g_strconcat(folder, "/mem", NULL);
@@ -106,38 +106,42 @@ static int open_of(int folder, const char *id, const char *name, int flags)
 	return openat(folder, path, flags | O_CLOEXEC | O_NOFOLLOW);
 }
 
-static bool is_waiting(int folder, const char *id)
+/* How many requests wait for that file system's answer. */
+static unsigned long waiting_in(int folder, const char *id)
 {
 	int fd = open_of(folder, id, "waiting", O_RDONLY);
 	char text[32] = "";
 
 	if (fd < 0)
-		return false;
-	bool is = read(fd, text, sizeof(text) - 1) > 0 && strtoul(text, NULL, 10) > 0;
+		return 0;
+	unsigned long cnt = read(fd, text, sizeof(text) - 1) > 0 ? strtoul(text, NULL, 10) : 0;
 
 	close(fd);
-	return is;
+	return cnt;
 }
 
-/* char *, all connections in which something waits now */
+/* char * -> how many, of all connections in which something waits now */
 static GHashTable *waiting_now(int folder)
 {
 	GHashTable *ids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = again >= 0 ? fdopendir(again) : NULL;
 
-	for (struct dirent *e; dir && (e = readdir(dir));)
-		if (g_ascii_isdigit(e->d_name[0]) && is_waiting(folder, e->d_name))
-			g_hash_table_add(ids, g_strdup(e->d_name));
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		unsigned long cnt = g_ascii_isdigit(e->d_name[0]) ? waiting_in(folder, e->d_name) : 0;
+
+		if (cnt)
+			g_hash_table_insert(ids, g_strdup(e->d_name), GSIZE_TO_POINTER(cnt));
+	}
 	if (dir)
 		closedir(dir);
 	return ids;
 }
 
-static gboolean is_gone_in(gpointer id, gpointer value, gpointer now)
+/* In a file system that answers, the number of waiting requests changes from look to look. */
+static gboolean goes_on_in(gpointer id, gpointer cnt, gpointer now)
 {
-	(void)value;
-	return !g_hash_table_contains(now, id);
+	return g_hash_table_lookup(now, id) != cnt;
 }
 
 static uint32_t owner_of(int folder, const char *id)
@@ -173,7 +177,7 @@ static bool rest(struct probe_guard *g, int64_t ms)
 	return is_over;
 }
 
-/* Who does not answer for so long; 0: it is over.  stuck loses connections that go on meanwhile. */
+/* The process that does not answer for HELD_MS; 0: all is over.  Removes connections that make progress from stuck. */
 static uint32_t find_holder(struct probe_guard *g, int folder, GHashTable *stuck)
 {
 	int64_t since_us = g_get_monotonic_time();
@@ -182,7 +186,7 @@ static uint32_t find_holder(struct probe_guard *g, int folder, GHashTable *stuck
 	for (begin_to_ask(g); !rest(g, LOOK_MS); last = pid) {
 		g_autoptr(GHashTable) now = waiting_now(folder);
 
-		g_hash_table_foreach_remove(stuck, is_gone_in, now);
+		g_hash_table_foreach_remove(stuck, goes_on_in, now);
 		pid = g_atomic_int_get(&g->asked_pid);
 		if (!pid)
 			begin_to_ask(g);
@@ -210,8 +214,8 @@ static bool is_of_first_process(const char *mounts, const char *id)
 }
 
 /*
- * First what waited all the time of that process's user, and from then on whatever of his waits.  In a user namespace
- * he may be several: where that does not help, those mounts that the first process does not see.
+ * Aborts the stuck connections of that process's user, then any of that user in which something waits.  In a user
+ * namespace one person has several users: if that does not help, stuck ones in mounts that process 1 does not see.
  */
 static void let_go(struct probe_guard *g, int folder, GHashTable *stuck, uint32_t pid)
 {
@@ -226,6 +230,7 @@ static void let_go(struct probe_guard *g, int folder, GHashTable *stuck, uint32_
 		GHashTableIter at;
 		gpointer id;
 
+		g_hash_table_foreach_remove(stuck, goes_on_in, now);
 		g_hash_table_iter_init(&at, is_first ? stuck : now);
 		while (g_hash_table_iter_next(&at, &id, NULL)) {
 			const uint32_t owner = owner_of(folder, id);

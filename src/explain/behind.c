@@ -30,8 +30,8 @@ static bool is_full_queue(const struct findings *f, const struct finding *row)
 }
 
 /*
- * Who holds the lock, or is to take from the queue, waits for another program to go on, a pipe's reader or a file system's server: whoever has no lock
- * there waits for that one, too.
+ * Who holds the lock, or is to take from the queue, waits for another program to go on, a pipe's reader or a file
+ * system's server: whoever has no lock there waits for that one, too.
  */
 static bool is_lock_before_program(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
@@ -55,7 +55,10 @@ static struct finding *throttle_of(const struct findings *f, const struct findin
 	return NULL;
 }
 
-/* A thread of its process has asked for the collections that stop this one (System.gc()); NULL: none, or for few of them. */
+/*
+ * The finding of the thread that requested the collections which stop this one (System.gc()); NULL: none, or few of
+ * them.
+ */
 static struct finding *asked_collection_of(const struct findings *f, const struct finding *row)
 {
 	if (!rule_begins(f, row, "java-vm-operation"))
@@ -200,7 +203,7 @@ static bool is_asked_on(const struct finding *row, const struct finding *cause)
 	       row->by.blocked_ns > row->time_ns / 2 && cause->time_ns > row->time_ns / 2;
 }
 
-/* Who writes into the pipe mostly waits itself, and for no other pipe: that is what the reader's time goes to. */
+/* The pipe's writer mostly waits itself, but for no pipe: that is the cause of the reader's wait. */
 static bool is_for_waiting_writer(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
 	return row->reason == REASON_PIPE && rule_begins(f, row, "pipe-read") && cause->reason != REASON_PIPE &&
@@ -216,7 +219,7 @@ static bool is_for_free_worker(const struct findings *f, const struct finding *r
 	       !row->deadlock;
 }
 
-/* Nobody has answered: what the process there waits for itself, for most of that time; NULL: not known. */
+/* The peer did not answer: what that process mostly waits for itself; NULL: unknown. */
 static struct finding *unanswered_for(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);

@@ -250,7 +250,7 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 			is_unsure = true;
 			continue;
 		}
-		/* who waits for a client's next request there has likely let it go, if it does anything else */
+		/* a holder that waits for a client's next request has likely released it, if it does anything else */
 		struct doing *one = is_lock && reasons_idle(c->f->reasons, i) == IDLE_CLIENT ? &at_rest : &d;
 		if (w->blocked_ns && (!is_lock || held_may_be_over(row, w)) && doing_add(one, reason, w->blocked_ns)) {
 			one->waits[reason] = i + 1;
@@ -359,7 +359,7 @@ void cause_mark_helpers(const struct cause_finder *c, struct finding *row, bool 
 	}
 }
 
-/* The function, as of a library's queue, that parks the thread; 0: none is known. */
+/* The function that parks the thread, such as a library's queue; 0: unknown. */
 static uint32_t parking_node(const struct cause_finder *c, uint32_t user)
 {
 	struct plumbing *pl = reasons_plumbing(c->f->reasons);

@@ -254,7 +254,7 @@ static void count_lock(struct maker *m, struct finding *row, uint32_t i)
 	row->lock_waiters_cnt += first_time(m->waiters, m->locks[w->object], w->thread);
 }
 
-/* A word on a thread's stack, as each has one in parking_lot, or a condition: not what is held. */
+/* A word on the waiter's stack (parking_lot has one per thread), or a condition: not the lock itself. */
 static bool is_parking_place(const struct object *o)
 {
 	return !lock_is_held(o) || g_str_has_prefix(o->name, "stack of thread ");

@@ -132,7 +132,7 @@ static void count(const struct profile *p, GArray *all, const struct candidate *
 	}
 }
 
-/* Of another process, which is not recorded, but ends waits here, too: how it is called.  NULL: it is not known. */
+/* Name of another process, which is not recorded but ends waits here.  NULL: unknown. */
 static const struct waker *waker_of(const struct profile *p, uint32_t tid)
 {
 	EACH_ROW(i, const struct waker, w, p->wakers)
@@ -150,7 +150,10 @@ static void count_holder(const struct cause_finder *c, GArray *all, uint32_t i)
 
 	if (!o || !o->holder_tid)
 		return;
-	/* who is where a lock is private, or has a word in the process's memory, is one of its threads, or of one that shares it */
+	/*
+	 * who is where a lock is private, or has a word in the process's memory, is one of its threads, or of one
+	 * that shares it
+	 */
 	bool is_shared = lock_is_held(o) && !o->is_private && !object_is_gil(o) && o->kind != OBJECT_KERNEL_LOCK;
 	uint32_t t = cause_thread(c->f->profile, o->kind == OBJECT_KERNEL_LOCK ? 0 : pid, o->holder_tid);
 	t = t == CAUSE_NONE && is_shared ? cause_thread(c->f->profile, 0, o->holder_tid) : t;
@@ -677,7 +680,7 @@ static void find_deadlock_of_child(const struct cause_finder *c, struct finding 
 	row->deadlock_next = row->by.does_wait;
 }
 
-/* Those who end waits of their process only when their own have timed out may not be told of what they are handed. */
+/* Threads that end others' waits only after their own waits timed out may not be signalled when they get work. */
 static void find_timeouts(const struct cause_finder *c, struct finding *row, const bool *is_holder)
 {
 	const struct profile *p = c->f->profile;

@@ -23,7 +23,10 @@ struct finding finding_plain(const struct finding *row);
 #define MANY_SMALL_ADVICE                                                                                                \
 	"Each answer comes soon, and the next question at once: ask for many at a time (a join, one query for a list, a batch, a " \
 	"pipeline)."
-/* On average: no command of a server that has all in memory takes so long again and again, but one that waits for work. */
+/*
+ * On average: no command of a server that has all in memory takes so long again and again, but one that waits for
+ * work.
+ */
 #define FINDING_WORK_NS 1000000000ULL
 
 /* Does the wait's row look at what its thread did on CPU?  Samples do; without any, where it was preempted. */
@@ -36,7 +39,10 @@ static inline uint64_t finding_looks(const struct wait *w, bool has_samples)
 bool *finding_waiters_new(const struct findings *f, const struct finding *row);
 
 #define STUCK_PERMILLE 900 /* of the window in one wait for a lock: the thread is stuck */
-/* Waits for CPUs that others took rank behind what a program waits for beside, unless they are so many times as long. */
+/*
+ * Waits for CPUs that others took rank behind what a program waits for beside, unless they are so many times as
+ * long.
+ */
 #define OTHERS_QUEUE_WEIGHT 8
 #define FINDINGS_WITH_CAUSES 8	/* causes are sought for the first rows only */
 
@@ -58,8 +64,8 @@ struct cause_finder {
 /* Compares two frames by function name; -1: unknown. */
 bool cause_same_function(const struct profile *p, int64_t a, int64_t b);
 /*
- * A thread that holds a kernel lock is in a system call or a page fault.  There it cannot sleep at will, wait for other
- * programs, or be preempted in its own code.
+ * A thread that holds a kernel lock is in a system call or a page fault.  There it cannot sleep at will, wait for
+ * other programs, or be preempted in its own code.
  */
 bool cause_may_hold_kernel_lock(const struct findings *f, uint32_t wait);
 /* Is the function on the stack? */
@@ -75,16 +81,16 @@ void cause_find_running(const struct cause_finder *c, struct finding *row, const
 void cause_find_passed_on(const struct cause_finder *c, struct finding *row);
 
 /*
- * Who wakes another one in the very function of a library in which that waits has come out of it itself, and tells the next
- * that there is more: it passes on what somebody else has brought.
+ * A thread that wakes another one from the same library function in which that one waits has just left it itself, and
+ * tells the next that there is more: it passes on what somebody else brought.
  */
 bool cause_is_passed_on(const struct cause_finder *c, const struct wake *wake);
-/* Some bring what they wait for, and others of them only pass it on. */
+/* Some wakers bring what the waiters need, others only pass it on. */
 bool cause_is_brought(const struct cause_finder *c, const struct finding *row, const bool *waits_too);
 
 /*
- * The lock of a runtime that lets one thread compute at a time: the one that runs, or wants to, for more than all others
- * together has it while these wait.  CAUSE_NONE: there is none.
+ * Holder of a runtime's lock that lets one thread compute at a time: the thread that runs, or wants to run, for longer
+ * than all others together.  CAUSE_NONE: there is none.
  */
 uint32_t cause_runner(const struct cause_finder *c, const struct finding *row);
 
@@ -143,8 +149,8 @@ void behind_find_peers(struct findings *f);
 void busy_find(struct findings *f);
 
 /*
- * Threads wait on CPU, as for a GPU, for a part of their time that matters.  Appends findings whose `busy` is BUSY_SPIN;
- * the caller sorts.
+ * Threads wait on CPU, as for a GPU, for a part of their time that matters.  Appends findings whose `busy` is
+ * BUSY_SPIN; the caller sorts.
  */
 void spins_find(struct findings *f);
 
@@ -181,8 +187,8 @@ void missed_find(struct findings *f);
 void missed_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 
 /*
- * Nobody ended a wait in the whole window: unended.c.  Sets finding.unended, the advice, and may_be_meant, which ranks it
- * behind others.  Needs limits_find().
+ * Nobody ended a wait in the whole window: unended.c.  Sets finding.unended, the advice, and may_be_meant, which ranks
+ * it behind others.  Needs limits_find().
  */
 void unended_find(struct findings *f);
 

@@ -98,8 +98,8 @@ static bool is_others_load(const struct findings *f, const struct finding *row)
 }
 
 /*
- * Threads that wait here and there rest for nearly all of their time, and come back to rest so often that what they wait for is
- * short for each piece of work.
+ * Threads that wait here are idle nearly all of their time, and return to idleness so often that the wait is short per
+ * piece of work.
  */
 static bool is_little_each(const struct findings *f, uint64_t sum_ns)
 {
@@ -181,7 +181,10 @@ static const struct finding *shares_cpus(const struct findings *f, const struct 
 	return others_ns < part_ns && c->on_cpu_ns + queue->time_ns >= c->observed_ns - part_ns ? queue : NULL;
 }
 
-/* "gzip computes, and shares the CPUs with others: it ran for 21% of its time, and waited for a CPU for 9.00 s, p99 33.4 ms." */
+/*
+ * "gzip computes, and shares the CPUs with others: it ran for 21% of its time, and waited for a CPU for 9.00 s, p99
+ * 33.4 ms."
+ */
 static char *say_shares(const struct findings *f, const struct finding_class *c, const struct finding *queue)
 {
 	GString *s = g_string_new(NULL);
@@ -234,7 +237,7 @@ static void append_waits(GString *s, const struct findings *f, uint64_t clocks_n
 			       TEXT_NS(f->matters_ns - MIN(clocks_ns, f->matters_ns)), waits == 1 ? "." : " in all.");
 }
 
-/* How often the clock ticked: of a script's children only those count that it is told to wait for. */
+/* How often the clock ticked. Of a script's children only those that it waits for explicitly count. */
 struct ticks {
 	uint64_t cnt, other_cnt;
 	const char *other;	/* name of the child that it waits for most often beside; NULL: none */
@@ -310,7 +313,7 @@ static bool is_lone(const struct profile *p, uint32_t thread, bool is_pause)
 	return true;
 }
 
-/* It takes what comes on a connection that it made, by no call that is known to wait for work. */
+/* It reads from a connection that it made, by no call that is known to wait for work. */
 static bool is_listener(const struct findings *f, uint32_t i)
 {
 	const struct object *o = profile_wait_object(f->profile, profile_wait(f->profile, i));
@@ -387,7 +390,10 @@ static void append_meant(GString *s, const struct findings *f)
 	}
 }
 
-/* The same of tasks, "2 goroutines wait for an answer, 10.0.0.7:9205 (queue-svc), in main.receive (main.go:3). ..": a long poll. */
+/*
+ * The same of tasks, "2 goroutines wait for an answer, 10.0.0.7:9205 (queue-svc), in main.receive (main.go:3). ..":
+ * a long poll.
+ */
 static bool append_meant_task(GString *s, const struct task_findings *tasks, const char *little)
 {
 	const struct task_wait *most = NULL;
@@ -405,7 +411,10 @@ static bool append_meant_task(GString *s, const struct task_findings *tasks, con
 	return true;
 }
 
-/* "Little to find, if its clients wait for events (a long poll): notify-hub waits for its own timers, .. Little else" */
+/*
+ * "Little to find, if its clients wait for events (a long poll): notify-hub waits for its own timers, .. Little
+ * else"
+ */
 static bool append_held(GString *s, const struct findings *f, const char *little)
 {
 	const gsize begin = s->len;

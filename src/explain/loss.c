@@ -65,7 +65,7 @@ bool loss_find(const struct findings *f, const struct finding *row, struct findi
 		return false;
 	const struct profile_limit *loss = loss_of(f, o, MAX(LOST_MIN, slow_cnt / 2)), *full = full_of(f, o);
 
-	/* an answer that takes long beside a full queue may only be slow, unless segments were dropped for it */
+	/* a late answer beside a full queue may only be slow, unless segments were dropped */
 	if (full && (connects || loss_of(f, o, LOST_MIN)))
 		ret->limit = full;
 	else

@@ -478,8 +478,8 @@ static void append_sleeper(GString *s, const struct findings *f, const struct fi
 }
 
 /*
- * Whom it has asked where it waits for a thread of its own that brings the answer: the one whom its process asks at all.  NULL:
- * it waits for a connection itself, or there are several.
+ * The peer that was asked, where a thread waits for another one of its process that brings the answer: the only peer
+ * of the process.  NULL: it waits for a connection itself, or there are several peers.
  */
 static const char *only_upstream(const struct findings *f, const struct finding *row)
 {

@@ -260,7 +260,7 @@ static const char *advice_of_stuck_rwlock(const struct findings *f, const struct
 	return rule->advice ?: "Nobody gave it to this waiter while this was recorded: readers that overlap starve a writer, " STUCK_RWLOCK;
 }
 
-/* A lock of its process's own, which has no other thread. */
+/* A private lock of a process with one thread. */
 static bool is_alone_with_lock(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
@@ -598,7 +598,7 @@ static bool is_of_connections(const struct findings *f, const struct finding *ro
 	return rule && g_str_has_prefix(rule->name, "connections-");
 }
 
-/* A disk that is fast but for some waits, or slower than any is by itself: somebody else's work on it, or a limit. */
+/* A disk that is fast except for some waits, or slower than any idle disk: other work on it, or a limit. */
 static const char *advice_of_slow_sync(const struct finding *row)
 {
 	uint64_t long_ns = wait_percentile_ns(row->hist, 0.99, row->durations_ns, row->max_ns);
@@ -633,6 +633,18 @@ static const char *advice_of_ending(const struct findings *f, const struct findi
 			       "Nobody signals the thread that ends these waits, so it goes on only when it times out: if it waits for what "
 			       "these threads hand it, let them signal that. A clock that ticks may stay as it is.";
 	return NULL;
+}
+
+/* It was not ended in the whole window, or not answered. */
+static const char *advice_of_no_answer(const struct findings *f, const struct finding *row)
+{
+	const struct wait *w = profile_wait(f->profile, row->wait);
+
+	if (row->unended)
+		return row->unended;
+	if (row->reason == REASON_NETWORK_RECEIVE && profile_silent_peer(f->profile, w))
+		return SILENT_ADVICE;
+	return has_repeated_syn(row) ? advice_of_syns(f, row) : NULL;
 }
 
 const char *sentence_advice(const struct findings *f, const struct finding *row)
@@ -684,12 +696,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice_of_ending(f, row);
 	if (is_of_resolver(f, row))
 		return advice_of_resolver(f, row);
-	if (row->unended)
-		return row->unended;
-	if (row->reason == REASON_NETWORK_RECEIVE && profile_silent_peer(f->profile, profile_wait(f->profile, row->wait)))
-		return SILENT_ADVICE;
-	if (has_repeated_syn(row))
-		return advice_of_syns(f, row);
+	if (advice_of_no_answer(f, row))
+		return advice_of_no_answer(f, row);
 	if (is_of_connections(f, row))
 		return reasons_advice(f->reasons, row->wait);
 	if (row->is_broadcast)

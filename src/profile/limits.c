@@ -229,8 +229,9 @@ const char *profile_silent_peer(const struct profile *p, const struct wait *w)
 
 	if (!o || o->kind != OBJECT_EPOLL || t->pid != t->tid || w->state == 'R')
 		return NULL;
-	return limit_silent_read(profile_find_limit(p, LIMIT_SILENT, t->pid, 0), &there) > p->info.duration_ns / 2 ? there :
-															   NULL;
+	uint64_t silent_ns = limit_silent_read(profile_find_limit(p, LIMIT_SILENT, t->pid, 0), &there);
+
+	return silent_ns > p->info.duration_ns / 2 ? there : NULL;
 }
 
 const char *limit_cycle_read(const struct profile_limit *l, uint32_t *ret_pid)

@@ -140,7 +140,7 @@ static uint16_t *depths_new(const struct profile *p, const struct plumbing *pl)
 		const struct stack_node *node = profile_get_node(p, n);
 		const struct frame *frame = profile_get_frame(p, node->frame);
 
-		/* what a stripped program begins in, outside of libc's, has no name */
+		/* the start function of a stripped program, outside libc, has no name */
 		depth[n] = frame->name && g_str_has_prefix(frame->name, "__libc_start_") ? 0 : depth[node->parent];
 		if (frame->kind == FRAME_USER && (frame->name || frame->module) &&
 		    !plumbing_frame_is_runtime(pl, node->frame))
@@ -529,7 +529,7 @@ static bool is_answered(const struct finder *f, uint32_t i)
 	       (e->upstream_ns > ended_sum(e) / OWED_SHARE && profile_find_limit(f->p, LIMIT_OWED, pid, 0));
 }
 
-/* It watches pipes into which another program writes, as a server does that has started one for a request. */
+/* It only watches pipes that another program writes to, as a server does that started a helper for a request. */
 static bool is_for_output(const struct finder *f, uint32_t i)
 {
 	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
@@ -576,7 +576,7 @@ static enum idle_kind loop(const struct finder *f, uint32_t i)
 	const struct wait *w = profile_wait(f->p, i);
 	const struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 	const struct object *o = profile_wait_object(f->p, w);
-	/* who serves datagrams has a clock of its own beside them */
+	/* a server of datagrams may have a clock of its own beside them */
 	bool is_epoll = g_str_has_prefix(plumbing_syscall(f->pl, w), "epoll") || has_own_pipe(f, w) ||
 			(o && object_serves_datagrams(o));
 
@@ -609,7 +609,7 @@ static enum idle_kind served(const struct finder *f, uint32_t i)
 
 	if (!is_served(f, i))
 		return IDLE_NOT;
-	/* a stack that broke off tells no place, nor that it is none */
+	/* an incomplete stack does not show where the thread waits */
 	if (!is_whole_stack(f, w))
 		return profile_find_limit(f->p, LIMIT_BACKLOG, profile_thread(f->p, w->thread)->pid, 0) ? IDLE_NOT
 													 : IDLE_CLIENT;

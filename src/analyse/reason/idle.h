@@ -8,17 +8,17 @@
 #include "profile/profile.h"
 
 /*
- * Tells idle time from blocked time, by evidence: docs/reasons.md, "Idle".  rule and reason are what the rules said
- * of each wait, loop the event loop that it holds up, or NULL; writes an enum idle_kind for each to ret_idle, and makes
+ * Tells idle time from blocked time, by evidence: docs/reasons.md, "Idle".  rule and reason are what the rules said of
+ * each wait, loop the event loop that it holds up, or NULL; writes an enum idle_kind for each to ret_idle, and makes
  * REASON_POOL_IDLE of the reason of workers without work.  ret_kept: as reasons_is_kept_for_client() tells.
  */
 void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule,
 	       const struct rule *const *loop, uint8_t *reason, uint8_t *ret_idle, bool *ret_kept);
 
 /*
- * The process that the loop has asked, or another of its name: a server may have one for each connection. What stands
- * behind a blank tells them apart: "starman worker".  In a chain of one program (socat) the next one before it has that
- * name, too.
+ * The process that the loop has asked, or another one of that name: a server may have one per connection.  A suffix
+ * after a blank distinguishes them: "starman worker".  In a chain of one program (socat) the previous process has the
+ * same name.
  */
 bool idle_is_asked(const struct profile *p, const struct wait *w, const struct waker *waker);
 
@@ -32,10 +32,10 @@ bool idle_is_memory_server(const char *who);
 void taken_find(const struct profile *p, uint8_t *reason, uint8_t *idle);
 
 /*
- * Threads and processes that a relay (stunnel, socat) makes for one connection each: they watch both sides by poll().  What
- * ends their waits is an answer if it comes from a program of which no process connects to this one, while others do; or, of
- * a command that was recorded, if it comes by TCP and nobody connects to that program (apt's methods).  Makes such waits
- * IDLE_NOT and network.receive.
+ * Threads and processes that a relay (stunnel, socat) makes for one connection each: they watch both sides by poll().
+ * What ends their waits is an answer if it comes from a program of which no process connects to this one, while others
+ * do; or, of a command that was recorded, if it comes by TCP and nobody connects to that program (apt's methods).
+ * Makes such waits IDLE_NOT and network.receive.
  */
 void relays_find(const struct profile *p, uint8_t *reason, uint8_t *idle);
 
@@ -46,8 +46,8 @@ struct torn_input {
 };
 
 /*
- * A stack that was not walked to its beginning shows no place.  A worker parked in such a wait, without a rule that knows it,
- * is idle where nearly all of the time that its role is parked with whole stacks is.
+ * An incomplete stack does not show where a worker is parked.  Such a wait, if no rule matches it, is idle if nearly
+ * all parked time of the worker's role with complete stacks is idle.
  */
 void torn_find(const struct profile *p, const struct torn_input *in, uint8_t *idle);
 
@@ -84,10 +84,11 @@ void starved_find(const struct profile *p, const struct starved_input *in, uint8
  * Workers that take turns at a listening socket, by a lock, a semaphore or a token in a pipe: one waits for clients,
  * the others for their turn. Makes their waits for a turn idle.
  *
- * Claim: of n workers that wait for one thing in turn, one at a time has it.  If they are idle for as long as the window in
- * all, neither all at once nor two at a time, and do little else, then whoever has it is idle, so who waits for it is, too.
- * A worker that works while it has its turn takes that time from the idle time, and somebody else who has it makes all of
- * them wait at once.  Where what it waits for is its own client, the others are not idle: ret_kept, see reasons.h.
+ * Claim: of n workers that wait for one thing in turn, one at a time has it.  If they are idle for as long as the
+ * window in all, neither all at once nor two at a time, and do little else, then whoever has it is idle, so who waits
+ * for it is, too. A worker that works while it has its turn takes that time from the idle time, and somebody else who
+ * has it makes all of them wait at once.  If the holder waits for its own client the others are not idle: ret_kept,
+ * see reasons.h.
  */
 void turns_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle,
 		bool *ret_kept);

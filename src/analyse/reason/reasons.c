@@ -214,7 +214,7 @@ static bool knows_sets(const struct profile *p, struct plumbing *pl)
 	return false;
 }
 
-/* Its other end is the same process's. */
+/* Both ends belong to one process. */
 static bool is_own_socket(const struct profile *p, const struct wait *w)
 {
 	const struct object *o = profile_wait_object(p, w);
@@ -560,7 +560,10 @@ static uint64_t place_of(const struct wait *w)
 	return (uint64_t)w->thread << 32 | w->user;
 }
 
-/* A sleep whose kernel stack was lost is what that thread's longest ones at the same place are: libc's functions tell less. */
+/*
+ * A sleep without a kernel stack has the reason of the thread's longest waits at that place, which say more than
+ * libc's functions.
+ */
 static void find_lost(struct reasons *r)
 {
 	const struct profile *p = r->profile;

@@ -64,7 +64,7 @@ static inline bool reasons_is_idle(const struct reasons *r, uint32_t wait)
 	return reasons_idle(r, wait) != IDLE_NOT;
 }
 
-/* Threads of its kind have what it waits for by turns, and each waits for its own client meanwhile. */
+/* Threads of its kind hold what it waits for in turn, and each waits for its own client while it holds it. */
 bool reasons_is_kept_for_client(const struct reasons *r, uint32_t wait);
 
 /* The object that the wait is for, as in its row; 0: none is known. */

@@ -23,7 +23,10 @@ static struct clients *clients_of(GHashTable *all, const char *process)
 	return c;
 }
 
-/* By the program's name, as another process of it may serve who has connected.  Of other machines' nobody knows the name. */
+/*
+ * By program name, since another process of the program may serve the connection.  Names on other machines are
+ * unknown.
+ */
 static GHashTable *clients_new(const struct profile *p)
 {
 	GHashTable *all = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, clients_free);
@@ -59,12 +62,12 @@ static bool is_for_one(const struct thread *t, uint64_t from_ns)
 	return t->process && t->from_ns > from_ns && !(t->flags & (THREAD_OPEN_AT_START | THREAD_KERNEL));
 }
 
-/* Whoever wakes it has been asked by it: it was never asked itself by that program. */
+/* The waker was asked by this program, and never asked it. */
 static bool is_asked(const struct profile *p, const struct clients *c, const struct thread *t, const struct waker *by)
 {
 	static const char *const brings[] = { "tcp_data_queue", "tcp_data_ready", NULL };
 
-	/* all that a command has came to be while it was recorded */
+	/* all connections of a command were made while it was recorded */
 	if (!c)
 		return profile_is_of_command(p) && profile_stack_names(p, by->kernel, brings);
 	return !by->irq && by->comm && by->pid != t->pid && !g_hash_table_contains(c->comms, by->comm) &&

@@ -183,7 +183,7 @@ static bool *brought_new(const struct search *s, guint queue)
 	return is_brought;
 }
 
-/* For so long, at least, all of them wait at once: nobody of them has what they wait for. */
+/* Lower bound of the time that all of them wait at once, so that none holds what they wait for. */
 static uint64_t all_wait_ns(const struct search *s, guint queue, uint64_t window_ns)
 {
 	const struct queue *q = &g_array_index(s->queues, struct queue, queue);
@@ -225,9 +225,9 @@ static bool is_handed_round(const struct queue *q)
 }
 
 /*
- * What threads are short of somebody has meanwhile.  Where none but they themselves end their waits, and all of them wait at
- * once for half as long as one waits, nobody has it for most of that time: they hand each other work, as it comes to one of
- * them, and rest.
+ * If threads are short of something, one of them holds it.  Where only they end each other's waits, and all of them
+ * wait at once for half as long as each waits, none holds anything for most of that time: they pass work to each
+ * other, and are idle.
  */
 static bool is_nobodys(const struct search *s, guint queue)
 {

@@ -152,7 +152,7 @@ static bool computes(const struct profile *p, uint32_t pid)
 	return false;
 }
 
-/* Of each thread: how long it waited for others to bring it something. One that timers wake paces itself. */
+/* Per thread: how long it waited for others to bring something. A thread that timers wake paces itself. */
 static uint64_t *rests_new(const struct profile *p, const uint8_t *idle)
 {
 	uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
@@ -167,15 +167,15 @@ static uint64_t *rests_new(const struct profile *p, const uint8_t *idle)
 	return ns;
 }
 
-/* Of a thread: its waits for such peers, and how many are for others; how many of those end by a time limit of its own. */
+/* Per thread: its waits for such peers, its other waits, and how many of those its own time limit ends. */
 struct listens {
 	uint64_t ns, cnt, others_cnt, timed_cnt;
 	uint64_t ended_ns, by_resting_ns;	/* by others; and of that by threads that have nothing to do but that */
 };
 
 /*
- * It listens all the time to what a peer sends on its own: changes, events, prices.  That one has nothing else to do, or
- * sends it now and then.
+ * It listens all the time to what a peer sends on its own: changes, events, prices.  That one has nothing else to do,
+ * or sends it now and then.
  */
 static bool listens(const struct profile *p, const struct listens *l, uint32_t i)
 {

@@ -101,8 +101,8 @@ static uint32_t at_once_of(const struct profile *p, const struct finding *row)
 }
 
 /*
- * Tasks of asyncio that await what no other task does, as it is done in a thread, or of Tokio any that await: more than there
- * are threads, or 0.
+ * Number of asyncio tasks that await work done in a thread, or of Tokio tasks that await anything, if more than there
+ * are threads; else 0.
  */
 static uint32_t tasks_of(const struct profile *p, const struct finding *row)
 {

@@ -45,7 +45,7 @@ static struct clock *sleepers_new(const struct findings *f)
 		enum reason reason = reasons_of(f->reasons, i);
 
 		if (!f->blocked_in[i] || reason != REASON_SLEEP) {
-			/* a sleep that is idle, or what is not known, is no other work */
+			/* an idle sleep, or an unknown wait, is not other work */
 			bool is_other = w->blocked_ns && reason != REASON_SLEEP && reason != REASON_LOCK_GIL &&
 					!reasons_is_unseen(f->reasons, i);
 

@@ -206,7 +206,7 @@ static bool is_held_still(const struct finder *f, const struct wait *w, const st
 	       deadlock_knows_all(p, profile_thread(p, w->thread)->pid);
 }
 
-/* The same of the process that has the lock of a file, or else of the child that it waits for. */
+/* The same for the process that holds a file lock, or else for the child that it waits for. */
 static uint32_t next_of_file(const struct finder *f, uint32_t waiter)
 {
 	uint32_t own = GPOINTER_TO_UINT(

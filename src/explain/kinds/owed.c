@@ -55,7 +55,7 @@ static void append_made(GString *s, uint32_t made)
 	g_string_append(s, made == 1 ? " connection to " : " connections to ");
 }
 
-/* ", and 2 to 127.0.0.1:5432": of a pool that it may hold meanwhile. */
+/* ", and 2 to 127.0.0.1:5432": connections of a pool that it may hold meanwhile. */
 static void append_others(GString *s, const struct profile *p, const struct profile_limit *owed, const char *there)
 {
 	const struct profile_limit *l = profile_find_limit(p, LIMIT_POOL, owed->pid, 0);

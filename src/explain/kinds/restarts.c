@@ -11,7 +11,7 @@ static const char *const supervisors[] = {
 	"runsv*", "supervise", "s6-supervise", "supervisord", "monit",	  "circusd", "god",
 	"PM2*",	  "pm2*",      "foreman",      "honcho",      "nodemon", "forever",
 };
-/* The same of workers that they fork, which have their name; what else they start a request may have asked for. */
+/* The same for workers that they fork, which have their name.  Other children may be part of a request. */
 static const char *const servers[] = { "gunicorn*", "uwsgi*", "unicorn*" };
 
 /* A program that is started again and again. */

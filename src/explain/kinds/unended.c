@@ -106,7 +106,7 @@ static const struct ending *ending_of(const char *rule)
 	return NULL;
 }
 
-/* Of a row: did a wait of it end?  And those that lie whole in the window, but for rests of answers. */
+/* Per row: did one of its waits end?  And its waits that lie whole in the window, without the rests of answers. */
 struct ends {
 	bool has_ended;
 	uint64_t cnt, ns, max_ns;
@@ -199,7 +199,7 @@ static bool is_for_work(const struct findings *f, const struct finding *row)
 	       row->time_ns / row->count >= FINDING_WORK_NS && !row->limit.limit && !is_asked(f, row) && !row->loop;
 }
 
-/* Answers of whom its loop asks take their time, and nobody waits for the process itself. */
+/* The peer that its loop asks answers slowly, and nobody waits for this process. */
 static bool is_late_answer(const struct findings *f, const struct finding *row)
 {
 	const struct profile *p = f->profile;
@@ -220,8 +220,9 @@ static bool is_late_answer(const struct findings *f, const struct finding *row)
 }
 
 /*
- * An answer comes each time after the same whole or half seconds: the time limit of a long poll, which is meant, or one of
- * the peer's.  A few, of which ends of the window cut some off, tell that if they are exact, and nothing else is waited for.
+ * An answer comes each time after the same whole or half seconds: the time limit of a long poll, which is meant, or
+ * one of the peer's.  A few, of which ends of the window cut some off, tell that if they are exact, and nothing else
+ * is waited for.
  */
 static bool is_long_poll(const struct findings *f, const struct finding *row, const struct ends *e)
 {
@@ -231,7 +232,7 @@ static bool is_long_poll(const struct findings *f, const struct finding *row, co
 	const bool is_all = e->cnt && row->count >= POLLS_MIN && row->time_ns >= all_ns - all_ns / WAITS_PART &&
 			    off_ns <= e->max_ns / EXACT_PART && row->max_ns <= e->max_ns + e->max_ns / EXACT_PART;
 
-	/* of a command the end is waited for */
+	/* somebody waits for the end of a command */
 	if (profile_is_of_command(f->profile) || row->reason != REASON_NETWORK_RECEIVE || row->loop ||
 	    row->limit.limit || row->timed_out_cnt || is_asked(f, row))
 		return false;
@@ -239,7 +240,7 @@ static bool is_long_poll(const struct findings *f, const struct finding *row, co
 	       off_ns <= e->max_ns / SAME_PART && e->ns >= e->cnt * (e->max_ns - e->max_ns / SAME_PART);
 }
 
-/* Who writes what it takes, as far as that is known. */
+/* The writer of what it reads, if known. */
 static uint32_t writer_of(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
@@ -266,7 +267,7 @@ static bool keeps_up(const struct findings *f, const struct finding *row)
 	       cause_thread(f->profile, writer, writer) == CAUSE_NONE && row->time_ns >= all_ns - all_ns / WAITS_PART;
 }
 
-/* Several threads of a server: each likely answers a client meanwhile. */
+/* Several threads of a server: each likely serves a client. */
 static bool is_for_clients(const struct findings *f, const struct finding *row)
 {
 	return row->threads_cnt > 1 && peer_ends_of(f->profile, finding_pid(f, row)).listens;
@@ -320,7 +321,7 @@ static bool is_all_along(const struct wait *w)
 	return w->flags & WAIT_OPEN_AT_START && w->flags & WAIT_OPEN_AT_END;
 }
 
-/* A pool of processes is to bring the result, of which each waits for work all the time. */
+/* The result is to come from a pool of processes, all of which wait for work all the time. */
 static bool is_task_lost(const struct findings *f, const struct finding *row)
 {
 	static const char *const results[] = { "ApplyResult.", "MapResult.", NULL };
@@ -344,7 +345,7 @@ static bool is_task_lost(const struct findings *f, const struct finding *row)
 	return g_hash_table_size(rest) > 0;
 }
 
-/* It has asked somebody, by a library that no rule knows more of. */
+/* It has asked a peer through a library without a rule of its own. */
 static bool may_wait_for_ever(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);

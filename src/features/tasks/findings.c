@@ -513,7 +513,10 @@ static bool is_for_work(const struct profile *p, const struct task_wait *w)
 	       a.most_ns / MAX(a.most_cnt, 1) >= FINDING_WORK_NS && !profile_find_limit(p, LIMIT_OWED, w->pid, 0);
 }
 
-/* Go's HTTP client makes connections in goroutines of their own, for those that wait in getConn(); one more for TLS. */
+/*
+ * Go's HTTP client makes connections in goroutines of their own, for those that wait in getConn(); one more for
+ * TLS.
+ */
 static bool is_dialling(const struct task_wait *w)
 {
 	return w->kind == TASKS_GO && strcmp(w->creator, "net/http.(*Transport).queueForDial") == 0;
@@ -543,8 +546,8 @@ static bool is_of_runtime(const struct task_wait *w)
 }
 
 /*
- * It reads from a connection that was accepted: made where another one accepts them, or its process has made none, or fewer
- * than there are such tasks.
+ * It reads from an accepted connection: its creator accepts connections, or its process has made none, or fewer than
+ * there are such tasks.
  */
 static bool is_for_client(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
@@ -561,7 +564,7 @@ static bool is_for_client(const struct profile *p, const struct task_findings *f
 	return false;
 }
 
-/* Answers of the one whom the process asks take their time, and nobody waits for the process. */
+/* The only peer that the process asks answers slowly, and nobody waits for this process. */
 static bool is_long_poll(const struct profile *p, const struct task_wait *w)
 {
 	const struct peer_ends ends = peer_ends_of(p, w->pid);
@@ -745,7 +748,7 @@ static bool is_busy(const struct profile *p, uint32_t pid)
 	return false;
 }
 
-/* Each asks again as soon as it has its answer, and that comes soon: what takes the time is how often. */
+/* Each asks again as soon as it has its answer, and answers come soon: the number of questions takes the time. */
 static bool is_many_small(const struct profile *p, const struct task_wait *w, uint64_t answers_cnt)
 {
 	const double seconds = (double)p->info.duration_ns / 1e9;
@@ -769,7 +772,7 @@ static void find_peer(const struct profile *p, const struct task_findings *f, st
 							       : AT_ONCE_ADVICE;
 		return;
 	}
-	/* of those who send it something its clients have asked, and it has not */
+	/* clients have asked it, and it has not asked them */
 	bool is_one = peer_ends_of(p, w->pid).is_one;
 	bool is_alone = a.most_ns > a.all_ns / 10 * 9 && a.most_cnt > a.all_cnt / 10 * 9;
 
@@ -820,7 +823,7 @@ static bool is_pooled(const struct task_wait *w)
 	return kind_of(w) == CONNECTIONS || kind_of(w) == POOLED || kind_of(w) == JAVA_POOLED;
 }
 
-/* As many at all looks. */
+/* The same number at all looks. */
 static bool is_same_number(const struct task_wait *w)
 {
 	const double off = w->tasks - (double)(uint64_t)(w->tasks + 0.5);
@@ -830,8 +833,8 @@ static bool is_same_number(const struct task_wait *w)
 
 /*
  * In all looks, every non-idle task of the process waits for a lock or to send to a channel, and its threads hardly
- * ran: nobody is left to release a lock or to receive. Beside senders, others may serve something now and then, while a
- * slow receiver is at work nearly always. A task that waits to receive does so from another channel, since a channel
+ * ran: nobody is left to release a lock or to receive. Beside senders, others may serve something now and then, while
+ * a slow receiver is at work nearly always. A task that waits to receive does so from another channel, since a channel
  * with a waiting sender blocks no receiver.
  */
 static bool stands_still(const struct profile *p, const struct task_findings *f, const struct task_wait *w)

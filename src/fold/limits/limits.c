@@ -383,7 +383,7 @@ static uint32_t file_keeper(const char *proc_dir, uint32_t taker)
 	return 0;
 }
 
-/* "file", or "file 4712 cat": whoever keeps the lock of a file since its taker has ended. */
+/* "file", or "file 4712 cat": the process that keeps a file lock whose taker has ended. */
 static char *keeper_text(const char *proc_dir, uint32_t taker)
 {
 	uint32_t pid = file_keeper(proc_dir, taker);
@@ -393,8 +393,8 @@ static char *keeper_text(const char *proc_dir, uint32_t taker)
 }
 
 /*
- * Whoever has the lock: its taker, or, where that has ended and was handed the open file by an older process, as flock(1)
- * by a shell (exec 9>file; flock 9), that process.  Process numbers grow, but for where they begin again.
+ * Owner of the lock: its taker, or, if that has ended and got the open file from an older process, as flock(1) does
+ * from a shell (exec 9>file; flock 9), that process.  Process numbers grow, except where they wrap.
  */
 static uint32_t file_lock_owner(const char *proc_dir, uint32_t taker)
 {

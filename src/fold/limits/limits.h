@@ -157,22 +157,22 @@ void backlog_look(struct profile *p, struct net_tables *nets, const char *proc_d
 
 /* The children of a process's first thread, uint32_t; free with g_array_unref(). */
 GArray *children_of(const char *proc_dir, uint32_t pid);
-/* The only child of a process that waits for it to end, if that waits for the lock of a file; 0: there is none. */
+/* Only child of a process that waits for it to end, if the child waits for a file lock. 0: there is none. */
 uint32_t child_at_file_lock(const char *proc_dir, uint32_t pid);
 /* The process, its children, and theirs; of more than `max` some. */
 GArray *processes_below(const char *proc_dir, uint32_t pid, guint max);
 
 /*
- * Whom the processes of a command have sent something by TCP, and what has sent nothing since: as they are looked at now
- * and then, since they end with the recording.  Connections in our network namespace alone are known.
+ * Peers that a command's processes have sent something by TCP, and that sent nothing since.  The processes are looked
+ * at now and then, since they end with the recording.  Only connections in our own network namespace are known.
  */
 struct silent_peers;
 
 struct silent_peers *silent_peers_new(const char *proc_dir);
 void silent_peers_free(struct silent_peers *s);	/* NULL is fine */
-/* Of the process and those below it, if it is time. */
+/* Looks at the process and its descendants, if it is time. */
 void silent_peers_look(struct silent_peers *s, uint32_t pid, uint64_t elapsed_ns);
-/* Adds LIMIT_SILENT to each of them that waited so when it was looked at last. */
+/* Adds LIMIT_SILENT for each process that had such a peer at the last look. */
 void silent_peers_put(const struct silent_peers *s, struct profile *p);
 
 /*

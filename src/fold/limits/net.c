@@ -173,7 +173,7 @@ void nagle_look(struct profile *p, struct net_tables *nets, struct sock_peers *p
 
 struct look {
 	uint32_t clients, old;	/* clients waiting for an answer; those waiting since before the window */
-	/* where most of the process's own connections wait for an answer, else where most go; NULL: it has made none */
+	/* the peer that most of the process's own connections wait for, else go to; NULL: it has made none */
 	char *there;
 	struct asked_end {
 		uint32_t made_cnt, asked_cnt;
@@ -190,7 +190,7 @@ static void count_client(struct look *l, const struct profile *p, struct sock_pe
 		*(clock_ns(CLOCK_MONOTONIC) - received_ns < p->info.start_ns ? &l->old : &l->clients) += 1;
 }
 
-/* It has sent something there since something came, as one whose session rests within a transaction has not. */
+/* It has sent something since the last data came. A session that rests in a transaction has not. */
 static bool has_asked(struct sock_peers *peers, uint32_t pid, const struct net_socket *s)
 {
 	uint64_t received_ns, sent_ns;

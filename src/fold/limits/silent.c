@@ -10,7 +10,7 @@
 #define LOOKS_SHARE 8	/* of the time so far: how seldom a long command is looked at */
 #define PROCESSES_MAX 64
 
-/* Of a process, as it was looked at last: the connection that is silent for longest. */
+/* Per process, at the last look: the connection that has been silent longest. */
 struct silence {
 	char *there;
 	uint64_t ns;

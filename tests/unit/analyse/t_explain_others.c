@@ -312,8 +312,8 @@ static void test_unanswered(void)
 		p->info.filters = profile_string(p, "process php,mariadbd");
 		p->info.has_wakers = true;
 		for (uint32_t k = 0; k < 2; k++) {
-			struct thread worker = g_array_index(p->threads, struct thread, thread_of(p, 11 + k, "php", 5));
-			struct thread session = worker;
+			const uint32_t worker = thread_of(p, 11 + k, "php", 5);
+			struct thread session = *profile_thread(p, worker);
 
 			session.pid = 20;
 			session.tid = 21 + k;

@@ -141,8 +141,10 @@ static void test_few_polls(void)
 		for (gsize k = 0; k < G_N_ELEMENTS(each_ms); k++) {
 			if (!each_ms[k] || (k == 3 && !cases[i].open_ms))
 				continue;
-			struct wait *w = &g_array_index(p->waits, struct wait, add_wait(p, app, 'S', 1, each_ms[k],
-				k == 2 ? "main@app next_job@app read_rest@app recv@libc.so.6" : receives, receives_in));
+			const uint32_t wait = add_wait(p, app, 'S', 1, each_ms[k],
+						       k == 2 ? "main@app next_job@app read_rest@app recv@libc.so.6" : receives,
+						       receives_in);
+			struct wait *w = &g_array_index(p->waits, struct wait, wait);
 
 			w->object = object;
 			w->flags = flags[k];
