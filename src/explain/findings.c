@@ -11,6 +11,7 @@
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "base/hash.h"
+#include "features/blame/analysis.h"
 
 /*
  * A lock that somebody waits for all the time counts as if all threads of its process did, at least that many: other
@@ -156,17 +157,6 @@ static struct finding_class *class_of(struct maker *m, uint32_t thread)
 		g_hash_table_insert(m->classes, (gpointer)program, GUINT_TO_POINTER(at));
 	}
 	return &g_array_index(f->classes, struct finding_class, at - 1);
-}
-
-/* By wait: the part of its run-queue time due to its cgroup's quota, if --runq-blame was recorded. */
-static uint64_t *throttled_new(const struct profile *p)
-{
-	uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
-
-	EACH_ROW(i, const struct blame, b, p->blames)
-		if (b->kind == BLAME_THROTTLED)
-			ns[b->thread] += b->runnable_ns + b->preempted_ns;
-	return ns;
 }
 
 /* Adds the accounts, before waits explain them. */
@@ -335,7 +325,7 @@ static void add_queue(struct maker *m, struct finding_class *c, uint32_t i, uint
 static void add_waits(struct maker *m)
 {
 	const struct profile *p = m->f->profile;
-	g_autofree uint64_t *throttled_ns = throttled_new(p);
+	g_autofree uint64_t *throttled_ns = throttled_by_thread(p);
 
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		if (!is_selected(m, w->thread)) {

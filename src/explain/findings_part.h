@@ -264,6 +264,11 @@ uint64_t deadlock_long_ns(const struct profile *p);
 /* Is the process recorded completely?  Has it a single thread? */
 bool deadlock_knows_all(const struct profile *p, uint32_t pid);
 bool deadlock_is_alone(const struct profile *p, uint32_t pid);
+/* One wait, from before the window to beyond its end. */
+static inline bool finding_wait_is_all_along(const struct wait *w)
+{
+	return w->count == 1 && w->flags & WAIT_OPEN_AT_START && w->flags & WAIT_OPEN_AT_END;
+}
 
 /* Locks that nobody lets go of, several in a process: sets stuck_lock and what stands by it.  Needs the causes. */
 void both_stuck_find(struct findings *f, const uint32_t *locks);

@@ -112,10 +112,8 @@ static bool is_little_each(const struct findings *f, uint64_t sum_ns)
 	for (uint32_t i = 0; i < p->threads->len; i++)
 		observed_ns += works[i] ? thread_observed_ns(profile_thread(p, i)) : 0;
 	EACH_ROW(i, const struct wait, w, p->waits) {
-		enum idle_kind idle = reasons_idle(f->reasons, i);
-		bool is_rest = idle == IDLE_POOL || idle == IDLE_CLIENT || idle == IDLE_LOOP;
-
-		rests_cnt += works[w->thread] && is_rest ? w->count : 0;
+		if (works[w->thread] && idle_kind_is_rest(reasons_idle(f->reasons, i)))
+			rests_cnt += w->count;
 	}
 	return rests_cnt >= PIECES_MIN && sum_ns / rests_cnt < EACH_NS && sum_ns < observed_ns / REST_PART;
 }

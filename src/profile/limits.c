@@ -311,9 +311,9 @@ const char *profile_upstream(const struct profile *p, const struct wait *w)
 		return object_upstream(o);
 	/* of several the one that has not answered; and the process at that end may have become known only later */
 	limit_owed_read(profile_find_limit(p, LIMIT_OWED, profile_thread(p, w->thread)->pid, 0), &made, &owed);
-	if (!object_upstream(o) && profile_silent_peer(p, w))
-		return profile_silent_peer(p, w);
-	return owed ?: object_upstream(o);
+	const char *silent = object_upstream(o) ? NULL : profile_silent_peer(p, w);
+
+	return silent ?: owed ?: object_upstream(o);
 }
 
 char *profile_limits_text(const struct profile *p)

@@ -326,12 +326,6 @@ static void find_ended(struct finder *f)
 	}
 }
 
-/* Only complete stacks have an outermost frame to count from. */
-static bool is_whole_stack(const struct finder *f, const struct wait *w)
-{
-	return w->user && profile_get_node(f->p, w->user)->end == STACK_COMPLETE;
-}
-
 /* Whether it waits for an answer on a connection that it made. */
 static bool is_question(const struct finder *f, uint32_t i)
 {
@@ -364,7 +358,7 @@ static void find_facts(struct finder *f)
 		if (w->state == 'R' || w->state == ON_CPU_STATE || w->blocked_ns < facts->asleep_ns / SHARE_OF_ROLE)
 			continue;
 		facts->parks = facts->parks || (could && !sleeps);
-		if (!is_whole_stack(f, w))
+		if (!idle_knows_place(f->p, w))
 			continue;
 		if (could)
 			facts->base_depth = MIN(facts->base_depth, f->depth[w->user]);
@@ -587,7 +581,7 @@ static enum idle_kind loop(const struct finder *f, uint32_t i)
 	/* the helper that it started for a request */
 	if (is_for_output(f, i) && f->ended[i].begun_ns > ended_sum(&f->ended[i]) / 2)
 		return IDLE_NOT;
-	if (is_whole_stack(f, w) && f->depth[w->user] > facts->base_depth)
+	if (idle_knows_place(f->p, w) && f->depth[w->user] > facts->base_depth)
 		return IDLE_NOT;
 	if (is_answered(f, i) && !is_for_work(f, i))
 		return IDLE_NOT;
@@ -610,7 +604,7 @@ static enum idle_kind served(const struct finder *f, uint32_t i)
 	if (!is_served(f, i))
 		return IDLE_NOT;
 	/* an incomplete stack does not show where the thread waits */
-	if (!is_whole_stack(f, w))
+	if (!idle_knows_place(f->p, w))
 		return profile_find_limit(f->p, LIMIT_BACKLOG, profile_thread(f->p, w->thread)->pid, 0) ? IDLE_NOT
 													 : IDLE_CLIENT;
 	if (f->depth[w->user] > facts->work_depth)
@@ -692,7 +686,7 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 	if (f->ranks && is_main(profile_thread(f->p, w->thread)) &&
 	    strcmp(profile_thread(f->p, w->thread)->process, f->ranks) == 0)
 		return IDLE_NOT;
-	if (facts->parks || !is_whole_stack(f, w) || is_for_one_task(f, profile_thread(f->p, w->thread)) ||
+	if (facts->parks || !idle_knows_place(f->p, w) || is_for_one_task(f, profile_thread(f->p, w->thread)) ||
 	    is_retry(f, i))
 		return IDLE_NOT;
 	/* it sleeps all the time, in a deeper call */

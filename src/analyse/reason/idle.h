@@ -22,6 +22,12 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
  */
 bool idle_is_asked(const struct profile *p, const struct wait *w, const struct waker *waker);
 
+/* Its stack was walked to the beginning, so it shows where the thread waits. */
+static inline bool idle_knows_place(const struct profile *p, const struct wait *w)
+{
+	return w->user && profile_get_node(p, w->user)->end == STACK_COMPLETE;
+}
+
 /* "127.0.0.1:6379 (redis-server)": a server with all data in memory, which answers at once. */
 bool idle_is_memory_server(const char *who);
 

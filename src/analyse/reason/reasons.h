@@ -31,6 +31,11 @@ enum idle_kind {
 	IDLE_MACHINE, /* a shell, agent or daemon that slept all the time, in a recording of the whole machine */
 	IDLE_KIND_COUNT
 };
+/* Without work: nothing has come for an event loop, a worker or a connection. */
+static inline bool idle_kind_is_rest(enum idle_kind kind)
+{
+	return kind == IDLE_LOOP || kind == IDLE_POOL || kind == IDLE_CLIENT;
+}
 const char *idle_kind_name(enum idle_kind kind); /* "pool" */
 const char *idle_kind_text(enum idle_kind kind); /* "workers without work" */
 

@@ -15,11 +15,6 @@ static bool is_parked(enum reason reason)
 	       reason == REASON_POOL_IDLE;
 }
 
-static bool is_torn(const struct profile *p, const struct wait *w)
-{
-	return !w->user || profile_get_node(p, w->user)->end != STACK_COMPLETE;
-}
-
 void torn_find(const struct profile *p, const struct torn_input *in, uint8_t *idle)
 {
 	g_autofree struct park *parks = g_new0(struct park, (gsize)in->roles->rows->len + 1);
@@ -27,7 +22,7 @@ void torn_find(const struct profile *p, const struct torn_input *in, uint8_t *id
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct park *park = &parks[in->roles->of_thread[w->thread]];
 
-		if (w->state == 'R' || w->state == ON_CPU_STATE || !is_parked((enum reason)in->reason[i]) || is_torn(p, w))
+		if (w->state == 'R' || w->state == ON_CPU_STATE || !is_parked((enum reason)in->reason[i]) || !idle_knows_place(p, w))
 			continue;
 		park->ns += w->blocked_ns;
 		park->idle_ns += idle[i] ? w->blocked_ns : 0;
@@ -37,7 +32,7 @@ void torn_find(const struct profile *p, const struct torn_input *in, uint8_t *id
 		const struct rule *rule = in->rule[i];
 
 		if (w->state == 'R' || w->state == ON_CPU_STATE || idle[i] || !is_parked((enum reason)in->reason[i]) ||
-		    !is_torn(p, w) || (rule && rule->idle != RULE_IDLE_UNSAID))
+		    idle_knows_place(p, w) || (rule && rule->idle != RULE_IDLE_UNSAID))
 			continue;
 		if (park->idle_ns > park->ns - park->ns / OTHERS_PART)
 			idle[i] = IDLE_POOL;

@@ -108,8 +108,7 @@ static void find_rests(struct search *s)
 		const struct object *o = profile_wait_object(s->p, w);
 		bool is_client = s->idle[i] == IDLE_CLIENT && !(o && object_serves_datagrams(o));
 
-		if (w->state != ON_CPU_STATE &&
-		    (s->idle[i] == IDLE_LOOP || s->idle[i] == IDLE_CLIENT || s->idle[i] == IDLE_POOL))
+		if (w->state != ON_CPU_STATE && idle_kind_is_rest((enum idle_kind)s->idle[i]))
 			(is_client ? s->clients_ns : s->rests_ns)[w->thread] += w->blocked_ns;
 	}
 }

@@ -158,9 +158,7 @@ static uint64_t *rests_new(const struct profile *p, const uint8_t *idle)
 	uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
 
 	EACH_ROW(i, const struct wake, wake, p->wakes) {
-		const enum idle_kind kind = (enum idle_kind)idle[wake->wait];
-
-		if ((kind == IDLE_LOOP || kind == IDLE_POOL || kind == IDLE_CLIENT) &&
+		if (idle_kind_is_rest((enum idle_kind)idle[wake->wait]) &&
 		    !waker_is_timer(profile_get_waker(p, wake->waker)))
 			ns[profile_wait(p, wake->wait)->thread] += wake->blocked_ns;
 	}

@@ -57,11 +57,6 @@ static bool is_helper(const struct findings *f, uint32_t i)
 	       has_function(f->profile, profile_wait(f->profile, i)->user, functions);
 }
 
-static bool is_all_along(const struct wait *w)
-{
-	return w->count == 1 && w->flags & WAIT_OPEN_AT_START && w->flags & WAIT_OPEN_AT_END;
-}
-
 static bool is_of_python(const struct findings *f, uint32_t i)
 {
 	return g_str_has_prefix(reasons_protocol(f->reasons, i), "Python");
@@ -99,7 +94,7 @@ static enum stand stand_of(const struct findings *f, uint32_t i)
 		return STAND_CLOCK;
 	if (rule->reason == REASON_POOL_IDLE && !is_of_python(f, i))
 		return STAND_HELPER;
-	return is_all_along(profile_wait(f->profile, i)) ? STAND_STUCK : STAND_CLOCK;
+	return finding_wait_is_all_along(profile_wait(f->profile, i)) ? STAND_STUCK : STAND_CLOCK;
 }
 
 /* Number of waits by the same rule in the same function; *ret_is_first: no earlier wait is one. */
@@ -220,7 +215,7 @@ static uint32_t all_along_of(const struct findings *f, uint32_t pid, enum reason
 		const struct rule *rule = reasons_rule(f->reasons, i);
 		const struct wait *w = profile_wait(p, i);
 
-		if (rule && rule->reason == reason && is_all_along(w) &&
+		if (rule && rule->reason == reason && finding_wait_is_all_along(w) &&
 		    (!pid || profile_thread(p, w->thread)->pid == pid) &&
 		    (reason == REASON_SLEEP || g_str_has_prefix(rule->name, "join")))
 			return i;

@@ -203,11 +203,14 @@ static bool is_for_work(const struct findings *f, const struct finding *row)
 static bool is_late_answer(const struct findings *f, const struct finding *row)
 {
 	const struct profile *p = f->profile;
-	const struct peer_ends ends = peer_ends_of(p, finding_pid(f, row));
 	uint64_t ns = 0, cnt = 0;
 
-	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || is_asked(f, row) ||
-	    !ends.is_one || ends.clients_cnt || row->threads_cnt != 1 || profile_is_of_command(p))
+	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || row->threads_cnt != 1 ||
+	    is_asked(f, row) || profile_is_of_command(p))
+		return false;
+	const struct peer_ends ends = peer_ends_of(p, finding_pid(f, row));
+
+	if (!ends.is_one || ends.clients_cnt)
 		return false;
 	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		if (f->blocked_in[wake->wait] != row->id ||
@@ -316,11 +319,6 @@ static bool may_be_led_by_lock(const struct findings *f, const struct finding *r
 	       deadlock_is_alone(f->profile, finding_pid(f, row)) && !row->limit.limit && !is_asked(f, row);
 }
 
-static bool is_all_along(const struct wait *w)
-{
-	return w->flags & WAIT_OPEN_AT_START && w->flags & WAIT_OPEN_AT_END;
-}
-
 /* The result is to come from a pool of processes, all of which wait for work all the time. */
 static bool is_task_lost(const struct findings *f, const struct finding *row)
 {
@@ -335,7 +333,7 @@ static bool is_task_lost(const struct findings *f, const struct finding *row)
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct rule *other = reasons_rule(f->reasons, i);
 
-		if (is_all_along(w) && other && strcmp(other->name, "python-process-pool") == 0)
+		if (finding_wait_is_all_along(w) && other && strcmp(other->name, "python-process-pool") == 0)
 			g_hash_table_add(rest, GUINT_TO_POINTER(profile_thread(p, w->thread)->pid));
 	}
 	EACH_ROW(i, const struct thread, t, p->threads)
@@ -376,7 +374,7 @@ void unended_find(struct findings *f)
 		const struct ending *ending = rule && rule->reason == row->reason ? ending_of(rule->name) : NULL;
 		const bool takes = keeps_up(f, row) || is_fed(f, row);
 		const bool asks = !takes && (is_for_work(f, row) || has_own_rate(f, row));
-		const bool is_late = is_late_answer(f, row);
+		const bool is_late = !takes && !asks && is_late_answer(f, row);
 		const bool is_unended = !ends[row->id].has_ended &&
 					row->max_ns >= f->profile->info.duration_ns / 10 * 9;
 

@@ -505,12 +505,10 @@ static bool is_answered_at_once(const struct profile *p, const struct task_findi
 }
 
 /* Memory is read at once, so a long answer is for a command that itself waits for work (BRPOP, SUBSCRIBE). */
-static bool is_for_work(const struct profile *p, const struct task_wait *w)
+static bool is_for_work(const struct profile *p, const struct task_wait *w, const struct answers *a)
 {
-	const struct answers a = answers_of(p, w->pid);
-
-	return a.epoll && idle_is_memory_server(object_upstream(a.epoll)) && a.most_cnt == a.all_cnt &&
-	       a.most_ns / MAX(a.most_cnt, 1) >= FINDING_WORK_NS && !profile_find_limit(p, LIMIT_OWED, w->pid, 0);
+	return a->epoll && idle_is_memory_server(object_upstream(a->epoll)) && a->most_cnt == a->all_cnt &&
+	       a->most_ns / MAX(a->most_cnt, 1) >= FINDING_WORK_NS && !profile_find_limit(p, LIMIT_OWED, w->pid, 0);
 }
 
 /*
@@ -567,15 +565,18 @@ static bool is_for_client(const struct profile *p, const struct task_findings *f
 /* The only peer that the process asks answers slowly, and nobody waits for this process. */
 static bool is_long_poll(const struct profile *p, const struct task_wait *w)
 {
-	const struct peer_ends ends = peer_ends_of(p, w->pid);
 	enum kind k = kind_of(w);
 
-	if ((k != LIBRARY && k != NETWORK) || *w->idle || !ends.is_one || ends.clients_cnt ||
-	    profile_is_of_command(p) || is_for_work(p, w))
+	if ((k != LIBRARY && k != NETWORK) || *w->idle || profile_is_of_command(p))
+		return false;
+	const struct peer_ends ends = peer_ends_of(p, w->pid);
+
+	if (!ends.is_one || ends.clients_cnt)
 		return false;
 	const struct answers a = answers_of(p, w->pid);
 
-	return a.epoll && a.most_cnt == a.all_cnt && a.most_cnt >= 2 && a.most_ns / a.most_cnt >= LATE_ANSWER_NS;
+	return !is_for_work(p, w, &a) && a.epoll && a.most_cnt == a.all_cnt && a.most_cnt >= 2 &&
+	       a.most_ns / a.most_cnt >= LATE_ANSWER_NS;
 }
 
 /* 0: idle, or covered by the findings of threads. */
@@ -600,8 +601,12 @@ static uint64_t rank_of(const struct profile *p, const struct task_findings *f, 
 		return is_clear && w->tasks >= TASKS_MIN ? (uint64_t)((double)w->task_ns / w->tasks) / 2 : 0;
 	if (k == RUNNABLE)	/* a smaller number has just been woken */
 		return w->tasks < TASKS_MIN ? 0 : w->task_ns / RUNNABLE_WEIGHT;
-	if (k == NETWORK && !w->answers_request && is_for_work(p, w))
-		return 0;
+	if (k == NETWORK && !w->answers_request) {
+		const struct answers a = answers_of(p, w->pid);
+
+		if (is_for_work(p, w, &a))
+			return 0;
+	}
 	/* a handler may well wait in a select for events; other waits count only while it owes an answer */
 	if (!waits_for_work(k) || (w->answers_request && k != SELECT))
 		return w->task_ns;

@@ -368,7 +368,7 @@ static bool keeps_lock(const char *proc_dir, uint32_t pid, int fd, uint32_t take
 }
 
 /* The process that shares the open file of the lock, and so has the lock. 0: none was found. */
-static uint32_t file_keeper(const char *proc_dir, uint32_t taker)
+static uint32_t find_keeper(const char *proc_dir, uint32_t taker)
 {
 	g_autoptr(GDir) dir = g_dir_open(proc_dir, 0, NULL);
 	unsigned left = KEEPER_LOOKS;
@@ -383,10 +383,22 @@ static uint32_t file_keeper(const char *proc_dir, uint32_t taker)
 	return 0;
 }
 
-/* "file", or "file 4712 cat": the process that keeps a file lock whose taker has ended. */
-static char *keeper_text(const char *proc_dir, uint32_t taker)
+/* The same, looked for once: keepers, taker -> keeper, has those that are known. */
+static uint32_t file_keeper(GHashTable *keepers, const char *proc_dir, uint32_t taker)
 {
-	uint32_t pid = file_keeper(proc_dir, taker);
+	gpointer known = NULL;
+
+	if (!g_hash_table_lookup_extended(keepers, GUINT_TO_POINTER(taker), NULL, &known)) {
+		known = GUINT_TO_POINTER(find_keeper(proc_dir, taker));
+		g_hash_table_insert(keepers, GUINT_TO_POINTER(taker), known);
+	}
+	return GPOINTER_TO_UINT(known);
+}
+
+/* "file", or "file 4712 cat": the process that keeps a file lock whose taker has ended. */
+static char *keeper_text(GHashTable *keepers, const char *proc_dir, uint32_t taker)
+{
+	uint32_t pid = file_keeper(keepers, proc_dir, taker);
 	g_autofree char *status = pid ? status_of(proc_dir, pid, pid) : NULL, *comm = status ? field_of(status, "Name") : NULL;
 
 	return pid ? g_strdup_printf("file %" PRIu32 " %s", pid, comm ? comm : "") : g_strdup("file");
@@ -396,16 +408,16 @@ static char *keeper_text(const char *proc_dir, uint32_t taker)
  * Owner of the lock: its taker, or, if that has ended and got the open file from an older process, as flock(1) does
  * from a shell (exec 9>file; flock 9), that process.  Process numbers grow, except where they wrap.
  */
-static uint32_t file_lock_owner(const char *proc_dir, uint32_t taker)
+static uint32_t file_lock_owner(GHashTable *keepers, const char *proc_dir, uint32_t taker)
 {
-	uint32_t keeper = is_there(proc_dir, taker) ? 0 : file_keeper(proc_dir, taker);
+	uint32_t keeper = is_there(proc_dir, taker) ? 0 : file_keeper(keepers, proc_dir, taker);
 
 	return keeper && keeper < taker ? keeper : taker;
 }
 
-
 /* Holders precede waiters: "3: FLOCK ADVISORY WRITE 4711 08:01:42 0 EOF", "3: -> FLOCK ADVISORY WRITE 4712 ..". */
-static void add_file_locks(struct profile *p, GHashTable *pids, const char *text, const char *proc_dir)
+static void add_file_locks(struct profile *p, GHashTable *pids, const char *text, GHashTable *keepers,
+			   const char *proc_dir)
 {
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 	uint64_t lock = 0, id;
@@ -421,7 +433,7 @@ static void add_file_locks(struct profile *p, GHashTable *pids, const char *text
 			holder = pid;
 			owner = 0;
 		} else if (id == lock && holder && g_hash_table_remove(pids, GUINT_TO_POINTER(pid))) {
-			owner = owner ? owner : file_lock_owner(proc_dir, holder);
+			owner = owner ? owner : file_lock_owner(keepers, proc_dir, holder);
 			uint32_t child = child_at_file_lock(proc_dir, owner);
 			g_autofree char *who = child ? g_strdup_printf("%" PRIu32 " %" PRIu32, owner, child) :
 						       g_strdup_printf("%" PRIu32, owner);
@@ -432,11 +444,9 @@ static void add_file_locks(struct profile *p, GHashTable *pids, const char *text
 }
 
 /* Shared locks whose holder has ended. For private ones the recording shows that itself. */
-static void look_at_holders(struct profile *p, const char *proc_dir)
+static void look_at_holders(struct profile *p, GHashTable *keepers, const char *proc_dir)
 {
 	unsigned left = LIMITS_THREADS_MAX;
-	g_autofree char *keeper = NULL;
-	uint32_t of_taker = 0;
 
 	EACH_ROW_WHILE(i, const struct wait, w, p->waits, left) {
 		const struct object *o = profile_wait_object(p, w);
@@ -455,16 +465,13 @@ static void look_at_holders(struct profile *p, const char *proc_dir)
 		if (is_there(proc_dir, holder) || !foreign_threads_are_ours(proc_dir, pid) ||
 		    profile_find_limit(p, LIMIT_GONE, pid, holder))
 			continue;
-		if (is_file && holder != of_taker) {
-			g_free(keeper);
-			keeper = keeper_text(proc_dir, holder);
-			of_taker = holder;
-		}
-		profile_add_limit(p, LIMIT_GONE, pid, holder, is_file ? keeper : "mutex");
+		g_autofree char *keeper = is_file ? keeper_text(keepers, proc_dir, holder) : NULL;
+
+		profile_add_limit(p, LIMIT_GONE, pid, holder, keeper ? keeper : "mutex");
 	}
 }
 
-static void look_at_file_locks(struct profile *p, const char *proc_dir)
+static void look_at_file_locks(struct profile *p, GHashTable *keepers, const char *proc_dir)
 {
 	g_autoptr(GHashTable) pids = g_hash_table_new(NULL, NULL);
 	g_autofree char *path = g_build_filename(proc_dir, "locks", NULL), *text = NULL;
@@ -475,7 +482,7 @@ static void look_at_file_locks(struct profile *p, const char *proc_dir)
 			g_hash_table_add(pids, GUINT_TO_POINTER(profile_thread(p, profile_wait(p, i)->thread)->pid));
 	text = g_hash_table_size(pids) ? opener_text(path, OPENER_TEXT_MAX, &len) : NULL;
 	if (text)
-		add_file_locks(p, pids, text, proc_dir);
+		add_file_locks(p, pids, text, keepers, proc_dir);
 }
 
 GHashTable *limits_pids_new(const struct profile *p)
@@ -490,6 +497,7 @@ GHashTable *limits_pids_new(const struct profile *p)
 void limits_look(struct profile *p, struct group_limits *groups, const char *proc_dir)
 {
 	g_autoptr(GArray) processes = processes_new(p);
+	g_autoptr(GHashTable) keepers = g_hash_table_new(NULL, NULL);
 	struct net_tables *nets = net_tables_new(proc_dir);
 	struct sock_peers *ends = sock_peers_new(proc_dir, nets);
 
@@ -519,9 +527,9 @@ void limits_look(struct profile *p, struct group_limits *groups, const char *pro
 	fifos_look(p, proc_dir);
 	semaphores_look(p, proc_dir);
 	look_at_cpus(p, proc_dir);
-	look_at_file_locks(p, proc_dir);
+	look_at_file_locks(p, keepers, proc_dir);
 	monitors_look(p, proc_dir);
-	look_at_holders(p, proc_dir);
+	look_at_holders(p, keepers, proc_dir);
 	look_at_policies(p);
 	look_at_realtime(p);
 	look_at_slack(p, proc_dir);
