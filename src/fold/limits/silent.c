@@ -37,14 +37,16 @@ FREES(silent_peers_free, struct silent_peers, s, g_free(s->proc_dir); g_hash_tab
 
 static void look_at(struct silent_peers *all, struct net_tables *nets, struct sock_peers *peers, uint32_t pid)
 {
-	g_autoptr(GHashTable) own = pool_sockets_new(all->proc_dir, pid);
-	const GArray *sockets = own ? net_tables_of(nets, pid) : NULL;
-	g_autofree bool *served = sockets ? pool_served_ports_new(sockets) : NULL;
-	struct silence most = { 0 };
 	g_autofree char *command = opener_process_text(all->proc_dir, pid, "cmdline");
 
 	if (!command || !*command)	/* it has just ended, and is as it was looked at last */
 		return;
+	g_autoptr(GHashTable) own = pool_sockets_new(all->proc_dir, pid);
+	/* the kernel walks all of its buckets for these tables: some ms */
+	const GArray *sockets = own && g_hash_table_size(own) ? net_tables_of(nets, pid) : NULL;
+	g_autofree bool *served = sockets ? pool_served_ports_new(sockets) : NULL;
+	struct silence most = { 0 };
+
 	EACH_ROW_WHILE(i, const struct net_socket, s, sockets, served) {
 		uint64_t ns;
 
