@@ -5,13 +5,6 @@
 
 #include "explain/sentence.h"
 
-static bool rule_begins(const struct findings *f, const struct finding *row, const char *name)
-{
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-
-	return rule && g_str_has_prefix(rule->name, name);
-}
-
 /*
  * In a pipeline that is as fast as its slowest stage, the process that it waits for waits for a third one, which is
  * nearer to that stage.
@@ -22,25 +15,17 @@ static bool is_passed_on(const struct finding *row, const struct finding *cause)
 	       g_strcmp0(cause->by.comm, row->process) != 0;
 }
 
-static bool is_full_queue(const struct findings *f, const struct finding *row)
-{
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-
-	return rule && g_str_has_suffix(rule->name, "queue-full") && row->reason == rule->reason;
-}
-
 /*
  * Who holds the lock, or is to take from the queue, waits for another program to go on, a pipe's reader or a file
  * system's server: whoever has no lock there waits for that one, too.
  */
 static bool is_lock_before_program(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
-	bool is_pipe = cause->reason == REASON_PIPE && rule_begins(f, cause, "pipe-write");
+	const bool is_for_program = finding_is_by(f, cause, "pipe-write") || finding_is_by(f, cause, "fuse*");
 
-	return (finding_is_held(f, row) || is_full_queue(f, row)) && reason_family(row->reason) == FAMILY_LOCK &&
+	return (finding_is_held(f, row) || finding_is_by(f, row, "*queue-full")) && reason_family(row->reason) == FAMILY_LOCK &&
 	       !row->deadlock && !row->never_let_go && !row->stuck_weight && cause->process == row->process &&
-	       row->by.does_ns > row->by.off_cpu_ns / 2 && (is_pipe || rule_begins(f, cause, "fuse")) &&
-	       cause->by.pid && cause->by.pid != row->pid;
+	       row->by.does_ns > row->by.off_cpu_ns / 2 && is_for_program && cause->by.pid && cause->by.pid != row->pid;
 }
 
 /* If the lock's holder is throttled, the quota's finding for its process; NULL: it is not. */
@@ -61,10 +46,10 @@ static struct finding *throttle_of(const struct findings *f, const struct findin
  */
 static struct finding *asked_collection_of(const struct findings *f, const struct finding *row)
 {
-	if (!rule_begins(f, row, "java-vm-operation"))
+	if (!finding_is_by(f, row, "java-vm-operation*"))
 		return NULL;
 	EACH_ROW(i, struct finding, cause, f->rows)
-		if (rule_begins(f, cause, "java-gc-asked") && cause->process == row->process &&
+		if (finding_is_by(f, cause, "java-gc-asked*") && cause->process == row->process &&
 		    cause->time_ns / cause->threads_cnt > row->time_ns / row->threads_cnt / 2)
 			return cause;
 	return NULL;
@@ -206,7 +191,7 @@ static bool is_asked_on(const struct finding *row, const struct finding *cause)
 /* The pipe's writer mostly waits itself, but for no pipe: that is the cause of the reader's wait. */
 static bool is_for_waiting_writer(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
-	return row->reason == REASON_PIPE && rule_begins(f, row, "pipe-read") && cause->reason != REASON_PIPE &&
+	return finding_is_by(f, row, "pipe-read") && cause->reason != REASON_PIPE &&
 	       row->by.pid && cause->pid == row->by.pid && cause->pid != row->pid && !cause->is_told_elsewhere &&
 	       !row->deadlock && row->by.does_ns > row->by.off_cpu_ns / 2 && cause->time_ns > row->time_ns / 2;
 }

@@ -386,11 +386,10 @@ bool cause_is_passed_on(const struct cause_finder *c, const struct wake *wake)
 uint32_t cause_runner(const struct cause_finder *c, const struct finding *row)
 {
 	const struct profile *p = c->f->profile;
-	const struct rule *rule = reasons_rule(c->f->reasons, row->wait);
 	uint64_t all_ns = 0, most_ns = 0;
 	uint32_t most = CAUSE_NONE;
 
-	if (!rule || strcmp(rule->name, "ocaml-master-lock") != 0 || !row->pid)
+	if (!finding_is_by(c->f, row, "ocaml-master-lock") || !row->pid)
 		return CAUSE_NONE;
 	EACH_ROW(i, const struct thread, t, p->threads) {
 		uint64_t ns = t->pid == row->pid ? t->on_cpu_ns + t->preempted_ns : 0;

@@ -254,6 +254,22 @@ static inline const struct object *finding_object(const struct findings *f, cons
 	return row->object ? profile_get_object(f->profile, row->object - 1) : NULL;
 }
 
+/* The rule that tells what it waits for; NULL: none, or evidence tells otherwise. */
+static inline const struct rule *finding_rule(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+
+	return rule && rule->reason == row->reason ? rule : NULL;
+}
+
+/* Is that rule one of this name ("pipe-read"), or of this pattern ("pipe-*")? */
+static inline bool finding_is_by(const struct findings *f, const struct finding *row, const char *pattern)
+{
+	const struct rule *rule = finding_rule(f, row);
+
+	return rule && g_pattern_match_simple(pattern, rule->name);
+}
+
 /* The process of its longest wait. */
 static inline uint32_t finding_pid(const struct findings *f, const struct finding *row)
 {
@@ -287,7 +303,10 @@ unsigned finding_follow(const struct findings *f, const struct finding *row,
 			const struct finding *ret[FINDING_HOPS_MAX]);
 
 /* A kernel lock that programs hold for as long as they like: flock(), fcntl(). */
-bool finding_is_file_lock(const struct findings *f, const struct finding *row);
+static inline bool finding_is_file_lock(const struct findings *f, const struct finding *row)
+{
+	return finding_is_by(f, row, "file-lock");
+}
 
 /* Whether `by` is the lock's holder; else it ended the waits. */
 bool finding_is_held(const struct findings *f, const struct finding *row);

@@ -481,21 +481,12 @@ static void judge_wakings(const struct profile *p, struct finding *row, const st
 /* Whether it waits for something exclusive that somebody holds and releases.  RCU has no holder. */
 static bool is_exclusive(const struct findings *f, const struct finding *row)
 {
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-
 	if (row->reason == REASON_LOCK_CONDITION)	/* a barrier's word may be a mutex */
 		return false;
 	if (row->object && lock_is_held(profile_get_object(f->profile, row->object - 1)))
 		return true;
 	return row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK ||
-	       (row->reason == REASON_LOCK_KERNEL && rule && strcmp(rule->name, "rcu") != 0);
-}
-
-bool finding_is_file_lock(const struct findings *f, const struct finding *row)
-{
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-
-	return rule && strcmp(rule->name, "file-lock") == 0;
+	       (row->reason == REASON_LOCK_KERNEL && finding_rule(f, row) && !finding_is_by(f, row, "rcu"));
 }
 
 bool finding_is_held(const struct findings *f, const struct finding *row)
@@ -792,11 +783,9 @@ static bool is_pipe_of_shell(const struct cause_finder *c, const struct finding 
  */
 static bool is_of_slower_writer(const struct cause_finder *c, const struct finding *row)
 {
-	const struct rule *rule = reasons_rule(c->f->reasons, row->wait);
 	const uint64_t all_ns = c->f->profile->info.duration_ns * row->threads_cnt;
 
-	return row->reason == REASON_PIPE && rule &&
-	       (strcmp(rule->name, "pipe-read") == 0 || strcmp(rule->name, "message-queue") == 0) && row->pid &&
+	return (finding_is_by(c->f, row, "pipe-read") || finding_is_by(c->f, row, "message-queue")) && row->pid &&
 	       row->by.pid && row->by.pid != row->pid && row->by.blocked_ns > row->time_ns / 2 && row->by.does_ns &&
 	       row->by.does != REASON_ON_CPU && !profile_is_of_command(c->f->profile) && finding_cause(c->f, row) &&
 	       row->time_ns >= all_ns - all_ns / READS_PART;

@@ -183,17 +183,9 @@ static bool has_repeated_syn(const struct finding *row)
 /* Its rule has its own advice. */
 static bool is_of_rule(const struct findings *f, const struct finding *row)
 {
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+	const struct rule *rule = finding_rule(f, row);
 
 	return rule && rule->advice;
-}
-
-/* It checks repeatedly whether there is room. */
-static bool is_of_full_queue(const struct findings *f, const struct finding *row)
-{
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-
-	return rule && g_str_has_suffix(rule->name, "queue-full");
 }
 
 /* The rule of the wait is about the program whose loop it holds up, or about a lock that no other call avoids. */
@@ -290,11 +282,11 @@ static const char *advice_of_stuck(const struct findings *f, const struct findin
 		       "threads wait for: `offcpu report --full`.";
 }
 
-static bool is_of_team(const struct findings *f, const struct finding *row)
+static bool is_of_protocol(const struct findings *f, const struct finding *row, const char *protocol)
 {
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+	const struct rule *rule = finding_rule(f, row);
 
-	return rule && row->reason == rule->reason && g_strcmp0(rule->protocol, "OpenMP") == 0;
+	return rule && g_strcmp0(rule->protocol, protocol) == 0;
 }
 
 static const char *advice_of_clock(const struct finding *row)
@@ -304,14 +296,6 @@ static const char *advice_of_clock(const struct finding *row)
 	return row->is_waited_for ? "Others wait meanwhile for a lock that it holds: do not sleep there." :
 				    "It only sleeps, the same time again and again: a clock that ticks may stay as it is. If it looks "
 				    "whether something has come, wait for that instead.";
-}
-
-/* The last thread to arrive ends the waits of its kind, and nothing is scarce. */
-static bool is_barrier(const struct findings *f, const struct finding *row)
-{
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-
-	return rule && strstr(rule->name, "barrier");
 }
 
 /*
@@ -329,13 +313,6 @@ static bool is_mostly_at_rest(const struct findings *f, const struct finding *ro
 		       w->flags & WAIT_OPEN_AT_END;
 	}
 	return cnt > row->threads_cnt / 2;
-}
-
-static bool is_of_resolver(const struct findings *f, const struct finding *row)
-{
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-
-	return rule && row->reason == rule->reason && g_strcmp0(rule->protocol, "resolver") == 0;
 }
 
 static const char *advice_of_resolver(const struct findings *f, const struct finding *row)
@@ -417,13 +394,11 @@ static bool is_many_small(const struct findings *f, const struct finding *row)
 static const char *advice_of_server(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
-	/* for a socket in a file only the waker is known */
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
-	if (rule && g_str_has_prefix(rule->name, RULES_MEMORY_SERVER) && row->count > 1 &&
-	    median_ns(row) < AT_ONCE_NS && row->max_ns > median_ns(row) * LOST_TIMES)
+	if (finding_is_by(f, row, RULES_MEMORY_SERVER "*") && row->count > 1 && median_ns(row) < AT_ONCE_NS && row->max_ns > median_ns(row) * LOST_TIMES)
 		return "Most answers come at once, and some only after long: the server did something else then, as one long command "
 		       "(SLOWLOG GET) or writing to the disk, or it did not run: stopped, paused, throttled.";
+	/* for a socket in a file only the waker is known */
 	g_autofree char *by = row->by.pid && row->by.pid != finding_pid(f, row) ? g_strdup_printf("(%s)", row->by.comm) : NULL;
 
 	return servers_advice_of_wait(f->reasons, row->wait, o, by, row->by.does_ns && row->by.does == REASON_ON_CPU);
@@ -481,7 +456,9 @@ static const char *advice_of_peers(const struct findings *f, const struct findin
 	if (is_signalled && sentence_is_nameless(f, row))
 		return "What they wait for only their functions tell: record once more with names (Mono: --jitmap; `offcpu doctor -p PID` "
 		       "tells how).";
-	if (!is_signalled || !row->by.are_peers || row->threads_cnt <= 2 || is_barrier(f, row))
+	if (!is_signalled || !row->by.are_peers || row->threads_cnt <= 2)
+		return NULL;
+	if (finding_is_by(f, row, "*barrier*"))	/* the last thread to arrive ends the waits of its kind: nothing is scarce */
 		return NULL;
 	if (row->tells_all && row->by.does_ns)
 		return "One of them tells all others at once that what they wait for is there: look at what that one waits for itself.";
@@ -590,14 +567,6 @@ static const char *advice_of_workers(const struct findings *f, const struct find
 					       "Look at what the workers wait for: that is what the result takes.";
 }
 
-/* Known by its library's functions: the waiting thread needs a connection, with or without time limit. */
-static bool is_of_connections(const struct findings *f, const struct finding *row)
-{
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-
-	return rule && g_str_has_prefix(rule->name, "connections-");
-}
-
 /* A disk that is fast except for some waits, or slower than any idle disk: other work on it, or a limit. */
 static const char *advice_of_slow_sync(const struct finding *row)
 {
@@ -685,7 +654,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return pauses_advice(row) ?: "If it looks whether something has come, wait for that instead; a pause that is meant may stay.";
 	if (advice_of_children(f, row))
 		return advice_of_children(f, row);
-	if (is_of_team(f, row) && row->by.does == REASON_CPU_QUEUE && row->by.does_ns > row->by.off_cpu_ns / 2)
+	if (is_of_protocol(f, row, "OpenMP") && row->by.does == REASON_CPU_QUEUE && row->by.does_ns > row->by.off_cpu_ns / 2)
 		return "The others wait for a CPU themselves: fewer threads (OMP_NUM_THREADS), or CPUs that others leave free. "
 		       "If one of them has more to do, share out better (schedule(dynamic)).";
 	if (row->asks)
@@ -694,11 +663,11 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return "It has nothing to do until the thread that ends these waits goes on: look at what that one waits for.";
 	if (advice_of_ending(f, row))
 		return advice_of_ending(f, row);
-	if (is_of_resolver(f, row))
+	if (is_of_protocol(f, row, "resolver"))
 		return advice_of_resolver(f, row);
 	if (advice_of_no_answer(f, row))
 		return advice_of_no_answer(f, row);
-	if (is_of_connections(f, row))
+	if (finding_is_by(f, row, "connections-*"))	/* it needs one, with or without time limit */
 		return reasons_advice(f->reasons, row->wait);
 	if (row->is_broadcast)
 		return "Wake one thread for one event (signal), or have a condition for each kind of event.";
@@ -706,7 +675,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice_of_workers(f, row);
 	if (advice_of_peers(f, row))
 		return advice_of_peers(f, row);
-	if (row->is_poll_loop && !is_of_full_queue(f, row) &&
+	if (row->is_poll_loop && !finding_is_by(f, row, "*queue-full") &&
 	    (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
 		return "A timer ends most of these waits: let who changes the state signal it, and wait without a timeout.";
 	if (nagle_has_delayed_acks(f, row))

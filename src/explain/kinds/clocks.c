@@ -134,9 +134,8 @@ static bool is_scripts_pause(const struct findings *f, const struct finding *row
 
 bool clocks_is_all(const struct findings *f, const struct finding *row)
 {
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-
-	bool is_clock = row->clock_ns && row->clock_ns >= row->time_ns - row->time_ns / 10 && !(rule && rule->advice);
+	const struct rule *rule = finding_rule(f, row);
+	const bool is_clock = row->clock_ns && row->clock_ns >= row->time_ns - row->time_ns / 10 && !(rule && rule->advice);
 
 	return (is_clock || is_scripts_pause(f, row)) &&
 	       !row->is_waited_for && !row->leads_ns && !row->backlog && !row->limit.limit && !row->loop &&

@@ -42,7 +42,7 @@ static uint32_t whom_asks(const struct findings *f, const struct finding *row, c
 /* The holder of the database that these wait for is unknown. */
 static bool is_of_unknown_holder(const struct findings *f, const struct finding *row)
 {
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+	const struct rule *rule = finding_rule(f, row);
 
 	return row->reason == REASON_LOCK_OTHER && rule && rule->protocol && *rule->protocol && !row->by.tid &&
 	       !row->deadlock;

@@ -193,9 +193,7 @@ static bool may_be_meant(const struct findings *f, const struct finding *row, co
 /* A server with all data in memory answers at once, so these are commands that wait for work with a time limit. */
 static bool is_for_work(const struct findings *f, const struct finding *row)
 {
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-
-	return rule && g_str_has_prefix(rule->name, RULES_MEMORY_SERVER) && row->reason == rule->reason && row->count &&
+	return finding_is_by(f, row, RULES_MEMORY_SERVER "*") && row->count &&
 	       row->time_ns / row->count >= FINDING_WORK_NS && !row->limit.limit && !is_asked(f, row) && !row->loop;
 }
 
@@ -246,14 +244,11 @@ static bool is_long_poll(const struct findings *f, const struct finding *row, co
 /* The writer of what it reads, if known. */
 static uint32_t writer_of(const struct findings *f, const struct finding *row)
 {
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 	const struct object *o = finding_object(f, row);
 
-	if (!rule || row->reason != REASON_PIPE)
-		return 0;
-	return strcmp(rule->name, "pipe-read") == 0 ? (o ? o->pid : 0) :
-	       strcmp(rule->name, "message-queue") == 0 ? row->by.pid :
-							  0;
+	if (finding_is_by(f, row, "message-queue"))
+		return row->by.pid;
+	return o && finding_is_by(f, row, "pipe-read") ? o->pid : 0;
 }
 
 /*
@@ -279,10 +274,7 @@ static bool is_for_clients(const struct findings *f, const struct finding *row)
 /* It is as slow as its user configured it, by mistake or not. */
 static bool has_own_rate(const struct findings *f, const struct finding *row)
 {
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-
-	return rule && g_str_has_prefix(rule->name, RULES_OWN_RATE) && row->reason == rule->reason && !row->loop &&
-	       !is_asked(f, row) && !is_for_clients(f, row);
+	return finding_is_by(f, row, RULES_OWN_RATE "*") && !row->loop && !is_asked(f, row) && !is_for_clients(f, row);
 }
 
 /*
@@ -324,10 +316,9 @@ static bool is_task_lost(const struct findings *f, const struct finding *row)
 {
 	static const char *const results[] = { "ApplyResult.", "MapResult.", NULL };
 	const struct profile *p = f->profile;
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 	g_autoptr(GHashTable) rest = g_hash_table_new(NULL, NULL);	/* pids */
 
-	if (!rule || strcmp(rule->name, "python-future") != 0 || !row->pid ||
+	if (!finding_is_by(f, row, "python-future") || !row->pid ||
 	    !profile_stack_names(p, profile_wait(p, row->wait)->user, results))
 		return false;
 	EACH_ROW(i, const struct wait, w, p->waits) {
@@ -346,11 +337,11 @@ static bool is_task_lost(const struct findings *f, const struct finding *row)
 /* It has asked a peer through a library without a rule of its own. */
 static bool may_wait_for_ever(const struct findings *f, const struct finding *row)
 {
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+	const struct rule *rule = finding_rule(f, row);
 	const struct object *o = finding_object(f, row);
 
 	return row->reason == REASON_NETWORK_RECEIVE && o && o->kind == OBJECT_SOCKET && !strstr(o->name, " from") &&
-	       !row->limit.limit && !row->loop && !(rule && rule->reason == row->reason && rule->advice);
+	       !row->limit.limit && !row->loop && !(rule && rule->advice);
 }
 
 /* Others that are told wait for those who wait here. */
@@ -370,8 +361,8 @@ void unended_find(struct findings *f)
 	g_autofree struct ends *ends = ends_new(f);
 
 	EACH_ROW(i, struct finding, row, f->rows) {
-		const struct rule *rule = reasons_rule(f->reasons, row->wait);
-		const struct ending *ending = rule && rule->reason == row->reason ? ending_of(rule->name) : NULL;
+		const struct rule *rule = finding_rule(f, row);
+		const struct ending *ending = rule ? ending_of(rule->name) : NULL;
 		const bool takes = keeps_up(f, row) || is_fed(f, row);
 		const bool asks = !takes && (is_for_work(f, row) || has_own_rate(f, row));
 		const bool is_late = !takes && !asks && is_late_answer(f, row);

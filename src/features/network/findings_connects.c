@@ -67,8 +67,7 @@ static void add_failures(struct finding_limit *best, const struct profile_limit 
 
 bool connects_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
 {
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
-	const bool is_retry = rule && g_str_has_prefix(rule->name, RULES_RETRY);
+	const bool is_retry = finding_is_by(f, row, RULES_RETRY "*");
 	g_autoptr(GHashTable) sleepers = NULL;
 	uint64_t all = 0;
 
