@@ -10,6 +10,7 @@
 #include "analyse/actors.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
+#include "base/find.h"
 #include "base/hash.h"
 #include "features/blame/analysis.h"
 
@@ -417,17 +418,17 @@ const char *finding_process_name(const struct findings *f, uint32_t pid)
 	return last ? last->process : NULL;
 }
 
+struct finding *finding_of_id(const struct findings *f, uint32_t id)
+{
+	return id ? FIRST_ROW(struct finding, row, f->rows, row->id == id, row, NULL) : NULL;
+}
+
 struct finding *finding_cause(const struct findings *f, const struct finding *row)
 {
-	uint32_t id = row->by.does_ns && row->by.does_wait ? f->blocked_in[row->by.does_wait - 1] : 0;
+	struct finding *cause = row->by.does_ns && row->by.does_wait ?
+					finding_of_id(f, f->blocked_in[row->by.does_wait - 1]) : NULL;
 
-	for (guint k = 0; id && k < f->rows->len; k++) {
-		struct finding *cause = &g_array_index(f->rows, struct finding, k);
-
-		if (cause->id == id)
-			return cause != row ? cause : NULL;
-	}
-	return NULL;
+	return cause != row ? cause : NULL;
 }
 
 bool finding_ends_far(const struct findings *f, const struct finding *row)
@@ -555,14 +556,15 @@ static uint32_t threads_of(const struct maker *m, const char *process)
 static void find_stuck(const struct maker *m)
 {
 	struct findings *f = m->f;
-	const struct profile_info *info = &f->profile->info;
+	const uint64_t window_ns = f->profile->info.duration_ns;
 
-	for (guint i = 0; i < f->rows->len && info->filters && *info->filters && info->duration_ns; i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i);
+	if (profile_is_of_machine(f->profile) || !window_ns)
+		return;
+	EACH_ROW(i, struct finding, row, f->rows) {
 		bool is_exclusive = row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK ||
 				    row->reason == REASON_LOCK_KERNEL;
 
-		if (is_exclusive && row->max_ns / STUCK_PERMILLE >= info->duration_ns / 1000)
+		if (is_exclusive && row->max_ns / STUCK_PERMILLE >= window_ns / 1000)
 			row->stuck_weight = MAX(threads_of(m, row->process), STUCK_WEIGHT_MIN);
 	}
 }

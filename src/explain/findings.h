@@ -287,6 +287,9 @@ static inline bool finding_has_wait(const struct findings *f, const struct findi
 	return row->id && (f->blocked_in[wait] == row->id || f->queued_in[wait] == row->id);
 }
 
+/* The row with that id; NULL: none, as for id 0. */
+struct finding *finding_of_id(const struct findings *f, uint32_t id);
+
 /* The row with the waits of those who end or hold up this one; NULL: unknown. */
 struct finding *finding_cause(const struct findings *f, const struct finding *row);
 

@@ -467,7 +467,7 @@ static void judge_wakings(const struct profile *p, struct finding *row, const st
 
 	row->is_poll_loop = row->reason != REASON_LOCK_GIL && sum->timer_ns > sum->woken_ns / 2 &&
 			    row->timed_out_cnt > polls_per_s(row->reason) * row->threads_cnt * MAX(seconds, 1);
-	row->is_own_limit = row->is_poll_loop && is_signalled(row->reason) && !(p->info.filters && *p->info.filters) &&
+	row->is_own_limit = row->is_poll_loop && is_signalled(row->reason) && profile_is_of_machine(p) &&
 			    row->timed_out_cnt > row->woken_cnt / 10 * 9;
 	row->is_aborted = row->signalled_cnt >= ABORTS_MIN && sum->aborts_ns > (sum->woken_ns - sum->signals_ns) / 2;
 	row->is_fork = sum->fork_ns > sum->woken_ns / 2;
@@ -773,7 +773,7 @@ static bool is_pipe_of_shell(const struct cause_finder *c, const struct finding 
 	uint32_t writer = o && o->kind == OBJECT_PIPE && o->pid ? cause_thread(p, o->pid, o->pid) : CAUSE_NONE;
 	const char *own = profile_thread(p, profile_wait(p, row->wait)->thread)->process;
 
-	return row->reason == REASON_PIPE && !(p->info.filters && *p->info.filters) && writer != CAUSE_NONE &&
+	return row->reason == REASON_PIPE && profile_is_of_machine(p) && writer != CAUSE_NONE &&
 	       g_str_has_prefix(o->name, "pipe from ") && (is_shell(own) || is_shell(profile_thread(p, writer)->process));
 }
 
@@ -885,7 +885,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	else
 		find_timeouts(c, row, is_holder);
 	row->is_for_one_job = row->is_told_elsewhere && row->by.does_ns && row->by.does == REASON_ON_CPU &&
-			      row->max_ns > p->info.duration_ns / 2 && p->info.filters && *p->info.filters;
+			      row->max_ns > p->info.duration_ns / 2 && !profile_is_of_machine(p);
 	if (at_end.is_child)
 		find_deadlock_of_child(c, row);
 	if (sentence_is_for_workers(c->f, row))

@@ -267,7 +267,7 @@ bool deadlock_is_alone(const struct profile *p, uint32_t pid);
 /* One wait, from before the window to beyond its end. */
 static inline bool finding_wait_is_all_along(const struct wait *w)
 {
-	return w->count == 1 && w->flags & WAIT_OPEN_AT_START && w->flags & WAIT_OPEN_AT_END;
+	return w->count == 1 && wait_is_all_along(w);
 }
 
 /* Locks that nobody lets go of, several in a process: sets stuck_lock and what stands by it.  Needs the causes. */

@@ -160,7 +160,7 @@ static const struct finding *shares_cpus(const struct findings *f, const struct 
 	const struct finding *queue = NULL;
 	uint64_t others_ns = 0;
 
-	if (!info->filters || !*info->filters || info->has_blame || info->scheduler)
+	if (profile_is_of_machine(f->profile) || info->has_blame || info->scheduler)
 		return NULL;
 	EACH_ROW(i, const struct finding, row, f->rows) {
 		bool is_queue = row->reason == REASON_CPU_QUEUE && !row->is_yield && !row->busy &&

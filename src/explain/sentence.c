@@ -734,22 +734,18 @@ void sentence_command(GString *s, const struct findings *f, const struct finding
 }
 
 /* "; meanwhile 4 other threads wait for data from the network, 10.0.0.7:80, in load_curve" */
-static void append_meanwhile(GString *s, const struct findings *f, uint32_t id)
+static void append_meanwhile(GString *s, const struct findings *f, const struct finding *row)
 {
-	for (guint i = 0; id && i < f->rows->len; i++) {
-		const struct finding *row = &g_array_index(f->rows, struct finding, i);
+	if (!row)
+		return;
+	const struct finding plain = finding_plain(row);
+	bool is_asleep = row->reason == REASON_SLEEP;
 
-		if (row->id != id)
-			continue;
-		const struct finding plain = finding_plain(row);
-		bool is_asleep = row->reason == REASON_SLEEP;
-
-		g_string_append(s, "; meanwhile ");
-		text_thousands(s, row->threads_cnt);
-		g_string_append(s, row->threads_cnt == 1 ? " other thread " : is_asleep ? " other threads, each of which " : " other threads ");
-		g_string_append(s, is_asleep ? "" : row->threads_cnt == 1 ? "waits for " : "wait for ");
-		sentence_wait(s, f, &plain);
-	}
+	g_string_append(s, "; meanwhile ");
+	text_thousands(s, row->threads_cnt);
+	g_string_append(s, row->threads_cnt == 1 ? " other thread " : is_asleep ? " other threads, each of which " : " other threads ");
+	g_string_append(s, is_asleep ? "" : row->threads_cnt == 1 ? "waits for " : "wait for ");
+	sentence_wait(s, f, &plain);
 }
 
 void sentence_evidence(GString *s, const struct findings *f, const struct finding *r)
@@ -789,7 +785,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	missed_append_evidence(s, f, r);
 	pauses_append_evidence(s, f, r);
 	one_by_one_append_evidence(s, f, r);
-	append_meanwhile(s, f, r->meanwhile);
+	append_meanwhile(s, f, finding_of_id(f, r->meanwhile));
 	bursts_append_evidence(s, f, r);
 	append_limit(s, f, r);
 	backlog_append_evidence(s, r);

@@ -227,7 +227,7 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 	if (ran_share(f->profile) >= CPUS_FULL)
 		return info->has_blame ? "More runnable threads than CPUs: add CPUs or run fewer." :
 					 reason_advice(REASON_CPU_QUEUE);
-	if (!info->imported && !(info->filters && *info->filters))
+	if (!info->imported && profile_is_of_machine(f->profile))
 		return "CPUs were free meanwhile, so more of them would not help: see who wakes many threads at once "
 		       "(record --wakers), and which CPUs they may use.";
 	if (ran_little(f->profile))
@@ -309,8 +309,7 @@ static bool is_mostly_at_rest(const struct findings *f, const struct finding *ro
 	for (uint32_t i = 0; row->reason != REASON_LOCK_SEMAPHORE && i < f->profile->waits->len; i++) {
 		const struct wait *w = profile_wait(f->profile, i);
 
-		cnt += f->blocked_in[i] == row->id && w->count == 1 && w->flags & WAIT_OPEN_AT_START &&
-		       w->flags & WAIT_OPEN_AT_END;
+		cnt += f->blocked_in[i] == row->id && finding_wait_is_all_along(w);
 	}
 	return cnt > row->threads_cnt / 2;
 }
@@ -407,15 +406,9 @@ static const char *advice_of_server(const struct findings *f, const struct findi
 /* By what the lock's holder does meanwhile; NULL: that says nothing more. */
 static bool is_held_by_deadlocked(const struct findings *f, const struct finding *row)
 {
-	uint32_t id = row->by.does_wait && finding_is_held(f, row) ? f->blocked_in[row->by.does_wait - 1] : 0;
+	const struct finding *cause = finding_is_held(f, row) ? finding_cause(f, row) : NULL;
 
-	for (guint i = 0; id && i < f->rows->len; i++) {
-		const struct finding *other = &g_array_index(f->rows, struct finding, i);
-
-		if (other->id == id && other != row && other->deadlock)
-			return true;
-	}
-	return false;
+	return cause && cause->deadlock;
 }
 
 static const char *advice_of_holder(const struct findings *f, const struct finding *row)

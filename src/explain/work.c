@@ -97,8 +97,7 @@ enum nobody_works work_nobody(const struct findings *f, const struct finding *ro
 		const struct finding of_wait = { .wait = i };
 
 		if (t->pid != row->pid || !w->blocked_ns ||
-		    (sentence_is_for_workers(f, &of_wait) && w->flags & WAIT_OPEN_AT_START &&
-		     w->flags & WAIT_OPEN_AT_END))
+		    (sentence_is_for_workers(f, &of_wait) && wait_is_all_along(w)))
 			continue;
 		if (sentence_is_for_workers(f, &of_wait) || !is_bystander(f, i) || t->comm == comm ||
 		    actors_same_kind(t->comm, comm))

@@ -592,6 +592,12 @@ const char *profile_build_id(const struct profile *p, const char *module);
  */
 bool profile_check(const struct profile *p, GError **error);
 
+/* Was everything recorded that ran? */
+static inline bool profile_is_of_machine(const struct profile *p)
+{
+	return !p->info.filters || !*p->info.filters;
+}
+
 /* Were all processes started for the recording, as one command? */
 static inline bool profile_is_of_command(const struct profile *p)
 {
@@ -734,6 +740,18 @@ struct on_cpu_row {
 };
 
 #define ON_CPU_STATE 'C'	/* used as the state of a wait */
+
+/* Was the thread asleep: neither in the run queue nor on CPU? */
+static inline bool wait_is_asleep(const struct wait *w)
+{
+	return w->state != 'R' && w->state != ON_CPU_STATE;
+}
+
+/* Was it so from before the window to beyond its end? */
+static inline bool wait_is_all_along(const struct wait *w)
+{
+	return w->flags & WAIT_OPEN_AT_START && w->flags & WAIT_OPEN_AT_END;
+}
 
 static inline bool profile_has_on_cpu(const struct profile *p)
 {

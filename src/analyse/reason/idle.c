@@ -345,7 +345,7 @@ static void find_facts(struct finder *f)
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 
-		if (w->state == 'R' || w->state == ON_CPU_STATE)
+		if (!wait_is_asleep(w))
 			continue;
 		facts->asleep_ns += w->blocked_ns;
 		facts->wakings += w->count;
@@ -355,7 +355,7 @@ static void find_facts(struct finder *f)
 		struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
 		bool could = could_be_idle(f, i), sleeps = f->reason[i] == REASON_SLEEP;
 
-		if (w->state == 'R' || w->state == ON_CPU_STATE || w->blocked_ns < facts->asleep_ns / SHARE_OF_ROLE)
+		if (!wait_is_asleep(w) || w->blocked_ns < facts->asleep_ns / SHARE_OF_ROLE)
 			continue;
 		facts->parks = facts->parks || (could && !sleeps);
 		if (!idle_knows_place(f->p, w))
@@ -690,8 +690,8 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 	    is_retry(f, i))
 		return IDLE_NOT;
 	/* it sleeps all the time, in a deeper call */
-	if (!is_main(profile_thread(f->p, w->thread)) && w->count == 1 && w->flags & WAIT_OPEN_AT_START &&
-	    w->flags & WAIT_OPEN_AT_END && f->depth[w->user] <= SLEEP_DEPTH + 2)
+	if (!is_main(profile_thread(f->p, w->thread)) && w->count == 1 && wait_is_all_along(w) &&
+	    f->depth[w->user] <= SLEEP_DEPTH + 2)
 		return IDLE_TIMER;
 	if (f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth)
 		return IDLE_NOT;
@@ -747,8 +747,7 @@ static bool is_master(const struct finder *f, uint32_t i)
 	const struct wait *w = profile_wait(f->p, i);
 	const struct object *o = profile_wait_object(f->p, w);
 
-	if (f->reason[i] != REASON_CHILD_EXIT || !o || o->kind != OBJECT_CHILD || o->pid ||
-	    !(w->flags & WAIT_OPEN_AT_START) || !(w->flags & WAIT_OPEN_AT_END))
+	if (f->reason[i] != REASON_CHILD_EXIT || !o || o->kind != OBJECT_CHILD || o->pid || !wait_is_all_along(w))
 		return false;
 	return f->has_several;
 }
@@ -767,7 +766,6 @@ static enum idle_kind at_rest(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
 	const struct thread *t = profile_thread(f->p, w->thread);
-	bool all_along = (w->flags & WAIT_OPEN_AT_START) && (w->flags & WAIT_OPEN_AT_END);
 
 	if (is_master(f, i))
 		return IDLE_MACHINE;
@@ -787,7 +785,7 @@ static enum idle_kind at_rest(const struct finder *f, uint32_t i)
 	case REASON_LOCK_OTHER:
 	case REASON_SLEEP:
 	case REASON_DEVICE:
-	case REASON_STOPPED: return all_along ? IDLE_MACHINE : IDLE_NOT;
+	case REASON_STOPPED: return wait_is_all_along(w) ? IDLE_MACHINE : IDLE_NOT;
 	default: return IDLE_NOT;
 	}
 }
@@ -883,7 +881,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		.waited_for = waited_for_new(p, reason),
 		.has_several = has_several(p),
 		.ranks = ranks_of(p),
-		.is_whole = !p->info.filters || !*p->info.filters,
+		.is_whole = profile_is_of_machine(p),
 		.is_command = profile_is_of_command(p),
 		.first_start_ns = first_start_ns(p),
 	};

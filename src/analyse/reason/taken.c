@@ -36,7 +36,7 @@ static bool is_of_client(const struct search *s, uint32_t i)
 	const struct wait *w = profile_wait(s->p, i);
 	const struct object *o = profile_wait_object(s->p, w);
 
-	return o && object_is_accepted_at(o, s->where) && w->state != 'R' && w->state != ON_CPU_STATE &&
+	return o && object_is_accepted_at(o, s->where) && wait_is_asleep(w) &&
 	       has_pid(s, w->thread) && (s->reason[i] == REASON_NETWORK_RECEIVE || s->reason[i] == REASON_EVENT_LOOP);
 }
 
@@ -57,7 +57,7 @@ static void add_uses(struct search *s)
 	EACH_ROW(i, const struct wait, w, s->p->waits) {
 		struct use *use = &s->uses[w->thread];
 
-		if (w->state == 'R' || w->state == ON_CPU_STATE || !has_pid(s, w->thread))
+		if (!wait_is_asleep(w) || !has_pid(s, w->thread))
 			continue;
 		if (is_of_client(s, i))
 			use->clients_ns += w->blocked_ns;

@@ -22,7 +22,7 @@ void torn_find(const struct profile *p, const struct torn_input *in, uint8_t *id
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct park *park = &parks[in->roles->of_thread[w->thread]];
 
-		if (w->state == 'R' || w->state == ON_CPU_STATE || !is_parked((enum reason)in->reason[i]) || !idle_knows_place(p, w))
+		if (!wait_is_asleep(w) || !is_parked((enum reason)in->reason[i]) || !idle_knows_place(p, w))
 			continue;
 		park->ns += w->blocked_ns;
 		park->idle_ns += idle[i] ? w->blocked_ns : 0;
@@ -31,7 +31,7 @@ void torn_find(const struct profile *p, const struct torn_input *in, uint8_t *id
 		const struct park *park = &parks[in->roles->of_thread[w->thread]];
 		const struct rule *rule = in->rule[i];
 
-		if (w->state == 'R' || w->state == ON_CPU_STATE || idle[i] || !is_parked((enum reason)in->reason[i]) ||
+		if (!wait_is_asleep(w) || idle[i] || !is_parked((enum reason)in->reason[i]) ||
 		    idle_knows_place(p, w) || (rule && rule->idle != RULE_IDLE_UNSAID))
 			continue;
 		if (park->idle_ns > park->ns - park->ns / OTHERS_PART)

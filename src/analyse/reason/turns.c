@@ -37,7 +37,7 @@ static bool may_be_turn(const struct search *s, uint32_t i)
 {
 	const struct wait *w = profile_wait(s->p, i);
 
-	if (w->state == 'R' || w->state == ON_CPU_STATE || s->idle[i])
+	if (!wait_is_asleep(w) || s->idle[i])
 		return false;
 	switch ((enum reason)s->reason[i]) {
 	case REASON_LOCK_MUTEX:

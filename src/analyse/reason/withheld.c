@@ -217,7 +217,7 @@ static void find_listeners(const struct profile *p, const uint8_t *reason, uint8
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct listens *l = &threads[w->thread];
 
-		if (w->state == 'R' || w->state == ON_CPU_STATE)
+		if (!wait_is_asleep(w))
 			continue;
 		is_listening[i] = reason[i] == REASON_NETWORK_RECEIVE && is_unasked[w->object];
 		l->ns += is_listening[i] ? w->blocked_ns : 0;

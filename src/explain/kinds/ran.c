@@ -11,10 +11,8 @@
 
 static bool is_asked(const struct findings *f, const struct finding *row)
 {
-	const struct profile_info *info = &f->profile->info;
-
 	return row->reason == REASON_CPU_QUEUE && row->limit.limit && row->limit.limit->kind == LIMIT_CPUS &&
-	       row->limit.is_others && !info->imported && !(info->filters && *info->filters);
+	       row->limit.is_others && !f->profile->info.imported && profile_is_of_machine(f->profile);
 }
 
 static void add(GHashTable *all, const struct findings *f, uint32_t i, bool is_same)
@@ -96,5 +94,5 @@ double ran_share(const struct profile *p)
 
 bool ran_little(const struct profile *p)
 {
-	return !p->info.imported && p->info.filters && *p->info.filters && ran_share(p) < CPUS_OWN;
+	return !p->info.imported && !profile_is_of_machine(p) && ran_share(p) < CPUS_OWN;
 }

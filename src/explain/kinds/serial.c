@@ -18,14 +18,6 @@ struct serial {
 	bool is_queue;			/* it waits longer for a CPU */
 };
 
-static const struct finding *finding_with(const struct findings *f, uint32_t id)
-{
-	for (guint i = 0; id && i < f->rows->len; i++)
-		if (g_array_index(f->rows, struct finding, i).id == id)
-			return &g_array_index(f->rows, struct finding, i);
-	return NULL;
-}
-
 static uint32_t ids_cnt(const struct findings *f)
 {
 	uint32_t most = 0;
@@ -117,7 +109,7 @@ void serial_find(struct findings *f)
 	f->serial->alone = a;
 	find_doing(f, f->serial);
 	find_links(f);
-	const struct finding *does = finding_with(f, f->serial->does);
+	const struct finding *does = finding_of_id(f, f->serial->does);
 	const struct finding row = {
 		.reason = does ? does->reason : f->serial->is_queue ? REASON_CPU_QUEUE : REASON_ON_CPU,
 		.busy = BUSY_ALONE,
@@ -141,7 +133,7 @@ FREES(serial_free, struct serial, serial, alone_free(serial->alone))
 /* ", which mostly sleeps until a timer in wait_for_port", ", whose sleep mostly sleeps until a timer" */
 static void append_doing(GString *s, const struct findings *f, const struct finding *row)
 {
-	const struct finding *does = finding_with(f, f->serial->does);
+	const struct finding *does = finding_of_id(f, f->serial->does);
 
 	if (!does) {
 		g_string_append(s, f->serial->is_queue ? ", which mostly waits for a CPU" : ", which mostly computes");

@@ -90,9 +90,7 @@ void spawns_append_evidence(GString *s, const struct findings *f, const struct f
 /* Whether children of its threads were recorded, as for a recorded command or a whole machine. */
 static bool has_children(const struct findings *f, const struct finding *row)
 {
-	const char *filters = f->profile->info.filters;
-
-	if (!filters || !*filters || profile_is_of_command(f->profile))
+	if (profile_is_of_machine(f->profile) || profile_is_of_command(f->profile))
 		return true;
 	for (uint32_t i = 0; row->by.pid && row->by.pid != row->pid && i < f->profile->threads->len; i++)
 		if (profile_thread(f->profile, i)->pid == row->by.pid)

@@ -199,7 +199,7 @@ static void find_stands(struct still *s)
 	const struct profile *p = s->f->profile;
 
 	EACH_ROW(i, const struct wait, w, p->waits) {
-		if (w->state == 'R' || w->state == ON_CPU_STATE)
+		if (!wait_is_asleep(w))
 			continue;
 		s->of_wait[i] = (uint8_t)stand_of(s->f, i);
 		s->of_thread[w->thread] = MAX(s->of_thread[w->thread], s->of_wait[i]);
@@ -238,7 +238,7 @@ bool still_append_join(GString *text, const struct findings *f)
 	const struct profile *p = f->profile;
 	const uint32_t join = all_along_of(f, 0, REASON_CHILD_EXIT);
 
-	if (join == UINT32_MAX || !p->info.filters || !*p->info.filters)
+	if (join == UINT32_MAX || profile_is_of_machine(p))
 		return false;
 	const struct thread *t = profile_thread(p, profile_wait(p, join)->thread);
 	const uint32_t sleep = all_along_of(f, t->pid, REASON_SLEEP);
@@ -260,7 +260,7 @@ struct still *still_new(const struct findings *f)
 	const struct profile *p = f->profile;
 	struct still *s;
 
-	if (!p->info.filters || !*p->info.filters)	/* on a whole machine there is always a process at rest */
+	if (profile_is_of_machine(p))	/* on a whole machine there is always a process at rest */
 		return NULL;
 	s = g_new0(struct still, 1);
 	s->f = f;

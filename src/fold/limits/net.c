@@ -284,7 +284,7 @@ static void look_at_owed(struct profile *p, struct sock_peers *peers, const char
 void owed_look(struct profile *p, struct sock_peers *peers, const char *proc_dir)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
-	const bool is_chosen = p->info.filters && *p->info.filters;
+	const bool is_chosen = !profile_is_of_machine(p);
 	unsigned again = AGAIN;
 
 	EACH_ROW_WHILE(i, const struct wait, w, p->waits, g_hash_table_size(seen) < OWED_PROCESSES_MAX) {

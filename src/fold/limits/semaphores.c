@@ -16,7 +16,7 @@ static const char *semaphore_of(const struct profile *p, const struct wait *w)
 {
 	const struct object *o = profile_wait_object(p, w);
 
-	return o && o->kind == LOCK_SEMAPHORE && (w->flags & WAIT_OPEN_AT_START) && (w->flags & WAIT_OPEN_AT_END) &&
+	return o && o->kind == LOCK_SEMAPHORE && wait_is_all_along(w) &&
 			       g_str_has_prefix(o->place, PREFIX) ? o->place : NULL;
 }
 

@@ -196,7 +196,7 @@ static GPtrArray *subtitle_parts(const struct profile *p, const struct tree *t, 
 	if (o->selection_text && *o->selection_text)
 		g_string_append_printf(s, "only %s", o->selection_text);
 	add_part(parts, s);
-	if (p->info.filters && *p->info.filters)
+	if (!profile_is_of_machine(p))
 		g_string_append_printf(s, "recorded with %s", p->info.filters);
 	add_part(parts, s);
 	return parts;

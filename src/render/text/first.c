@@ -381,7 +381,7 @@ static void append_nobody(GString *body, const struct profile *p, const struct q
 
 	if (!p->threads->len) {
 		g_string_append(line, "No thread was seen");
-		if (p->info.filters && *p->info.filters) {
+		if (!profile_is_of_machine(p)) {
 			g_string_append(line, " of what was to be recorded (");
 			text_safe(line, p->info.filters);
 			g_string_append_c(line, ')');
