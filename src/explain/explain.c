@@ -183,65 +183,18 @@ static char *brief_of(const struct findings *f, const struct headline *h, bool h
 	return g_string_free(s, FALSE);
 }
 
-/* Why it is not ranked by its time. */
-static const char *rank_reason(const struct headline *h)
-{
-	const struct finding *row = h->finding;
-
-	if (!row || row->busy)
-		return NULL;
-	if (row->deadlock)
-		return "first, as it never ends";
-	if (row->limit.is_cycle)
-		return "first, as neither goes on";
-	if (row->is_doubtful)
-		return "behind others, as its error is as large";
-	if (row->leads_others)
-		return "first, as fewer wait there";
-	if (row->stuck_weight || row->nobody_works)
-		return "first, as it holds up what else its process does";
-	if (row->is_cost)
-		return "behind others, as page faults take that time";
-	if (row->limit.refaults || row->reason == REASON_MEMORY_SWAP || row->reason == REASON_MEMORY_RECLAIM ||
-	    row->is_fork)
-		return "first, as it takes CPU time, too";
-	if (row->is_shells_sleep)
-		return "behind others, as it is told with the script that waits for it";
-	if (row->is_told_elsewhere && !row->is_for_one_job)
-		return "behind others, as what it waits for is in the recording, too";
-	if (row->is_told_with)
-		return row->is_behind			? "behind others, as it only queues behind them" :
-		       row->waits_for_asker		? "behind others, as it waits for one that waits, too" :
-		       row->reason == REASON_CHILD_EXIT ? "behind others, as it is told with the fork" :
-		       row->reason == REASON_PIPE	? "behind others, as whom it waits for waits, too" :
-							  "behind others, as it is told with the loop that waits for it";
-	if (row->leads_ns)
-		return row->reason == REASON_SLEEP ? "first, as others wait until it ends" : "first, as others queue behind it";
-	if (row->is_waited_for)
-		return "behind others, as it is told with what waits for it";
-	if (row->is_own_limit)
-		return "behind others, as its own time limit ends it";
-	if (row->is_spin)
-		return "behind others, as nobody waits for it";
-	if (row->clock_ns)
-		return "behind others, as nobody waits for it";
-	if (row->reason == REASON_SLEEP)
-		return "behind others, as it is its own choice";
-	return row->reason == REASON_CPU_QUEUE && !row->is_yield ? "behind others, as their load makes it" : NULL;
-}
-
 /* The reason for shares that increase down the list, given at the headline that is not ranked by its time. */
 static const char *order_reason(const struct explanation *e, guint at)
 {
 	const struct headline *h = &g_array_index(e->headlines, struct headline, at);
-	uint64_t rank_ns = h->finding ? finding_rank_ns(h->finding) : 0;
+	const struct finding_rank rank = h->finding ? finding_rank(h->finding) : (struct finding_rank){ 0 };
 
 	EACH_ROW(i, const struct headline, o, e->headlines) {
-		bool is_behind_less = i < at && o->time_ns < h->time_ns && rank_ns < h->time_ns;
-		bool is_before_more = i > at && o->time_ns > h->time_ns && rank_ns > h->time_ns;
+		bool is_behind_less = i < at && o->time_ns < h->time_ns && rank.ns < h->time_ns;
+		bool is_before_more = i > at && o->time_ns > h->time_ns && rank.ns > h->time_ns;
 
 		if (same_whole(h, o) && (is_behind_less || is_before_more))
-			return rank_reason(h);
+			return rank.why;
 	}
 	return NULL;
 }
@@ -380,30 +333,16 @@ const char *explanation_advice_of(const struct explanation *e, uint32_t wait)
 		       ?: reasons_advice(e->findings->reasons, wait);
 }
 
-static struct finding finding_of_wait(const struct explanation *e, uint32_t wait)
-{
-	const struct wait *w = profile_wait(e->findings->profile, wait);
-
-	return (struct finding){
-		.reason = reasons_of(e->findings->reasons, wait),
-		.wait = wait,
-		.process = profile_thread(e->findings->profile, w->thread)->process,
-		.frame = finding_frame(e->findings, wait),
-		.object = w->object,
-		FINDING_OWN_ONLY,
-	};
-}
-
 void explanation_wait(GString *s, const struct explanation *e, uint32_t wait)
 {
-	const struct finding row = finding_of_wait(e, wait);
+	const struct finding row = finding_of_wait(e->findings, wait);
 
 	sentence_wait(s, e->findings, &row);
 }
 
 void explanation_sentence(GString *s, const struct explanation *e, uint32_t wait)
 {
-	const struct finding row = finding_of_wait(e, wait);
+	const struct finding row = finding_of_wait(e->findings, wait);
 
 	sentence_finding(s, e->findings, &row);
 }

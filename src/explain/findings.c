@@ -14,24 +14,8 @@
 #include "base/hash.h"
 #include "features/blame/analysis.h"
 
-/*
- * A lock that somebody waits for all the time counts as if all threads of its process did, at least that many: other
- * short waits only show that work continues.
- */
-#define STUCK_WEIGHT_MIN 12
-/* Waits for a CPU may be due to others' load: they rank first only if that many times as long as the next finding. */
-#define QUEUE_WEIGHT 4
-
-/* Bringing back, freeing and copying memory is CPU time that none of these waits includes. */
-#define MEMORY_WEIGHT 2
-#define CLOCK_WEIGHT 16	/* for threads that only sleep: waits with a waiter rank before them, unless much shorter */
-/* Sleeping is a thread's choice: its waits for others rank first, unless the sleep is that many times as long. */
-#define SLEEP_WEIGHT 4
 #define KERNEL_PCT 50
 #define CAUSE_PART 20	/* of the time that matters */
-#define TOLD_WEIGHT 4	/* mentioned in a loop's finding: probably behind that */
-#define DOUBT_WEIGHT 1000	/* ranks last */
-
 /* Waits with equal keys are one finding: by lock, or by waiting function. */
 struct key {
 	const char *process;
@@ -65,16 +49,6 @@ static bool is_selected(const struct maker *m, uint32_t thread)
 /* Instead of a row, for idle threads. */
 #define IDLE_ROW (UINT32_MAX - 1)
 #define IDLE_KERNEL_ROW (UINT32_MAX - 2)
-
-static bool first_time(GHashTable *seen, uint32_t row, uint32_t thread)
-{
-	uint64_t pair = (uint64_t)row << 32 | thread;
-
-	if (g_hash_table_contains(seen, &pair))
-		return false;
-	g_hash_table_add(seen, g_memdup2(&pair, sizeof(pair)));
-	return true;
-}
 
 static uint32_t row_of(struct maker *m, const struct key *key, uint32_t wait)
 {
@@ -125,7 +99,7 @@ static uint32_t add(struct maker *m, const struct key *key, uint32_t wait, uint6
 		row->frame = finding_frame(f, wait);
 		row->object = reasons_object(f->reasons, wait);
 	}
-	if (first_time(m->threads, at, w->thread))
+	if (hash_new_pair(m->threads, at, w->thread))
 		row->threads_cnt++;
 	row->count += w->count;
 	if (!has_shape)
@@ -165,13 +139,13 @@ static void add_accounts(struct maker *m)
 {
 	const struct profile *p = m->f->profile;
 	/* set of (class, pid) */
-	g_autoptr(GHashTable) pids = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) pids = g_hash_table_new(hash_number, NULL);
 
 	EACH_ROW(i, const struct thread, t, p->threads) {
 		if (!is_selected(m, i))
 			continue;
 		struct finding_class *c = class_of(m, i);
-		if (first_time(pids, (uint32_t)(c - &g_array_index(m->f->classes, struct finding_class, 0)), t->pid))
+		if (hash_new_pair(pids, (uint32_t)(c - &g_array_index(m->f->classes, struct finding_class, 0)), t->pid))
 			c->processes_cnt++;
 		c->threads_cnt++;
 		c->observed_ns += thread_observed_ns(t);
@@ -215,6 +189,20 @@ struct finding finding_plain(const struct finding *row)
 	};
 }
 
+struct finding finding_of_wait(const struct findings *f, uint32_t wait)
+{
+	const struct wait *w = profile_wait(f->profile, wait);
+
+	return (struct finding){
+		.reason = reasons_of(f->reasons, wait),
+		.wait = wait,
+		.process = f->programs[w->thread],
+		.frame = finding_frame(f, wait),
+		.object = w->object,
+		FINDING_OWN_ONLY,
+	};
+}
+
 int64_t finding_frame(const struct findings *f, uint32_t wait)
 {
 	uint32_t user = profile_wait(f->profile, wait)->user;
@@ -241,8 +229,8 @@ static void count_lock(struct maker *m, struct finding *row, uint32_t i)
 {
 	const struct wait *w = profile_wait(m->f->profile, i);
 
-	row->locks_cnt += first_time(m->members, row->id, m->locks[w->object]);
-	row->lock_waiters_cnt += first_time(m->waiters, m->locks[w->object], w->thread);
+	row->locks_cnt += hash_new_pair(m->members, row->id, m->locks[w->object]);
+	row->lock_waiters_cnt += hash_new_pair(m->waiters, m->locks[w->object], w->thread);
 }
 
 /* A word on the waiter's stack (parking_lot has one per thread), or a condition: not the lock itself. */
@@ -276,9 +264,9 @@ static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 		c->idle_ns += w->blocked_ns;
 		f->idle_ns[idle] += w->blocked_ns;
 		if (idle == IDLE_KERNEL)
-			f->idle_kernel_cnt += first_time(m->threads, IDLE_KERNEL_ROW, w->thread);
+			f->idle_kernel_cnt += hash_new_pair(m->threads, IDLE_KERNEL_ROW, w->thread);
 		else
-			f->idle_threads_cnt += first_time(m->threads, IDLE_ROW, w->thread);
+			f->idle_threads_cnt += hash_new_pair(m->threads, IDLE_ROW, w->thread);
 		return;
 	}
 	struct key key = { .process = f->programs[w->thread], .reason = reason };
@@ -332,7 +320,7 @@ static void add_waits(struct maker *m)
 		if (!is_selected(m, w->thread)) {
 			if (!m->selection || m->selection->waits[i]) {
 				m->f->idle_ns[IDLE_KERNEL] += w->blocked_ns;
-				m->f->idle_kernel_cnt += first_time(m->threads, IDLE_KERNEL_ROW, w->thread);
+				m->f->idle_kernel_cnt += hash_new_pair(m->threads, IDLE_KERNEL_ROW, w->thread);
 			}
 			continue;
 		}
@@ -455,53 +443,6 @@ unsigned finding_follow(const struct findings *f, const struct finding *row,
 	return cnt;
 }
 
-uint64_t finding_rank_ns(const struct finding *f)
-{
-	if (f->deadlock)	/* endless: ranks before all others */
-		return UINT64_MAX / 2 + f->time_ns / 2;
-	if (f->limit.is_cycle)	/* also endless, unless somebody has a time limit */
-		return UINT64_MAX / 4 + f->time_ns / 4;
-	if (f->is_doubtful)
-		return f->time_ns / DOUBT_WEIGHT;
-	if (f->leads_others)
-		return UINT64_MAX / 16 + f->time_ns / 16;
-	if (f->stuck_weight)
-		return f->time_ns * f->stuck_weight;
-	if (f->nobody_works == NOBODY_OF_POOL)
-		return f->time_ns * STUCK_WEIGHT_MIN;
-	if (f->is_cost)
-		return f->time_ns / CLOCK_WEIGHT;
-	if (f->reason == REASON_MEMORY_SWAP || f->reason == REASON_MEMORY_RECLAIM || f->limit.refaults || f->is_fork)
-		return f->time_ns * MEMORY_WEIGHT;
-	if (f->busy == BUSY_REFUSES)
-		return UINT64_MAX / 8;
-	if (f->busy == BUSY_ALONE)	/* by wall-clock time */
-		return UINT64_MAX / 8 + f->time_ns / 8;
-	if (f->busy == BUSY_SPIN)
-		return f->time_ns;
-	if (f->busy)
-		return f->time_ns - f->queue_ns + f->queue_ns / QUEUE_WEIGHT;
-	if (f->is_shells_sleep)
-		return f->time_ns / CLOCK_WEIGHT;
-	if (f->is_beside_cause)
-		return f->time_ns / CLOCK_WEIGHT;
-	if (f->reason == REASON_SLEEP && f->waited_ns && !f->leads_ns)	/* after the waits for it, which say more */
-		return MIN(f->time_ns / SLEEP_WEIGHT, f->waited_ns - f->waited_ns / 8);
-	if (f->reason == REASON_SLEEP && !f->loop && !f->limit.limit && !f->leads_ns)
-		return (f->time_ns - f->clock_ns) / SLEEP_WEIGHT + f->clock_ns / CLOCK_WEIGHT;
-	if (f->is_own_limit || f->may_be_meant)
-		return f->time_ns / SLEEP_WEIGHT;
-	if (f->is_told_with)
-		return (f->time_ns + f->leads_ns) / TOLD_WEIGHT;
-	if (f->is_spin)
-		return f->time_ns / CLOCK_WEIGHT;
-	if (f->is_told_elsewhere && !f->is_for_one_job)	/* after the other finding, which may be a queue */
-		return f->time_ns / QUEUE_WEIGHT / QUEUE_WEIGHT;
-	if (f->reason == REASON_CPU_QUEUE && !f->is_yield && !f->is_kept_off && !f->bursts.cnt)
-		return f->time_ns / (f->is_others_load ? OTHERS_QUEUE_WEIGHT : QUEUE_WEIGHT);
-	return f->time_ns + f->leads_ns;
-}
-
 static void count_looks(struct findings *f)
 {
 	const struct profile_info *info = &f->profile->info;
@@ -556,15 +497,14 @@ static uint32_t threads_of(const struct maker *m, const char *process)
 static void find_stuck(const struct maker *m)
 {
 	struct findings *f = m->f;
-	const uint64_t window_ns = f->profile->info.duration_ns;
 
-	if (profile_is_of_machine(f->profile) || !window_ns)
+	if (profile_is_of_machine(f->profile) || !f->profile->info.duration_ns)
 		return;
 	EACH_ROW(i, struct finding, row, f->rows) {
 		bool is_exclusive = row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK ||
 				    row->reason == REASON_LOCK_KERNEL;
 
-		if (is_exclusive && row->max_ns / STUCK_PERMILLE >= window_ns / 1000)
+		if (is_exclusive && finding_fills_window(f->profile, row->max_ns))
 			row->stuck_weight = MAX(threads_of(m, row->process), STUCK_WEIGHT_MIN);
 	}
 }
@@ -572,9 +512,7 @@ static void find_stuck(const struct maker *m)
 /* A fork of a large process waits for a short-lived child and copies for as long: reported with what that delays. */
 static void find_forks(struct findings *f)
 {
-	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
-		const struct finding *fork = &g_array_index(f->rows, struct finding, i);
-
+	EACH_ROW(i, const struct finding, fork, f->rows) {
 		for (guint k = 0; fork->is_fork && k < f->rows->len; k++) {
 			struct finding *row = &g_array_index(f->rows, struct finding, k);
 
@@ -585,13 +523,12 @@ static void find_forks(struct findings *f)
 	}
 }
 
-#define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
 #define LONGER 4
 
 /* Each pause is short, and the other wait is sometimes noticeable. */
 static bool is_short_beside(const struct finding *pause, const struct finding *other)
 {
-	return other->max_ns >= NOTICED_NS && other->max_ns / LONGER >= pause->max_ns && pause->max_ns < NOTICED_NS &&
+	return other->max_ns >= FINDING_NOTICED_NS && other->max_ns / LONGER >= pause->max_ns && pause->max_ns < FINDING_NOTICED_NS &&
 	       pause->max_ns && other->count > 1 && other->reason != REASON_CPU_QUEUE && !other->is_told_elsewhere;
 }
 
@@ -662,9 +599,9 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 		.selection = selection,
 		.locks = lock_ids_new(p),
 		.index = g_hash_table_new_full(key_hash, key_equal, g_free, NULL),
-		.threads = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
-		.members = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
-		.waiters = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL),
+		.threads = g_hash_table_new(hash_number, NULL),
+		.members = g_hash_table_new(hash_number, NULL),
+		.waiters = g_hash_table_new(hash_number, NULL),
 		.classes = g_hash_table_new(NULL, NULL),
 		.longest_ns = g_array_new(FALSE, FALSE, sizeof(uint64_t)),
 	};

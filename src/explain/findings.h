@@ -170,7 +170,6 @@ struct finding {
 	bool is_unanswered;	/* the same, of an answer by the network, without advice of its own */
 	bool may_be_meant; /* unended, or a long poll: nothing tells whether that is a standby's, and it is no time that matters */
 	bool waits_for_asker; /* and it is told with that one's */
-	bool is_waited_for; /* waited_ns is known: told with them */
 	bool is_poll_loop; /* a timer ends most of many short waits */
 	/* the same for nearly all, on a whole machine, where others wait for more: it looks now and then, as one that sleeps */
 	bool is_own_limit;
@@ -237,8 +236,16 @@ struct findings {
 struct findings *findings_new(const struct profile *p, const struct selection *selection);
 void findings_free(struct findings *f); /* NULL is fine */
 
-/* Sort key of rows: their time, or a part of it. */
-uint64_t finding_rank_ns(const struct finding *f);
+/* Sort key of rows: their time, or a part of it; why it is not their time, or NULL. */
+struct finding_rank {
+	uint64_t ns;
+	const char *why;
+};
+struct finding_rank finding_rank(const struct finding *f);
+static inline uint64_t finding_rank_ns(const struct finding *f)
+{
+	return finding_rank(f).ns;
+}
 
 /* Whether an external limit applies.  Not for waiting clients or a child that has work. */
 static inline bool finding_has_limit(const struct finding *row)

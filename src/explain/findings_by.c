@@ -52,7 +52,6 @@ static bool ended_by_fork(const struct profile *p, const struct waker *w)
 	return profile_stack_names(p, w->kernel, of_fork);
 }
 
-#define READS_PART 10	/* of the window: a waker with longer waits may be late itself */
 /* A PostgreSQL session that releases its locks after a failed statement: src/backend/tcop/postgres.c. */
 static bool ended_by_abort(const struct profile *p, const struct waker *w)
 {
@@ -530,11 +529,10 @@ static void find_by_of_deadlock(const struct cause_finder *c, struct finding *ro
 static bool never_let_go(const struct cause_finder *c, const struct finding *row)
 {
 	const struct profile *p = c->f->profile;
-	const uint64_t stuck_ns = p->info.duration_ns / 1000 * STUCK_PERMILLE;
 	bool is_lock = row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK;
 	uint64_t ended_cnt = 0;
 
-	if (!is_lock || !p->info.has_wakers || (row->max_ns < stuck_ns && row->time_ns < row->threads_cnt * stuck_ns))
+	if (!is_lock || !p->info.has_wakers || (!finding_fills_window(p, row->max_ns) && !finding_waits_always(p, row)))
 		return false;
 	for (uint32_t i = 0; i < p->waits->len; i++)
 		if (c->f->blocked_in[i] == row->id && !(profile_wait(p, i)->flags & WAIT_OPEN_AT_END))
@@ -783,12 +781,10 @@ static bool is_pipe_of_shell(const struct cause_finder *c, const struct finding 
  */
 static bool is_of_slower_writer(const struct cause_finder *c, const struct finding *row)
 {
-	const uint64_t all_ns = c->f->profile->info.duration_ns * row->threads_cnt;
-
 	return (finding_is_by(c->f, row, "pipe-read") || finding_is_by(c->f, row, "message-queue")) && row->pid &&
 	       row->by.pid && row->by.pid != row->pid && row->by.blocked_ns > row->time_ns / 2 && row->by.does_ns &&
 	       row->by.does != REASON_ON_CPU && !profile_is_of_command(c->f->profile) && finding_cause(c->f, row) &&
-	       row->time_ns >= all_ns - all_ns / READS_PART;
+	       finding_waits_always(c->f->profile, row);
 }
 
 static struct finding_by by_of(const struct candidate *best, bool is_holder, const struct candidate *lets_go)

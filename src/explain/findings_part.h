@@ -12,6 +12,8 @@
 int64_t finding_frame(const struct findings *f, uint32_t wait);
 /* What it waits for, and in which function, alone. */
 struct finding finding_plain(const struct finding *row);
+/* The same of a wait. */
+struct finding finding_of_wait(const struct findings *f, uint32_t wait);
 
 #define LATE_ANSWER_ADVICE \
 	"Each takes a second or more, and nobody was seen to wait for this program: of a consumer that asks for work (a long poll) that " \
@@ -38,7 +40,22 @@ static inline uint64_t finding_looks(const struct wait *w, bool has_samples)
 /* For each thread: does it wait in this finding?  Free with g_free(). */
 bool *finding_waiters_new(const struct findings *f, const struct finding *row);
 
-#define STUCK_PERMILLE 900 /* of the window in one wait for a lock: the thread is stuck */
+/* It takes nearly the whole window: whoever waits so long at once is stuck. */
+static inline bool finding_fills_window(const struct profile *p, uint64_t ns)
+{
+	return ns >= p->info.duration_ns / 10 * 9;
+}
+/* The same of the window of each thread of the row. */
+static inline bool finding_waits_always(const struct profile *p, const struct finding *row)
+{
+	return row->threads_cnt && finding_fills_window(p, row->time_ns / row->threads_cnt);
+}
+/*
+ * A lock that somebody waits for all the time counts as if all threads of its process did, at least that many: other
+ * short waits only show that work continues.
+ */
+#define STUCK_WEIGHT_MIN 12
+#define FINDING_NOTICED_NS 100000000ULL	/* people notice a wait of that length */
 /*
  * Waits for CPUs that others took rank behind what a program waits for beside, unless they are so many times as
  * long.

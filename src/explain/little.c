@@ -12,7 +12,6 @@
 #include "features/requests/rows.h"
 #include "features/wakers/analysis.h"
 
-#define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
 #define WAITING_PART 10		/* of the window: less is what a tenth of a thread waits on average */
 #define UNSEEN_MOST 2		/* maximum waits of a finding */
 #define COMPUTES 9		/* ratio of CPU time to waits: a CPU profile is more useful */
@@ -80,7 +79,7 @@ static bool is_noticed(const struct findings *f, const struct finding *row)
 				      ? MIN(row->max_ns, row->time_ns)
 				      : wait_percentile_ns(row->hist, share, row->durations_ns, row->time_ns);
 
-	return longest_ns >= NOTICED_NS;
+	return longest_ns >= FINDING_NOTICED_NS;
 }
 
 /*
@@ -122,7 +121,7 @@ static bool is_little_each(const struct findings *f, uint64_t sum_ns)
 static bool is_seldom_noticed(const struct finding *row)
 {
 	return row->count >= PIECES_MIN &&
-	       wait_percentile_ns(row->hist, 0.99, row->durations_ns, row->max_ns) < NOTICED_NS;
+	       wait_percentile_ns(row->hist, 0.99, row->durations_ns, row->max_ns) < FINDING_NOTICED_NS;
 }
 
 static bool is_little(const struct findings *f)
@@ -349,12 +348,8 @@ static void append_rhythm(GString *s, const struct findings *f)
 	if (count < RHYTHM_MIN || ns <= p->info.duration_ns / 2 || p->info.duration_ns < 1000000000 ||
 	    !is_lone(p, most->thread, is_pause))
 		return;
-	const struct finding row = { .reason = reasons_of(f->reasons, at),
-				     .wait = at,
-				     .process = f->programs[most->thread],
-				     .frame = finding_frame(f, at),
-				     .object = most->object,
-				     FINDING_OWN_ONLY };
+	const struct finding row = finding_of_wait(f, at);
+
 	g_string_append_c(s, ' ');
 	sentence_finding(s, f, &row);
 	g_string_append_printf(s, ", %.1f times a second: %s", (double)count * 1e9 / (double)p->info.duration_ns,

@@ -293,7 +293,7 @@ static const char *advice_of_clock(const struct finding *row)
 {
 	if (row->leads_ns)
 		return "Another program waits until it ends: see why it pauses, and what need not wait for it (of make what depends on it).";
-	return row->is_waited_for ? "Others wait meanwhile for a lock that it holds: do not sleep there." :
+	return row->waited_ns ? "Others wait meanwhile for a lock that it holds: do not sleep there." :
 				    "It only sleeps, the same time again and again: a clock that ticks may stay as it is. If it looks "
 				    "whether something has come, wait for that instead.";
 }
@@ -640,7 +640,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->is_fork)
 		return "fork() takes the longer the more memory its process has: start programs with posix_spawn() or vfork(), or from a "
 		       "small process.";
-	if (row->is_waited_for || (row->reason == REASON_SLEEP && row->leads_ns) ||
+	if (row->waited_ns || (row->reason == REASON_SLEEP && row->leads_ns) ||
 	    (row->clock_ns > row->time_ns / 2 && !is_of_rule(f, row) && !row->asks_object))
 		return advice_of_clock(row);
 	if (row->reason == REASON_SLEEP && !is_of_rule(f, row) && (row->is_poll_loop || pauses_advice(row)))

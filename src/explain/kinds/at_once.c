@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/kinds/at_once.h"
 
+#include "explain/findings_part.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 #include "features/wakers/analysis.h"
@@ -9,7 +10,6 @@
 #define ANSWERS_PART 50	/* of the timers' waiting time: more is not at once */
 #define TIMER_TIMES 20	/* times an average answer */
 #define EACH_MOST 20	/* ratio of answers to timers, or the reverse: more are unrelated */
-#define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
 
 void at_once_add(struct at_once *a, const struct profile *p, const struct wake *wake)
 {
@@ -84,7 +84,7 @@ static GHashTable *loops_new(const struct findings *f)
 
 static bool is_for_timers(const struct findings *f, const struct loop *loop)
 {
-	return loop->longest_ns >= NOTICED_NS && loop->a.timers_ns > f->profile->info.duration_ns / 2;
+	return loop->longest_ns >= FINDING_NOTICED_NS && loop->a.timers_ns > f->profile->info.duration_ns / 2;
 }
 
 /* Each answer has about one timer. */

@@ -51,7 +51,7 @@ static bool is_stuck_elsewhere(const struct findings *f, const struct finding *r
 	default: return false;
 	}
 	return row->process == lock->process && row->pid == lock->pid && row->threads_cnt == 1 && !row->busy &&
-	       row->max_ns / STUCK_PERMILLE >= f->profile->info.duration_ns / 1000;
+	       finding_fills_window(f->profile, row->max_ns);
 }
 
 /*

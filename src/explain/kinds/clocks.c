@@ -138,7 +138,7 @@ bool clocks_is_all(const struct findings *f, const struct finding *row)
 	const bool is_clock = row->clock_ns && row->clock_ns >= row->time_ns - row->time_ns / 10 && !(rule && rule->advice);
 
 	return (is_clock || is_scripts_pause(f, row)) &&
-	       !row->is_waited_for && !row->leads_ns && !row->backlog && !row->limit.limit && !row->loop &&
+	       !row->waited_ns && !row->leads_ns && !row->backlog && !row->limit.limit && !row->loop &&
 	       !row->queue_tasks;
 }
 
@@ -150,10 +150,8 @@ void clocks_find_waited_for(struct findings *f)
 		for (guint k = 0; row->reason == REASON_SLEEP && k < f->rows->len; k++) {
 			const struct finding *lock = &g_array_index(f->rows, struct finding, k);
 
-			if (!waits_for(f, lock, row))
-				continue;
-			row->is_waited_for = true;
-			row->waited_ns = MAX(row->waited_ns, lock->time_ns);
+			if (waits_for(f, lock, row))
+				row->waited_ns = MAX(row->waited_ns, lock->time_ns);
 		}
 	}
 }

@@ -16,7 +16,6 @@
  * Short waits, and waits that time out, are in no ring: what resolves itself is no deadlock.
  */
 #define LONG_NS 1000000000ULL
-#define LONG_PERMILLE 900 /* of a short window */
 #define SEVERAL UINT32_MAX
 
 struct finder {
@@ -38,7 +37,7 @@ static uint64_t *key_new(uint32_t pid, uint32_t tid)
 
 uint64_t deadlock_long_ns(const struct profile *p)
 {
-	return MIN(LONG_NS, p->info.duration_ns / 1000 * LONG_PERMILLE);
+	return MIN(LONG_NS, p->info.duration_ns / 10 * 9);
 }
 
 /* glibc uses a separate operation for mutexes with time limit; else the function tells. */

@@ -82,7 +82,7 @@ static struct kind *kind_of(const struct findings *f, const struct object *o, co
 		.frame = function ? 0 : (uint32_t)frame,
 		.array = g_strndup(o->name, array),
 		.reason = reasons_of(f->reasons, of->wait - 1),
-		.is_stuck = of->max_ns / STUCK_PERMILLE >= p->info.duration_ns / 1000,
+		.is_stuck = finding_fills_window(p, of->max_ns),
 		.is_in_ring = of->is_in_ring,
 	};
 

@@ -5,12 +5,12 @@
 
 #include "base/proc/net_table.h"
 #include "explain/kinds/at_once.h"
+#include "explain/findings_part.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 
 #define QUEUE_TIMES 2	/* ratio of clients to connections: fewer may have just arrived */
 #define WAKES_EACH 5	/* minimum wakings of a server's threads per request */
-#define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
 
 bool owed_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
 {
@@ -88,7 +88,7 @@ static bool are_quick(const struct findings *f, uint32_t pid, uint32_t clients)
 
 	EACH_ROW(i, const struct wait, w, f->profile->waits)
 		wakes += profile_thread(f->profile, w->thread)->pid == pid ? w->count : 0;
-	return (double)f->profile->info.duration_ns * clients * WAKES_EACH < (double)wakes * NOTICED_NS;
+	return (double)f->profile->info.duration_ns * clients * WAKES_EACH < (double)wakes * FINDING_NOTICED_NS;
 }
 
 bool owed_is_quick(const struct findings *f, const struct finding *row)

@@ -74,15 +74,10 @@ static void find_lock(struct findings *f, struct finding *row, const bool *sleep
 
 void pauses_find(struct findings *f)
 {
-	const struct profile *p = f->profile;
-
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, i);
-		g_autofree bool *sleeps = row->reason == REASON_SLEEP ? g_new0(bool, (gsize)p->threads->len + 1) : NULL;
+		g_autofree bool *sleeps = row->reason == REASON_SLEEP ? finding_waiters_new(f, row) : NULL;
 
-		for (uint32_t k = 0; sleeps && k < p->waits->len; k++)
-			if (f->blocked_in[k] == row->id)
-				sleeps[profile_wait(p, k)->thread] = true;
 		if (!sleeps)
 			continue;
 		row->asks_object = whom_asks(f, row, sleeps);

@@ -22,7 +22,6 @@
 #define LOST_TASK_ADVICE \
 	"No result came while this was recorded, and all workers of the pool wait for work: its task is lost. A worker that was killed " \
 	"(dmesg: out of memory) takes its task with it, and multiprocessing.Pool waits on; concurrent.futures.ProcessPoolExecutor tells."
-#define WAITS_PART 10		/* of the window: who does something else for longer may be late */
 #define READER_ADVICE \
 	"It takes what comes at once: of who reads a log, or what somebody does now and then, that is meant. If it should come sooner " \
 	"look at who sends it."
@@ -229,8 +228,7 @@ static bool is_long_poll(const struct findings *f, const struct finding *row, co
 {
 	const uint64_t halves = (e->max_ns + HALF_NS / 2) / HALF_NS, even_ns = halves * HALF_NS,
 		       off_ns = e->max_ns > even_ns ? e->max_ns - even_ns : even_ns - e->max_ns;
-	const uint64_t all_ns = f->profile->info.duration_ns * row->threads_cnt;
-	const bool is_all = e->cnt && row->count >= POLLS_MIN && row->time_ns >= all_ns - all_ns / WAITS_PART &&
+	const bool is_all = e->cnt && row->count >= POLLS_MIN && finding_waits_always(f->profile, row) &&
 			    off_ns <= e->max_ns / EXACT_PART && row->max_ns <= e->max_ns + e->max_ns / EXACT_PART;
 
 	/* somebody waits for the end of a command */
@@ -258,11 +256,10 @@ static uint32_t writer_of(const struct findings *f, const struct finding *row)
 static bool keeps_up(const struct findings *f, const struct finding *row)
 {
 	uint32_t writer = writer_of(f, row);
-	uint64_t all_ns = f->profile->info.duration_ns * row->threads_cnt;
 
 	return writer && !row->loop && !row->deadlock && !row->spawned_cnt && !row->by.is_program &&
 	       !row->limit.limit && !profile_find_limit(f->profile, LIMIT_CHILD, finding_pid(f, row), 0) &&
-	       cause_thread(f->profile, writer, writer) == CAUSE_NONE && row->time_ns >= all_ns - all_ns / WAITS_PART;
+	       cause_thread(f->profile, writer, writer) == CAUSE_NONE && finding_waits_always(f->profile, row);
 }
 
 /* Several threads of a server: each likely serves a client. */
@@ -366,8 +363,7 @@ void unended_find(struct findings *f)
 		const bool takes = keeps_up(f, row) || is_fed(f, row);
 		const bool asks = !takes && (is_for_work(f, row) || has_own_rate(f, row));
 		const bool is_late = !takes && !asks && is_late_answer(f, row);
-		const bool is_unended = !ends[row->id].has_ended &&
-					row->max_ns >= f->profile->info.duration_ns / 10 * 9;
+		const bool is_unended = !ends[row->id].has_ended && finding_fills_window(f->profile, row->max_ns);
 
 		if (takes || asks || is_late || is_long_poll(f, row, &ends[row->id])) {
 			row->unended = takes	 ? READER_ADVICE

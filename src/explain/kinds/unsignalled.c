@@ -5,13 +5,13 @@
 
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
+#include "explain/findings_part.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 #include "features/wakers/analysis.h"
 
 #define THREADS_MIN 3
 #define WAITS_MIN 3		/* per function */
-#define NOTICED_NS 100000000ULL	/* people notice a wait of that length */
 #define TIMED_OUT_PART 4	/* of all waits: the maximum that may be signalled */
 
 /* All waits for it in one function. */
@@ -111,7 +111,7 @@ static GHashTable *conditions_new(const struct findings *f, const uint32_t *lock
 
 static bool is_never_signalled(const struct place *p)
 {
-	return p->woken_cnt >= WAITS_MIN && p->timed_out_cnt == p->woken_cnt && p->ns / p->woken_cnt >= NOTICED_NS;
+	return p->woken_cnt >= WAITS_MIN && p->timed_out_cnt == p->woken_cnt && p->ns / p->woken_cnt >= FINDING_NOTICED_NS;
 }
 
 /*
