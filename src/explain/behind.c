@@ -24,7 +24,7 @@ static bool is_lock_before_program(const struct findings *f, const struct findin
 	const bool is_for_program = finding_is_by(f, cause, "pipe-write") || finding_is_by(f, cause, "fuse*");
 
 	return (finding_is_held(f, row) || finding_is_by(f, row, "*queue-full")) && reason_family(row->reason) == FAMILY_LOCK &&
-	       !row->deadlock && !row->never_let_go && !row->stuck_weight && cause->process == row->process &&
+	       !row->deadlock && !row->never_let_go && !row->is_stuck && cause->process == row->process &&
 	       row->by.does_ns > row->by.off_cpu_ns / 2 && is_for_program && cause->by.pid && cause->by.pid != row->pid;
 }
 

@@ -368,24 +368,19 @@ static void add_queue_shape(struct maker *m)
 static void add_loop_samples(const struct maker *m, struct finding *row)
 {
 	const struct profile *p = m->f->profile;
-	g_autoptr(GHashTable) sums = g_hash_table_new_full(NULL, NULL, NULL, g_free); /* frame + 1 -> ns */
+	g_autofree uint64_t *sums = g_new0(uint64_t, (gsize)p->frames->len + 1);	/* by frame + 1 */
 	uint64_t most = 0;
 
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		if (w->state != ON_CPU_STATE || reasons_loop(m->f->reasons, i) != row->loop ||
 		    m->f->programs[w->thread] != row->process || (m->selection && !m->selection->waits[i]))
 			continue;
-		int64_t frame = finding_frame(m->f, i);
-		uint64_t *sum = g_hash_table_lookup(sums, GUINT_TO_POINTER((guint)(frame + 1)));
+		const int64_t frame = finding_frame(m->f, i);
 
-		if (!sum) {
-			sum = g_new0(uint64_t, 1);
-			g_hash_table_insert(sums, GUINT_TO_POINTER((guint)(frame + 1)), sum);
-		}
-		*sum += w->on_cpu_ns;
+		sums[frame + 1] += w->on_cpu_ns;
 		row->loop_on_cpu_ns += w->on_cpu_ns;
-		if (*sum > most) {
-			most = *sum;
+		if (sums[frame + 1] > most) {
+			most = sums[frame + 1];
 			row->loop_on_cpu_frame = frame;
 		}
 	}
@@ -486,18 +481,9 @@ static bool has_user_threads(const struct profile *p, const struct selection *se
 	return false;
 }
 
-static uint32_t threads_of(const struct maker *m, const char *process)
-{
-	uint32_t at = GPOINTER_TO_UINT(g_hash_table_lookup(m->classes, process));
-
-	return at ? g_array_index(m->f->classes, struct finding_class, at - 1).threads_cnt : 0;
-}
-
 /* Finds locks that somebody waits for during nearly the whole window.  On a whole machine there are always some. */
-static void find_stuck(const struct maker *m)
+static void find_stuck(struct findings *f)
 {
-	struct findings *f = m->f;
-
 	if (profile_is_of_machine(f->profile) || !f->profile->info.duration_ns)
 		return;
 	EACH_ROW(i, struct finding, row, f->rows) {
@@ -505,7 +491,7 @@ static void find_stuck(const struct maker *m)
 				    row->reason == REASON_LOCK_KERNEL;
 
 		if (is_exclusive && finding_fills_window(f->profile, row->max_ns))
-			row->stuck_weight = MAX(threads_of(m, row->process), STUCK_WEIGHT_MIN);
+			row->is_stuck = true;
 	}
 }
 
@@ -624,7 +610,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 		forget_own_words(f);
 	}
 	add_queue_shape(&m);
-	find_stuck(&m);
+	find_stuck(f);
 	clocks_find(f);
 	count_looks(f);
 	for (unsigned i = 0; i < IDLE_KIND_COUNT; i++)

@@ -112,8 +112,7 @@ struct finding {
 	uint32_t object; /* index + 1 of its main object; 0: none */
 	/* number of locks of one kind and place, see lock_kinds.c; 0: no locks; whether each has many waiters */
 	uint32_t locks_cnt, lock_waiters_cnt;
-	/* weight of a lock that somebody waits for nearly all the time; 0: no such lock */
-	uint32_t stuck_weight;
+	bool is_stuck; /* a lock that somebody waits for nearly all the time */
 	/*
 	 * for a deadlock: a wait of the ring, index + 1, and the holder's wait: deadlock.c; 0: none.  Without the
 	 * latter the holder is no thread of the process, which was forked while the lock was held.

@@ -194,16 +194,9 @@ static int64_t frame_of_place(const struct profile *p, const char *place)
 static bool gives_gil_away(const struct profile *p, uint32_t node)
 {
 	static const char *const functions[] = { "PyEval_SaveThread", "PyEval_ReleaseThread", "_PyThreadState_Detach",
-						 "PyThreadState_Swap" };
+						 "PyThreadState_Swap", NULL };
 
-	for (uint32_t n = node; n; n = profile_get_node(p, n)->parent) {
-		const char *name = profile_get_frame(p, profile_get_node(p, n)->frame)->name;
-
-		for (size_t i = 0; name && i < G_N_ELEMENTS(functions); i++)
-			if (!strcmp(name, functions[i]))
-				return true;
-	}
-	return false;
+	return profile_stack_names(p, node, functions);
 }
 
 /*
@@ -603,45 +596,24 @@ static struct candidate candidate_of(const struct thread *t, const struct findin
 				   .frame = -1 };
 }
 
-/* A child that has not exited by the recording's end. */
-static bool find_child(const struct cause_finder *c, const struct finding *row, struct candidate *ret)
-{
-	uint32_t at = child_of(c, row, 0, 0);
-
-	if (at == CAUSE_NONE)
-		return false;
-	*ret = candidate_of(profile_thread(c->f->profile, at), row);
-	return true;
-}
-
 /* The holder of a file lock according to the kernel, at the recording's end. */
-static bool find_file_holder(const struct cause_finder *c, const struct finding *row, struct candidate *ret)
+static uint32_t file_holder_of(const struct cause_finder *c, const struct finding *row)
 {
 	const struct profile *p = c->f->profile;
-	uint32_t pid = profile_thread(p, profile_wait(p, row->wait)->thread)->pid;
-	uint32_t holder = finding_is_file_lock(c->f, row) ? profile_file_lock_holder(p, pid) : 0;
-	uint32_t at = holder ? cause_thread(p, holder, holder) : CAUSE_NONE;
+	uint32_t holder = finding_is_file_lock(c->f, row) ? profile_file_lock_holder(p, finding_pid(c->f, row)) : 0;
 
-	if (at == CAUSE_NONE)
-		return false;
-	*ret = candidate_of(profile_thread(p, at), row);
-	return true;
+	return holder ? cause_thread(p, holder, holder) : CAUSE_NONE;
 }
 
 /* The monitor's owner according to the JVM, for most of these threads, at the recording's end. */
-static bool find_monitor_holder(const struct cause_finder *c, const struct finding *row, struct candidate *ret)
+static uint32_t monitor_holder_of(const struct cause_finder *c, const struct finding *row)
 {
 	const struct profile *p = c->f->profile;
-	const struct thread *waiter = profile_thread(p, profile_wait(p, row->wait)->thread);
-	uint32_t holder = profile_monitor_holder(p, waiter->pid, waiter->tid);
-	uint32_t at = holder && wait_is_for_monitor(p, profile_wait(p, row->wait))
-			      ? cause_thread(p, waiter->pid, holder)
-			      : CAUSE_NONE;
+	const struct wait *w = profile_wait(p, row->wait);
+	const struct thread *waiter = profile_thread(p, w->thread);
+	uint32_t holder = wait_is_for_monitor(p, w) ? profile_monitor_holder(p, waiter->pid, waiter->tid) : 0;
 
-	if (at == CAUSE_NONE)
-		return false;
-	*ret = candidate_of(profile_thread(p, at), row);
-	return true;
+	return holder ? cause_thread(p, waiter->pid, holder) : CAUSE_NONE;
 }
 
 /* No other process has that end of the pipe: "pipe to tar and 1 more". */
@@ -700,32 +672,28 @@ static void find_taker(const struct profile *p, struct finding *row)
 		row->by.frame = row->frame;
 }
 
-/* The process at the other end of a socket whose answers were not recorded. */
-static bool find_far_end(const struct cause_finder *c, const struct finding *row, bool *is_holder,
-			 struct candidate *ret)
-{
-	uint32_t at = far_ends_thread(c->far_ends, row->wait);
-
-	if (at == CAUSE_NONE)
-		return false;
-	is_holder[at] = true;
-	*ret = candidate_of(profile_thread(c->f->profile, at), row);
-	return true;
-}
-
 /* Without wakings or a lock: what is known from the recording's end.  NULL: nothing. */
 static const struct candidate *found_at_end(const struct cause_finder *c, struct finding *row, bool is_known,
 					    bool *is_holder, struct candidate *ret)
 {
-	if (row->never_let_go && find_monitor_holder(c, row, ret)) {
-		row->never_let_go = false;
-		ret->is_holder = true;
-		return ret;
+	const uint32_t monitor = row->never_let_go ? monitor_holder_of(c, row) : CAUSE_NONE;
+	const uint32_t child = is_known || monitor != CAUSE_NONE ? CAUSE_NONE : child_of(c, row, 0, 0);
+	uint32_t at = monitor != CAUSE_NONE ? monitor : child;
+
+	if (at == CAUSE_NONE && !is_known)
+		at = file_holder_of(c, row);
+	if (at == CAUSE_NONE && !is_known) {	/* the other end of a socket whose answers were not recorded */
+		at = far_ends_thread(c->far_ends, row->wait);
+		if (at != CAUSE_NONE)
+			is_holder[at] = true;
 	}
-	if (is_known)
+	if (at == CAUSE_NONE)
 		return NULL;
-	ret->is_child = find_child(c, row, ret);
-	return ret->is_child || find_file_holder(c, row, ret) || find_far_end(c, row, is_holder, ret) ? ret : NULL;
+	*ret = candidate_of(profile_thread(c->f->profile, at), row);
+	ret->is_child = child != CAUSE_NONE;
+	ret->is_holder = monitor != CAUSE_NONE;
+	row->never_let_go = row->never_let_go && !ret->is_holder;
+	return ret;
 }
 
 /* A lock that is released in several system calls is held in one of them, but which is unknown. */

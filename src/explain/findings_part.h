@@ -50,11 +50,6 @@ static inline bool finding_waits_always(const struct profile *p, const struct fi
 {
 	return row->threads_cnt && finding_fills_window(p, row->time_ns / row->threads_cnt);
 }
-/*
- * A lock that somebody waits for all the time counts as if all threads of its process did, at least that many: other
- * short waits only show that work continues.
- */
-#define STUCK_WEIGHT_MIN 12
 #define FINDING_NOTICED_NS 100000000ULL	/* people notice a wait of that length */
 /*
  * Waits for CPUs that others took rank behind what a program waits for beside, unless they are so many times as

@@ -59,7 +59,7 @@ static bool process_computes(const struct findings *f, const char *process)
 /* A certain problem, whatever its time. */
 static bool is_certain(const struct finding *row)
 {
-	return row->deadlock || row->never_let_go || row->nobody_works || row->stuck_weight || row->busy ||
+	return row->deadlock || row->never_let_go || row->nobody_works || row->is_stuck || row->busy ||
 	       finding_has_limit(row) || row->reason == REASON_CPU_THROTTLED;
 }
 

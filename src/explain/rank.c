@@ -14,6 +14,12 @@
 #define TOLD_ELSEWHERE_WEIGHT 16	/* after the other finding, which may be a queue */
 #define DOUBT_WEIGHT 1000	/* ranks last */
 
+/*
+ * Somebody waits for a lock all the time, or a whole pool for itself: as if many threads did, since other short waits
+ * only show that work continues.
+ */
+#define STUCK_WEIGHT 12
+
 #define RANK(ns, why) ((struct finding_rank){ (ns), (why) })
 
 static struct finding_rank rank_of_busy(const struct finding *f)
@@ -28,12 +34,22 @@ static struct finding_rank rank_of_busy(const struct finding *f)
 
 static const char *why_sleep(const struct finding *f)
 {
-	return f->clock_ns ? "behind others, as nobody waits for it" : "behind others, as it is its own choice";
+	return f->waited_ns ? "behind others, as it is told with what waits for it" :
+	       f->clock_ns  ? "behind others, as nobody waits for it" :
+			      "behind others, as it is its own choice";
 }
+
+static bool is_told_elsewhere(const struct finding *f)
+{
+	return f->is_told_elsewhere && !f->is_for_one_job;
+}
+
+#define WHY_TOLD_ELSEWHERE "behind others, as what it waits for is in the recording, too"
 
 static const char *why_told_with(const struct finding *f)
 {
-	return f->is_behind			? "behind others, as it only queues behind them" :
+	return is_told_elsewhere(f)		? WHY_TOLD_ELSEWHERE :
+	       f->is_behind			? "behind others, as it only queues behind them" :
 	       f->waits_for_asker		? "behind others, as it waits for one that waits, too" :
 	       f->reason == REASON_CHILD_EXIT	? "behind others, as it is told with the fork" :
 	       f->reason == REASON_PIPE		? "behind others, as whom it waits for waits, too" :
@@ -51,9 +67,8 @@ static bool rank_first(const struct finding *f, struct finding_rank *ret)
 		*ret = RANK(f->time_ns / DOUBT_WEIGHT, "behind others, as its error is as large");
 	else if (f->leads_others)
 		*ret = RANK(UINT64_MAX / 16 + f->time_ns / 16, "first, as fewer wait there");
-	else if (f->stuck_weight || f->nobody_works == NOBODY_OF_POOL)
-		*ret = RANK(f->time_ns * (f->stuck_weight ?: STUCK_WEIGHT_MIN),
-			    "first, as it holds up what else its process does");
+	else if (f->is_stuck || f->nobody_works == NOBODY_OF_POOL)
+		*ret = RANK(f->time_ns * STUCK_WEIGHT, "first, as it holds up what else its process does");
 	else
 		return false;
 	return true;
@@ -77,8 +92,7 @@ struct finding_rank finding_rank(const struct finding *f)
 	if (f->is_beside_cause)
 		return RANK(f->time_ns / CLOCK_WEIGHT, why_sleep(f));
 	if (is_sleep && f->waited_ns)	/* after the waits for it, which say more */
-		return RANK(MIN(f->time_ns / SLEEP_WEIGHT, f->waited_ns - f->waited_ns / 8),
-			    "behind others, as it is told with what waits for it");
+		return RANK(MIN(f->time_ns / SLEEP_WEIGHT, f->waited_ns - f->waited_ns / 8), why_sleep(f));
 	if (is_sleep && !f->loop && !f->limit.limit)
 		return RANK((f->time_ns - f->clock_ns) / SLEEP_WEIGHT + f->clock_ns / CLOCK_WEIGHT, why_sleep(f));
 	if (f->is_own_limit || f->may_be_meant)
@@ -87,8 +101,8 @@ struct finding_rank finding_rank(const struct finding *f)
 		return RANK((f->time_ns + f->leads_ns) / TOLD_WEIGHT, why_told_with(f));
 	if (f->is_spin)
 		return RANK(f->time_ns / CLOCK_WEIGHT, "behind others, as nobody waits for it");
-	if (f->is_told_elsewhere && !f->is_for_one_job)
-		return RANK(f->time_ns / TOLD_ELSEWHERE_WEIGHT, "behind others, as what it waits for is in the recording, too");
+	if (is_told_elsewhere(f))
+		return RANK(f->time_ns / TOLD_ELSEWHERE_WEIGHT, WHY_TOLD_ELSEWHERE);
 	if (f->reason == REASON_CPU_QUEUE && !f->is_yield && !f->is_kept_off && !f->bursts.cnt)
 		return RANK(f->time_ns / (f->is_others_load ? OTHERS_QUEUE_WEIGHT : QUEUE_WEIGHT),
 			    "behind others, as their load makes it");

@@ -314,8 +314,11 @@ static bool is_mostly_at_rest(const struct findings *f, const struct finding *ro
 	return cnt > row->threads_cnt / 2;
 }
 
+/* NULL: it looks up no name. */
 static const char *advice_of_resolver(const struct findings *f, const struct finding *row)
 {
+	if (!is_of_protocol(f, row, "resolver"))
+		return NULL;
 	if (row->timed_out_cnt <= row->woken_cnt / 2)
 		return reasons_advice(f->reasons, row->wait);
 	return row->queue_at_once ?
@@ -486,8 +489,10 @@ static const char *advice_of_nobody(const struct finding *row)
 /* It is reported with another finding, or is a script's own pause, or a supervisor's; NULL: not so. */
 static const char *advice_of_told(const struct findings *f, const struct finding *row)
 {
-	if (restarts_advice(f, row))
-		return restarts_advice(f, row);
+	const char *advice = restarts_advice(f, row);
+
+	if (advice)
+		return advice;
 	if (row->has_sleep)
 		return "The script starts `sleep` again and again: if it looks whether something has come, wait for that instead (wait, "
 		       "inotifywait, a pipe); a pause that is meant may stay.";
@@ -615,8 +620,10 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice_of_deadlock(row);
 	if (row->never_let_go || sentence_is_ended_by_kill(f, row))
 		return advice_of_stuck(f, row);
-	if (advice_of_nobody(row))
-		return advice_of_nobody(row);
+	const char *advice = advice_of_nobody(row);
+
+	if (advice)
+		return advice;
 	if (row->is_cost)
 		return "Look at its memory limit first: page faults and reclaim take that time.";
 	if (row->busy == BUSY_ALONE)
@@ -625,18 +632,18 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return full_advice(row);
 	if (row->busy)
 		return sentence_busy_advice(row);
-	if (advice_of_told(f, row))
-		return advice_of_told(f, row);
-	if (advice_of_limit(f, row))
-		return advice_of_limit(f, row);
+	advice = advice_of_told(f, row) ?: advice_of_limit(f, row);
+	if (advice)
+		return advice;
 	if (row->reason == REASON_CPU_QUEUE && !row->is_yield)
 		return advice_of_queue(f, row);
 	if (sentence_is_for_cpu(row))
 		return reason_advice(row->reason);
 	if (row->loop && row->loop->advice && !knows_loop(f, row))
 		return row->loop->advice;
-	if (advice_of_holder(f, row))
-		return advice_of_holder(f, row);
+	advice = advice_of_holder(f, row);
+	if (advice)
+		return advice;
 	if (row->is_fork)
 		return "fork() takes the longer the more memory its process has: start programs with posix_spawn() or vfork(), or from a "
 		       "small process.";
@@ -645,8 +652,9 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice_of_clock(row);
 	if (row->reason == REASON_SLEEP && !is_of_rule(f, row) && (row->is_poll_loop || pauses_advice(row)))
 		return pauses_advice(row) ?: "If it looks whether something has come, wait for that instead; a pause that is meant may stay.";
-	if (advice_of_children(f, row))
-		return advice_of_children(f, row);
+	advice = advice_of_children(f, row);
+	if (advice)
+		return advice;
 	if (is_of_protocol(f, row, "OpenMP") && row->by.does == REASON_CPU_QUEUE && row->by.does_ns > row->by.off_cpu_ns / 2)
 		return "The others wait for a CPU themselves: fewer threads (OMP_NUM_THREADS), or CPUs that others leave free. "
 		       "If one of them has more to do, share out better (schedule(dynamic)).";
@@ -654,38 +662,31 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return MISSED_ADVICE;
 	if (row->waits_for_asker)
 		return "It has nothing to do until the thread that ends these waits goes on: look at what that one waits for.";
-	if (advice_of_ending(f, row))
-		return advice_of_ending(f, row);
-	if (is_of_protocol(f, row, "resolver"))
-		return advice_of_resolver(f, row);
-	if (advice_of_no_answer(f, row))
-		return advice_of_no_answer(f, row);
+	advice = advice_of_ending(f, row) ?: advice_of_resolver(f, row) ?: advice_of_no_answer(f, row);
+	if (advice)
+		return advice;
 	if (finding_is_by(f, row, "connections-*"))	/* it needs one, with or without time limit */
 		return reasons_advice(f->reasons, row->wait);
 	if (row->is_broadcast)
 		return "Wake one thread for one event (signal), or have a condition for each kind of event.";
-	if (advice_of_workers(f, row))
-		return advice_of_workers(f, row);
-	if (advice_of_peers(f, row))
-		return advice_of_peers(f, row);
+	advice = advice_of_workers(f, row) ?: advice_of_peers(f, row);
+	if (advice)
+		return advice;
 	if (row->is_poll_loop && !finding_is_by(f, row, "*queue-full") &&
 	    (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
 		return "A timer ends most of these waits: let who changes the state signal it, and wait without a timeout.";
-	if (nagle_has_delayed_acks(f, row))
-		return NAGLE_ADVICE;
 	if (backlog_is_of_clients(f, row))
 		return backlog_advice(f, row);
-	if (advice_at_once(f, row))
-		return advice_at_once(f, row);
+	advice = advice_at_once(f, row);
+	if (advice)
+		return advice;
 	if (row->is_poll_loop && row->reason == REASON_EVENT_LOOP)
 		return "A timer ends most of these waits: wait for the event itself, without a timeout.";
-	if (advice_of_timeouts(f, row) && !is_of_rule(f, row))
-		return advice_of_timeouts(f, row);
+	advice = is_of_rule(f, row) ? NULL : advice_of_timeouts(f, row);
+	if (advice)
+		return advice;
 	if (is_many_small(f, row))
 		return MANY_SMALL_ADVICE;
-	if (advice_of_slow_sync(row) && !is_of_rule(f, row))
-		return advice_of_slow_sync(row);
-	const char *advice = backlog_advice(f, row) ?: advice_of_server(f, row);
-
+	advice = (is_of_rule(f, row) ? NULL : advice_of_slow_sync(row)) ?: backlog_advice(f, row) ?: advice_of_server(f, row);
 	return advice ?: row->is_unanswered ? UNANSWERED_ADVICE : reasons_advice(f->reasons, row->wait);
 }

@@ -72,19 +72,8 @@ static void find_likely_holder(struct findings *f, struct finding *lock)
 		return;
 	lock->meanwhile = holder->id;
 	lock->is_told_with = lock->is_behind = true;
-	lock->stuck_weight = 0;
+	lock->is_stuck = false;
 	holder->leads_ns += lock->time_ns;
-}
-
-/* The function that takes the lock is on that stack, too. */
-static bool is_in_its_function(const struct findings *f, const struct finding *lock, uint32_t user)
-{
-	const char *name = profile_get_frame(f->profile, (uint32_t)lock->frame)->name;
-	uint32_t n = user;
-
-	while (n && g_strcmp0(profile_get_frame(f->profile, profile_get_node(f->profile, n)->frame)->name, name) != 0)
-		n = profile_get_node(f->profile, n)->parent;
-	return n && name;
 }
 
 /*
@@ -102,7 +91,7 @@ static void find_who_stays(const struct findings *f, struct finding *lock)
 	if (lock->frame < 0 || plumbing_frame_is_runtime(reasons_plumbing(f->reasons), (uint32_t)lock->frame))
 		return;
 	EACH_ROW(i, const struct wait, w, p->waits) {
-		if (profile_thread(p, w->thread)->pid != lock->pid || !is_in_its_function(f, lock, w->user))
+		if (profile_thread(p, w->thread)->pid != lock->pid || !cause_passes(p, w->user, lock->frame))
 			continue;
 		in_ns[w->thread] += wait_off_cpu_ns(w) + w->on_cpu_ns;
 		if (!longest[w->thread] || w->blocked_ns > profile_wait(p, longest[w->thread] - 1)->blocked_ns)

@@ -48,14 +48,6 @@ static void find_doing(const struct findings *f, struct serial *serial)
 	serial->is_queue = !serial->does && serial->queue_ns > serial->on_cpu_ns;
 }
 
-/* A script that sleeps by a program of that name is more informative than the program. */
-static void find_sleeps(struct findings *f, uint64_t of_scripts_ns)
-{
-	EACH_ROW(i, struct finding, row, f->rows)
-		if (row->reason == REASON_SLEEP && strcmp(row->process, "sleep") == 0)
-			row->is_link = of_scripts_ns > row->time_ns / 2;
-}
-
 /* If others of the command end most of it, the wait is a link, and what these do is reported. */
 static void find_links(struct findings *f)
 {
@@ -63,7 +55,6 @@ static void find_links(struct findings *f)
 	const struct alone *a = f->serial->alone;
 	const uint32_t cnt = ids_cnt(f);
 	g_autofree uint64_t *sums = g_new0(uint64_t, cnt);
-	uint64_t of_scripts_ns = 0;
 
 	for (uint32_t i = 0; i < p->waits->len; i++)
 		sums[f->blocked_in[i]] += a->passive[i] ? profile_wait(p, i)->blocked_ns : 0;
@@ -74,10 +65,8 @@ static void find_links(struct findings *f)
 		bool is_passive = !row->busy && sums[row->id] > row->time_ns / 2;
 		bool is_script = is_passive && (row->has_sleep || row->reason == REASON_SLEEP);
 
-		of_scripts_ns += is_script ? row->time_ns : 0;
 		row->is_link |= is_passive && may_be_link && !is_script && !row->spawned_cnt && !row->deadlock;
 	}
-	find_sleeps(f, of_scripts_ns);
 }
 
 static uint32_t longest_wait(const struct findings *f)

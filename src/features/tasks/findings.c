@@ -810,14 +810,6 @@ static void rank(const struct profile *p, struct task_findings *f)
 	g_array_sort(f->rows, by_rank);
 }
 
-static bool is_selected(const struct profile *p, const struct selection *selection, uint32_t pid)
-{
-	for (uint32_t i = 0; selection && i < p->threads->len; i++)
-		if (profile_thread(p, i)->pid == pid && selection->threads[i])
-			return true;
-	return !selection;
-}
-
 static bool is_lock(const struct task_wait *w)
 {
 	return kind_of(w) == MUTEX || kind_of(w) == RWLOCK || kind_of(w) == LOCK;
@@ -892,7 +884,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 	for (guint i = 0; i < p->tasks->len; i++)
 		if ((profile_tasks(p, i)->kind == TASKS_GO || profile_tasks(p, i)->kind == TASKS_JAVA ||
 		     profile_tasks(p, i)->window_ns) &&
-		    is_selected(p, selection, profile_tasks(p, i)->pid))
+		    selection_has_process(selection, p, profile_tasks(p, i)->pid))
 			add_population(f, profile_tasks(p, i));
 	rank(p, f);
 	EACH_ROW(i, struct task_wait, w, f->rows) {
