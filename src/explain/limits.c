@@ -146,6 +146,12 @@ static bool is_kept_off(const struct findings *f, const struct finding *row)
 	return row->time_ns > observed_ns / KEPT_OFF_PART;
 }
 
+/* Whoever holds the GIL, and does not wait, is runnable: its waiters wait for a CPU, too. */
+static bool is_held_up(const struct finding *row)
+{
+	return row->reason == REASON_LOCK_GIL && (!row->by.does_ns || row->by.does == REASON_CPU_QUEUE);
+}
+
 /* Others took the CPUs, and the program also waits for something that it can change. */
 static bool is_others_load(const struct findings *f, const struct finding *row)
 {
@@ -156,7 +162,7 @@ static bool is_others_load(const struct findings *f, const struct finding *row)
 	EACH_ROW(i, const struct finding, own, f->rows)
 		has_own = has_own ||
 			  (own->process == row->process && own->reason != REASON_CPU_QUEUE &&
-			   own->reason != REASON_SLEEP && !own->is_told_elsewhere && own->time_ns < row->time_ns &&
+			   own->reason != REASON_SLEEP && !own->is_told_elsewhere && !is_held_up(own) && own->time_ns < row->time_ns &&
 			   own->time_ns >= row->time_ns / OTHERS_QUEUE_WEIGHT);
 	return has_own;
 }

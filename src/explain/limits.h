@@ -174,7 +174,7 @@ void full_append_most(GString *s, const struct findings *f);
 /* A process waits for a child that was not recorded: what the child was doing at the recording's end. */
 bool child_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
 /* "; its child curl/4711 waits for 127.0.0.1:80, from where nothing has come for 7.50 s" */
-void child_append_evidence(GString *s, const struct finding *row);
+void child_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 const char *child_advice(const struct findings *f, const struct finding *row);
 
 /*

@@ -330,7 +330,7 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 	if (!l)
 		append_file_holder(s, f, row);
 	append_only_client(s, f, row);
-	child_append_evidence(s, row);
+	child_append_evidence(s, f, row);
 	if (l && l->kind == LIMIT_POOL)
 		pool_append_evidence(s, f, row);
 	if (l && l->kind == LIMIT_CONNECT)

@@ -278,6 +278,11 @@ bool limit_child_read(const struct profile_limit *l, struct limit_child *ret, ch
 	return false;
 }
 
+bool limit_child_is_unanswered(const struct profile *p, const struct limit_child *c)
+{
+	return c->does == CHILD_NETWORK && c->silent_ns > p->info.duration_ns / 2;
+}
+
 bool limit_used_read(const struct profile_limit *l, struct limit_used *ret)
 {
 	int at = 0;

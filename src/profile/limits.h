@@ -190,6 +190,8 @@ struct limit_child {
 char *limit_child_text(const struct limit_child *c);
 /* False: not a LIMIT_CHILD. there: a buffer of `size` bytes; ret->there points into it or is NULL. */
 bool limit_child_read(const struct profile_limit *l, struct limit_child *ret, char *there, size_t size);
+/* Nothing came from the child's peer for more than half of the profile's window. */
+bool limit_child_is_unanswered(const struct profile *p, const struct limit_child *c);
 
 struct limit_used {
 	uint32_t own_permille, other_permille, other_pid;	/* thousandths of a CPU; id of the other process */

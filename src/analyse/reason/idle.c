@@ -738,6 +738,16 @@ static bool has_several(const struct profile *p)
 	return false;
 }
 
+/* What the process's child, which is not recorded, waits for is no work that may come: it is stuck there. */
+static bool is_child_stuck(const struct profile *p, uint32_t pid)
+{
+	char there[1];
+	struct limit_child c;
+
+	return limit_child_read(profile_find_limit(p, LIMIT_CHILD, pid, 0), &c, there, sizeof(there)) &&
+	       (c.does == CHILD_FILE_LOCK || c.does == CHILD_STOPPED || limit_child_is_unanswered(p, &c));
+}
+
 /*
  * It waits for any child during the whole window, and several processes of one kind are in the recording: a master of
  * workers, whose time counts as theirs.
@@ -749,7 +759,7 @@ static bool is_master(const struct finder *f, uint32_t i)
 
 	if (f->reason[i] != REASON_CHILD_EXIT || !o || o->kind != OBJECT_CHILD || o->pid || !wait_is_all_along(w))
 		return false;
-	return f->has_several;
+	return f->has_several && !is_child_stuck(f->p, profile_thread(f->p, w->thread)->pid);
 }
 
 /* It waits for an answer while connections to its process wait to be accepted. */

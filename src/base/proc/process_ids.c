@@ -61,9 +61,17 @@ static char *executable_of(uint32_t pid)
 	return g_path_get_basename(target);
 }
 
+/* A title in place of the arguments, which has the name as a word: "gunicorn: master [shop]". */
+static bool has_in_title(const char *title, const char *name)
+{
+	g_auto(GStrv) words = strchr(title, ' ') ? g_strsplit_set(title, " :[](),@", -1) : NULL;
+
+	return words && g_strv_contains((const char *const *)words, name);
+}
+
 /*
  * Its interpreter runs a script of that name: "python3 -u /usr/bin/celery worker".  Such a process is called as the
- * interpreter, or as the first 15 bytes of the script's name.
+ * interpreter, or as the first 15 bytes of the script's name, or as it calls itself (setproctitle).
  */
 static bool runs_script(uint32_t pid, const char *executable, const char *name)
 {
@@ -75,10 +83,14 @@ static bool runs_script(uint32_t pid, const char *executable, const char *name)
 	if (!ANY(x, interpreters, g_pattern_match_simple(*x, executable)))
 		return false;
 	arguments = opener_text(path, ARGUMENTS_MAX_BYTES, &bytes);
+	if (!arguments)
+		return false;
+	if (has_in_title(arguments, name))
+		return true;
 	do
-		at += arguments && at < bytes ? strlen(arguments + at) + 1 : 0;
-	while (arguments && at < bytes && arguments[at] == '-');
-	return arguments && at < bytes && strcmp(module_base_name(arguments + at), name) == 0;
+		at += at < bytes ? strlen(arguments + at) + 1 : 0;
+	while (at < bytes && arguments[at] == '-');
+	return at < bytes && strcmp(module_base_name(arguments + at), name) == 0;
 }
 
 bool process_ids_named(const char *name, GArray *ids)

@@ -35,27 +35,56 @@ static const char *const says[CHILD_DOES_COUNT] = {
 	[CHILD_SEVERAL] = "and others had not ended",
 };
 
-void child_append_evidence(GString *s, const struct finding *row)
+/* "child curl/4712 waits for 127.0.0.1:80"; returns its number if it waits for a file lock, else 0 */
+static uint32_t append_child(GString *s, const struct profile_limit *l)
 {
 	char there[THERE_BYTES];
 	struct limit_child c;
 
-	if (!limit_child_read(row->limit.limit, &c, there, sizeof(there)))
-		return;
-	g_string_append(s, "; as the recording ended its child ");
+	if (!limit_child_read(l, &c, there, sizeof(there)))
+		return 0;
+	g_string_append(s, "child ");
 	text_safe_cut(s, c.name, FINDING_NAME_COLUMNS);
 	g_string_append_printf(s, "/%" PRIu32 " %s", c.pid, says[c.does]);
-	if (c.does != CHILD_NETWORK)
-		return;
-	text_safe_cut(s, c.there ? c.there : "a connection", FINDING_NAME_COLUMNS);
-	if (c.silent_ns)
-		g_string_append_printf(s, ", from where nothing had come for %s", TEXT_NS(c.silent_ns));
+	if (c.does == CHILD_NETWORK) {
+		text_safe_cut(s, c.there ? c.there : "a connection", FINDING_NAME_COLUMNS);
+		if (c.silent_ns)
+			g_string_append_printf(s, ", from where nothing had come for %s", TEXT_NS(c.silent_ns));
+	}
+	return c.does == CHILD_FILE_LOCK ? c.pid : 0;
 }
 
-/* Nothing came from there for most of the window. */
-static bool is_unanswered(const struct findings *f, const struct limit_child *c)
+/* ", which backup.sh/4711 has, whose child curl/4712 waits for 127.0.0.1:80" */
+static void append_holder(GString *s, const struct findings *f, uint32_t child)
 {
-	return c->does == CHILD_NETWORK && c->silent_ns > f->profile->info.duration_ns / 2;
+	const uint32_t holder = profile_file_lock_holder(f->profile, child);
+	const char *name = holder ? finding_process_name(f, holder) : NULL;
+	const struct profile_limit *l = profile_find_limit(f->profile, LIMIT_CHILD, holder, 0);
+
+	if (!holder)
+		return;
+	g_string_append(s, ", which ");
+	text_safe_cut(s, name ? name : "process", FINDING_NAME_COLUMNS);
+	g_string_append_printf(s, "%c%" PRIu32 " has", name ? '/' : ' ', holder);
+	if (!l)
+		return;
+	g_string_append(s, ", whose ");
+	append_child(s, l);
+}
+
+void child_append_evidence(GString *s, const struct findings *f, const struct finding *row)
+{
+	const struct profile_limit *l = row->limit.limit;
+	struct limit_child c;
+	char there[1];
+
+	if (!limit_child_read(l, &c, there, sizeof(there)))
+		return;
+	g_string_append(s, "; as the recording ended its ");
+	const uint32_t at_lock = append_child(s, l);
+
+	if (at_lock)
+		append_holder(s, f, at_lock);
 }
 
 static const char *advice_of_work(enum child_does does)
@@ -84,7 +113,7 @@ const char *child_advice(const struct findings *f, const struct finding *row)
 
 	if (!limit_child_read(row->limit.limit, &c, there, sizeof(there)))
 		return NULL;
-	if (is_unanswered(f, &c))
+	if (limit_child_is_unanswered(f->profile, &c))
 		return "The server there does not answer that child: look at it. A time limit bounds the wait (curl --max-time, "
 		       "`timeout 60 COMMAND`).";
 	switch (c.does) {
@@ -93,7 +122,9 @@ const char *child_advice(const struct findings *f, const struct finding *row)
 	case CHILD_TERMINAL:
 		return "Somebody has to type there, or read: give the child its input otherwise (an option, </dev/null).";
 	case CHILD_FILE_LOCK:
-		return "Another process has that lock: /proc/locks tells which (lslocks).";
+		return profile_file_lock_holder(f->profile, c.pid) ?
+			       "Look at what that process does: others go on when it ends, or lets go. A time limit bounds the wait (flock -w, -n)." :
+			       "Another process has that lock: /proc/locks tells which (lslocks).";
 	default:
 		return row->reason == REASON_PIPE ? NULL : advice_of_work(c.does);
 	}

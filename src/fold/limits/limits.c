@@ -480,6 +480,13 @@ static void look_at_file_locks(struct profile *p, GHashTable *keepers, const cha
 	for (guint i = 0; i < p->waits->len; i++)
 		if (wait_is_for_file_lock(p, profile_wait(p, i)))
 			g_hash_table_add(pids, GUINT_TO_POINTER(profile_thread(p, profile_wait(p, i)->thread)->pid));
+	EACH_ROW(i, const struct profile_limit, l, p->limits) {
+		char there[1];
+		struct limit_child c;
+
+		if (limit_child_read(l, &c, there, sizeof(there)) && c.does == CHILD_FILE_LOCK)
+			g_hash_table_add(pids, GUINT_TO_POINTER(c.pid));
+	}
 	text = g_hash_table_size(pids) ? opener_text(path, OPENER_TEXT_MAX, &len) : NULL;
 	if (text)
 		add_file_locks(p, pids, text, keepers, proc_dir);

@@ -134,6 +134,64 @@ static void test_child(void)
 	}
 }
 
+/* Shells of one script that wait for a child each: not a master with its workers if these children are stuck. */
+static void test_stuck_children(void)
+{
+	static const struct {
+		const char *child;
+		const char *evidence;	/* NULL: idle */
+	} cases[] = {
+		{ "30 file-lock 0 - flock",
+		  "its child flock/30 waits for a lock on a file, which import.sh/10 has, whose child curl/20 waits for 10.0.0.5:80" },
+		{ "30 network 9000000000 10.0.0.5:80 curl", "its child curl/30 waits for 10.0.0.5:80, from where nothing" },
+		{ "30 network 4000000000 10.0.0.5:80 curl", NULL },
+		{ "30 events 0 - nginx", NULL },
+		{ "30 terminal 0 - vim", NULL },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new("process import.sh");
+
+		for (uint32_t pid = 10; pid < 12; pid++) {
+			uint32_t thread = thread_of(m.p, pid, pid, "import.sh", 0);
+			uint32_t wait = wait_of(m.p, thread, 'S', "main@bash wait4@libc.so.6", WAIT4, pid == 10 ? 900 : 1000);
+
+			g_array_index(m.p->waits, struct wait, wait).flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
+			wait_for(m.p, wait, OBJECT_CHILD, "any", 0);
+		}
+		profile_add_limit(m.p, LIMIT_CHILD, 10, 0, "20 network 1000000000 10.0.0.5:80 curl");
+		profile_add_limit(m.p, LIMIT_CHILD, 11, 0, cases[i].child);
+		profile_add_limit(m.p, LIMIT_FILE_LOCK, 30, 0, "10");
+		if (cases[i].evidence) {
+			assert_first(&m, "waits for a child to end", cases[i].evidence, "");
+		} else {
+			struct explanation *e = explanation_new(m.p, NULL);
+
+			g_assert_cmpuint(e->headlines->len, ==, 0);
+			explanation_free(e);
+		}
+		profile_free(m.p);
+	}
+}
+
+/* Of a lock whose holder has lost its CPU more CPU time is what is missing, and not another use of the lock. */
+static void test_gil_of_others_load(void)
+{
+	struct maker m = maker_new("pid 10");
+
+	m.p->info.has_wakers = true;
+	for (uint32_t t = 0; t < 2; t++)
+		wait_of(m.p, thread_of(m.p, 10, 10 + t, "python3", 0), 'R', "work@m2.py price@m2.py", "", 440);
+	for (uint32_t t = 0; t < 2; t++) {
+		uint32_t wait = wait_of(m.p, t, 'S', "work@m2.py take_gil@/usr/bin/python3.11 pthread_cond_timedwait@libc.so.6",
+					"__x64_sys_futex@[kernel] futex_wait_queue@[kernel]", 60);
+
+		woken_by(m.p, wait, 1 - t, "work@m2.py price@m2.py drop_gil@/usr/bin/python3.11");
+	}
+	assert_first(&m, "waits for a CPU", NULL, "Its own threads ran little");
+	profile_free(m.p);
+}
+
 /* A quota that another program of the group uses up. */
 static void test_quota(void)
 {
@@ -225,6 +283,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/resources/memory-loop", test_memory_loop);
 	g_test_add_func("/resources/memory-gil", test_memory_gil);
 	g_test_add_func("/resources/child", test_child);
+	g_test_add_func("/resources/stuck-children", test_stuck_children);
+	g_test_add_func("/resources/gil-of-others-load", test_gil_of_others_load);
 	g_test_add_func("/resources/quota", test_quota);
 	g_test_add_func("/resources/bursts", test_bursts);
 	return g_test_run();

@@ -57,10 +57,41 @@ static void test_script(void)
 	g_assert_cmpint(g_unlink(path) | g_rmdir(folder), ==, 0);
 }
 
+/* Gunicorn, Celery and others write a title over their arguments. */
+static void test_title(void)
+{
+	static const struct { const char *title, *name; bool is_found; } cases[] = {
+		{ "gunicorn: master [price-shop]", "gunicorn", true },
+		{ "gunicorn: master [price-shop]", "price-shop", true },
+		{ "[celeryd: celery@build:MainProcess] -active-", "celery", true },
+		{ "gunicorn: master [price-shop]", "price", false },
+		{ "gunicorn:master", "gunicorn", false },	/* no title: nothing is behind a blank */
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		char *argv[] = { (char *)"/bin/sh", (char *)cases[i].title, (char *)"-c", (char *)"echo; read line", NULL };
+		g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+		g_autoptr(GError) error = NULL;
+		GPid pid;
+		int in, out;
+		char byte;
+
+		g_assert_true(g_spawn_async_with_pipes(NULL, argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_FILE_AND_ARGV_ZERO, NULL,
+						       NULL, &pid, &in, &out, NULL, &error));
+		g_assert_cmpint(read(out, &byte, 1), ==, 1);
+		process_ids_named(cases[i].name, ids);
+		g_assert_cmpint(process_ids_contain(ids, (uint32_t)pid), ==, cases[i].is_found);
+		close(in);
+		close(out);
+		g_assert_cmpint(waitpid(pid, NULL, 0), ==, pid);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/proc-status/namespace", test_namespace);
 	g_test_add_func("/proc-status/script", test_script);
+	g_test_add_func("/proc-status/title", test_title);
 	return g_test_run();
 }
