@@ -47,6 +47,16 @@ static inline guint hash_number(gconstpointer key)
 	return hash_end(hash_pointer(key));
 }
 
+/* The row of that key, in a table that frees its rows by g_free(); a new one is zeroed. */
+static inline gpointer hash_row(GHashTable *rows, gconstpointer key, size_t bytes)
+{
+	gpointer row = g_hash_table_lookup(rows, key);
+
+	if (!row)
+		g_hash_table_insert(rows, (gpointer)key, row = g_malloc0(bytes));
+	return row;
+}
+
 /* Adds a pair to a set made by g_hash_table_new(hash_number, NULL). True: it is new. */
 static inline bool hash_new_pair(GHashTable *seen, uint32_t a, uint32_t b)
 {

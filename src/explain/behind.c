@@ -25,14 +25,14 @@ static bool is_lock_before_program(const struct findings *f, const struct findin
 
 	return (finding_is_held(f, row) || finding_is_by(f, row, "*queue-full")) && reason_family(row->reason) == FAMILY_LOCK &&
 	       !row->deadlock && !row->never_let_go && !row->is_stuck && cause->process == row->process &&
-	       row->by.does_ns > row->by.off_cpu_ns / 2 && is_for_program && cause->by.pid && cause->by.pid != row->pid;
+	       finding_mostly_does(row) && is_for_program && cause->by.pid && cause->by.pid != row->pid;
 }
 
 /* If the lock's holder is throttled, the quota's finding for its process; NULL: it is not. */
 static struct finding *throttle_of(const struct findings *f, const struct finding *row)
 {
 	if (!finding_is_held(f, row) || row->by.does != REASON_CPU_THROTTLED ||
-	    row->by.does_ns <= row->by.off_cpu_ns / 2)
+	    !finding_mostly_does(row))
 		return NULL;
 	EACH_ROW(i, struct finding, cause, f->rows)
 		if (cause->reason == REASON_CPU_THROTTLED && cause->process == row->process)
@@ -69,7 +69,7 @@ static bool is_of_starved_workers(const struct findings *f, const struct finding
 static bool is_for_answer(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
 	return finding_has_own_locks(row) && cause->process == row->process &&
-	       cause->reason == REASON_NETWORK_RECEIVE && row->by.does_ns > row->by.off_cpu_ns / 2 &&
+	       cause->reason == REASON_NETWORK_RECEIVE && finding_mostly_does(row) &&
 	       row->by.blocked_ns > row->time_ns / 2 && finding_ends_far(f, cause);
 }
 
@@ -184,7 +184,7 @@ static bool is_asked_on(const struct finding *row, const struct finding *cause)
 {
 	return row->reason == REASON_NETWORK_RECEIVE && cause->reason == REASON_NETWORK_RECEIVE && row->pid &&
 	       cause->pid && cause->pid == row->by.pid && row->pid != cause->pid && cause->by.pid != row->pid &&
-	       !has_own_limit(row) && !row->deadlock && row->by.does_ns > row->by.off_cpu_ns / 2 &&
+	       !has_own_limit(row) && !row->deadlock && finding_mostly_does(row) &&
 	       row->by.blocked_ns > row->time_ns / 2 && cause->time_ns > row->time_ns / 2;
 }
 
@@ -193,14 +193,14 @@ static bool is_for_waiting_writer(const struct findings *f, const struct finding
 {
 	return finding_is_by(f, row, "pipe-read") && cause->reason != REASON_PIPE &&
 	       row->by.pid && cause->pid == row->by.pid && cause->pid != row->pid && !cause->is_told_elsewhere &&
-	       !row->deadlock && row->by.does_ns > row->by.off_cpu_ns / 2 && cause->time_ns > row->time_ns / 2;
+	       !row->deadlock && finding_mostly_does(row) && cause->time_ns > row->time_ns / 2;
 }
 
 /* All workers of the asked process are occupied by silent clients, so it was not accepted yet. */
 static bool is_for_free_worker(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
 	return row->reason == REASON_NETWORK_RECEIVE && cause->process != row->process &&
-	       backlog_is_of_clients(f, cause) && row->by.does_ns > row->by.off_cpu_ns / 2 && !has_own_limit(row) &&
+	       backlog_is_of_clients(f, cause) && finding_mostly_does(row) && !has_own_limit(row) &&
 	       !row->deadlock;
 }
 

@@ -317,6 +317,12 @@ static inline bool finding_is_file_lock(const struct findings *f, const struct f
 	return finding_is_by(f, row, "file-lock");
 }
 
+/* Whether `does` is most of what those do who hold it or end the waits. */
+static inline bool finding_mostly_does(const struct finding *row)
+{
+	return row->by.does_ns > row->by.off_cpu_ns / 2;
+}
+
 /* Whether `by` is the lock's holder; else it ended the waits. */
 bool finding_is_held(const struct findings *f, const struct finding *row);
 

@@ -721,13 +721,6 @@ static bool is_queue_of_commands(const struct cause_finder *c, const struct find
 	       o->kind == OBJECT_CHILD && o->pid && cause_thread(p, o->pid, o->pid) != CAUSE_NONE;
 }
 
-static bool is_shell(const char *name)
-{
-	static const char *const shells[] = { "bash", "dash", "sh", "zsh", "ksh", "mksh", "ash", "fish", NULL };
-
-	return g_strv_contains(shells, name);
-}
-
 /*
  * On a whole machine: a reader of what a shell and its programs print, or of commands given to a shell, waits like a
  * parent for a child: their own time is in the recording, too.
@@ -740,7 +733,7 @@ static bool is_pipe_of_shell(const struct cause_finder *c, const struct finding 
 	const char *own = profile_thread(p, profile_wait(p, row->wait)->thread)->process;
 
 	return row->reason == REASON_PIPE && profile_is_of_machine(p) && writer != CAUSE_NONE &&
-	       g_str_has_prefix(o->name, "pipe from ") && (is_shell(own) || is_shell(profile_thread(p, writer)->process));
+	       g_str_has_prefix(o->name, "pipe from ") && (sentence_is_shell(own) || sentence_is_shell(profile_thread(p, writer)->process));
 }
 
 /*

@@ -4,6 +4,7 @@
 
 #include "explain/findings.h"
 #include "features/waitgraph/analysis.h"
+#include "features/wakers/analysis.h"
 #include "profile/profile.h"
 
 /* The parts of findings.c: each fills in members of the rows, and says in words what it has found. */
@@ -35,6 +36,12 @@ struct finding finding_of_wait(const struct findings *f, uint32_t wait);
 static inline uint64_t finding_looks(const struct wait *w, bool has_samples)
 {
 	return has_samples ? (w->state == ON_CPU_STATE ? w->on_cpu_ns : 0) : w->state == 'R' ? w->count : 0;
+}
+
+/* Of its waits; none is longer than the longest. */
+static inline uint64_t finding_percentile_ns(const struct finding *row, double share)
+{
+	return wait_percentile_ns(row->hist, share, row->durations_ns, row->max_ns);
 }
 
 /* For each thread: does it wait in this finding?  Free with g_free(). */

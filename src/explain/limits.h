@@ -71,6 +71,12 @@ const char *connects_advice(const struct finding *row);
  */
 bool nagle_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
 
+/*
+ * Between two programs of this machine: an interrupt ends the waits, on either side.  What is sent at once wakes in
+ * the sender's context.
+ */
+bool nagle_has_delayed_acks(const struct findings *f, const struct finding *row);
+
 #define NAGLE_SAYS ": its own last write is held back until an earlier one is acknowledged"
 #define NAGLE_ADVICE \
 	"These 40 to 50 ms are an acknowledgement that TCP delays, while a side holds back a small write for it: write a request " \

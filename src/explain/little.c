@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "explain/findings_part.h"
 #include "explain/kinds/at_once.h"
 #include "explain/limits.h"
@@ -48,12 +49,17 @@ static bool computes(const struct findings *f, const struct finding_class *c)
 	return c->on_cpu_ns / COMPUTES >= matters_ns(f, c);
 }
 
-static bool process_computes(const struct findings *f, const char *process)
+/* NULL: none of its threads is selected. */
+static const struct finding_class *class_of(const struct findings *f, const struct finding *row)
 {
-	EACH_ROW(i, const struct finding_class, c, f->classes)
-		if (c->process == process)
-			return computes(f, c);
-	return false;
+	return FIRST_ROW(const struct finding_class, c, f->classes, c->process == row->process, c, NULL);
+}
+
+static bool process_computes(const struct findings *f, const struct finding *row)
+{
+	const struct finding_class *c = class_of(f, row);
+
+	return c && computes(f, c);
 }
 
 /* A certain problem, whatever its time. */
@@ -88,12 +94,10 @@ static bool is_noticed(const struct findings *f, const struct finding *row)
  */
 static bool is_others_load(const struct findings *f, const struct finding *row)
 {
-	EACH_ROW(i, const struct finding_class, c, f->classes)
-		if (c->process == row->process)
-			return row->reason == REASON_CPU_QUEUE && !row->is_yield &&
-			       c->on_cpu_ns < c->observed_ns / WAITING_PART &&
-			       row->time_ns < MIN(c->observed_ns / WAITING_PART, f->profile->info.duration_ns / 2);
-	return false;
+	const struct finding_class *c = class_of(f, row);
+
+	return c && row->reason == REASON_CPU_QUEUE && !row->is_yield && c->on_cpu_ns < c->observed_ns / WAITING_PART &&
+	       row->time_ns < MIN(c->observed_ns / WAITING_PART, f->profile->info.duration_ns / 2);
 }
 
 /*
@@ -121,7 +125,7 @@ static bool is_little_each(const struct findings *f, uint64_t sum_ns)
 static bool is_seldom_noticed(const struct finding *row)
 {
 	return row->count >= PIECES_MIN &&
-	       wait_percentile_ns(row->hist, 0.99, row->durations_ns, row->max_ns) < FINDING_NOTICED_NS;
+	       finding_percentile_ns(row, 0.99) < FINDING_NOTICED_NS;
 }
 
 static bool is_little(const struct findings *f)
@@ -130,7 +134,7 @@ static bool is_little(const struct findings *f)
 	bool is_each = true, has_long = false;
 
 	EACH_ROW(i, const struct finding, row, f->rows) {
-		bool is_of_work = process_computes(f, row->process);
+		bool is_of_work = process_computes(f, row);
 		bool is_queue = row->reason == REASON_CPU_QUEUE;
 
 		if (row->is_told_elsewhere || row->may_be_meant || row->is_spin || clocks_is_all(f, row) ||

@@ -67,13 +67,19 @@ static void pinned_append_evidence(GString *s, const struct findings *f, const s
 #define LIMIT_COLUMNS 120
 #define GREP_WHOLE 5
 
+bool sentence_is_shell(const char *name)
+{
+	static const char *const shells[] = { "bash", "dash", "sh", "zsh", "ksh", "mksh", "ash", "fish", NULL };
+
+	return g_strv_contains(shells, name);
+}
+
 /* wait_for, zread: functions of the shell, not of its script. */
 static bool is_of_shell(const struct frame *fr)
 {
-	static const char *const shells[] = { "bash", "dash", "sh", "zsh", "ksh", "mksh", "ash", NULL };
 	const char *module = module_base_name(fr->module);
 
-	return module && g_strv_contains(shells, module);
+	return module && sentence_is_shell(module);
 }
 
 bool sentence_is_nameless(const struct findings *f, const struct finding *row)
@@ -254,8 +260,8 @@ static void append_peers_limit(GString *s, const struct findings *f, const struc
 	if (!l || l->kind != LIMIT_STOPPED)
 		return;
 	g_string_append(s, ", while ");
-	text_safe_cut(s, l->text, FINDING_NAME_COLUMNS);
-	g_string_append_printf(s, "/%" PRIu32 " is stopped", l->pid);
+	text_who(s, l->text, l->pid, FINDING_NAME_COLUMNS);
+	g_string_append(s, " is stopped");
 }
 
 static bool is_in_sentence(const struct profile_limit *l)
@@ -284,8 +290,8 @@ static void append_gone(GString *s, const struct profile_limit *l)
 	if (!pid)
 		return;
 	g_string_append(s, ", and ");
-	text_safe_cut(s, name, FINDING_NAME_COLUMNS);
-	g_string_append_printf(s, "/%" PRIu32 " has its file open", pid);
+	text_who(s, name, pid, FINDING_NAME_COLUMNS);
+	g_string_append(s, " has its file open");
 }
 
 /* ", of which sidecar.sh/4711 used 0.13, and what is recorded 0.05" */
@@ -589,11 +595,6 @@ static bool has_shape(const struct finding *row)
 	return false;
 }
 
-static uint64_t percentile(const struct finding *row, double share)
-{
-	return wait_percentile_ns(row->hist, share, row->durations_ns, row->max_ns);
-}
-
 static bool has_timeouts(const struct finding *row)
 {
 	return !sleeps(row) && row->timed_out_cnt && row->timed_out_cnt >= row->woken_cnt / 10;
@@ -667,8 +668,8 @@ static void append_evidence(GString *s, const struct findings *f, const struct f
 		return;
 	bool is_many = row->count > 2;	/* for one or two waits, the longest and the sum suffice */
 	if (is_many)
-		g_string_append_printf(s, "; median %s, p99 %s", TEXT_NS(percentile(row, 0.5)),
-				       TEXT_NS(percentile(row, 0.99)));
+		g_string_append_printf(s, "; median %s, p99 %s", TEXT_NS(finding_percentile_ns(row, 0.5)),
+				       TEXT_NS(finding_percentile_ns(row, 0.99)));
 	if (row->max_ns) {
 		g_string_append_printf(s, "%s%s", is_many ? ", max " : "; max ", TEXT_NS(row->max_ns));
 		append_when(s, f->profile, row);

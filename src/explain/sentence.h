@@ -30,6 +30,8 @@ void sentence_function(GString *s, const struct findings *f, int64_t frame, cons
 void sentence_process(GString *s, const char *name, unsigned width);
 /* The same at the beginning of a sentence. */
 void sentence_begin_process(GString *s, const char *name, unsigned width);
+/* bash and the like, by its file's name. */
+bool sentence_is_shell(const char *name);
 /* "cpu-worker/4711" */
 void sentence_who(GString *s, const struct finding_by *by);
 /* ", audit_lock,"; without a name the other end: " (slow-database)"; or nothing. */

@@ -74,11 +74,6 @@ const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const
 	"Its time limit ends these waits, so nobody did those tasks: where all workers of a pool wait so nobody is left to. "  \
 	"Another pool for them, or no wait in a worker; without the limit it stands still for ever."
 
-static uint64_t median_ns(const struct finding *row)
-{
-	return wait_percentile_ns(row->hist, 0.5, row->durations_ns, row->max_ns);
-}
-
 /* For threads that may not use all CPUs. */
 static const char *advice_of_cpus(const struct findings *f, const struct finding *row)
 {
@@ -397,7 +392,7 @@ static const char *advice_of_server(const struct findings *f, const struct findi
 {
 	const struct object *o = finding_object(f, row);
 
-	if (finding_is_by(f, row, RULES_MEMORY_SERVER "*") && row->count > 1 && median_ns(row) < AT_ONCE_NS && row->max_ns > median_ns(row) * LOST_TIMES)
+	if (finding_is_by(f, row, RULES_MEMORY_SERVER "*") && row->count > 1 && finding_percentile_ns(row, 0.5) < AT_ONCE_NS && row->max_ns > finding_percentile_ns(row, 0.5) * LOST_TIMES)
 		return "Most answers come at once, and some only after long: the server did something else then, as one long command "
 		       "(SLOWLOG GET) or writing to the disk, or it did not run: stopped, paused, throttled.";
 	/* for a socket in a file only the waker is known */
@@ -427,7 +422,7 @@ static const char *advice_of_holder(const struct findings *f, const struct findi
 	if (is_held_by_deadlocked(f, row))
 		return "Who holds it is deadlocked itself, as told before: it goes on when that is mended.";
 	if ((row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) &&
-	    row->by.does_ns > row->by.off_cpu_ns / 2) {
+	    finding_mostly_does(row)) {
 		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)
 			return "Do the I/O outside of the lock, or batch it.";
 		if (row->by.does == REASON_CPU_QUEUE && !is_of_rule(f, row))
@@ -453,8 +448,6 @@ static const char *advice_of_peers(const struct findings *f, const struct findin
 		return "What they wait for only their functions tell: record once more with names (Mono: --jitmap; `offcpu doctor -p PID` "
 		       "tells how).";
 	if (!is_signalled || !row->by.are_peers || row->threads_cnt <= 2)
-		return NULL;
-	if (finding_is_by(f, row, "*barrier*"))	/* the last thread to arrive ends the waits of its kind: nothing is scarce */
 		return NULL;
 	if (row->tells_all && row->by.does_ns)
 		return "One of them tells all others at once that what they wait for is there: look at what that one waits for itself.";
@@ -521,7 +514,7 @@ static const char *advice_at_once(const struct findings *f, const struct finding
 
 	if ((!is_loop && row->reason != REASON_NETWORK_RECEIVE) || row->timed_out_cnt < LOST_MIN ||
 	    row->timed_out_cnt > row->woken_cnt / 2 || row->timed_out_cnt < row->woken_cnt / LOST_PART ||
-	    median_ns(row) >= row->max_ns / LOST_TIMES)
+	    finding_percentile_ns(row, 0.5) >= row->max_ns / LOST_TIMES)
 		return NULL;
 	return is_alone ? AT_ONCE_ADVICE :
 			  "Events come at once, or not until it times out: if it has asked and waits for an answer, questions or answers "
@@ -568,14 +561,14 @@ static const char *advice_of_workers(const struct findings *f, const struct find
 /* A disk that is fast except for some waits, or slower than any idle disk: other work on it, or a limit. */
 static const char *advice_of_slow_sync(const struct finding *row)
 {
-	uint64_t long_ns = wait_percentile_ns(row->hist, 0.99, row->durations_ns, row->max_ns);
+	uint64_t long_ns = finding_percentile_ns(row, 0.99);
 
 	if (row->reason != REASON_DISK_SYNC || row->count < BURST_WAITS_MIN || long_ns < BURST_NS)
 		return NULL;
-	if (median_ns(row) > SLOW_SYNC_NS)
+	if (finding_percentile_ns(row, 0.5) > SLOW_SYNC_NS)
 		return "A disk takes so long where it has other work, or a limit holds it: `offcpu io` tells which, and record -a who "
 		       "writes there. One fsync for many changes meets that less often.";
-	if (median_ns(row) > long_ns / BURST_TIMES)
+	if (finding_percentile_ns(row, 0.5) > long_ns / BURST_TIMES)
 		return NULL;
 	return "Most take a moment, and some many times as long: others write to that disk meanwhile, or a limit holds it: `offcpu io` "
 	       "tells. One fsync for many changes meets that less often.";
@@ -655,7 +648,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	advice = advice_of_children(f, row);
 	if (advice)
 		return advice;
-	if (is_of_protocol(f, row, "OpenMP") && row->by.does == REASON_CPU_QUEUE && row->by.does_ns > row->by.off_cpu_ns / 2)
+	if (is_of_protocol(f, row, "OpenMP") && row->by.does == REASON_CPU_QUEUE && finding_mostly_does(row))
 		return "The others wait for a CPU themselves: fewer threads (OMP_NUM_THREADS), or CPUs that others leave free. "
 		       "If one of them has more to do, share out better (schedule(dynamic)).";
 	if (row->asks)
@@ -675,6 +668,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->is_poll_loop && !finding_is_by(f, row, "*queue-full") &&
 	    (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE))
 		return "A timer ends most of these waits: let who changes the state signal it, and wait without a timeout.";
+	if (nagle_has_delayed_acks(f, row))
+		return NAGLE_ADVICE;
 	if (backlog_is_of_clients(f, row))
 		return backlog_advice(f, row);
 	advice = advice_at_once(f, row);

@@ -56,11 +56,10 @@ static void append_next(GString *s, const struct findings *f, const struct findi
 
 	if (!next || next->irq || next->tid == by->tid || (does != REASON_LOCK_MUTEX && does != REASON_LOCK_RWLOCK))
 		return;
-	const struct finding_by who = { .comm = next->comm, .pid = next->pid, .tid = next->tid, .threads_cnt = 1 };
 	int64_t frame = next->user ? plumbing_user_parent(reasons_plumbing(f->reasons), next->user) : -1;
 
 	g_string_append(s, ", let go by ");
-	sentence_who(s, &who);
+	text_who(s, next->comm, next->tid, FINDING_NAME_COLUMNS);
 	if (frame >= 0 && !plumbing_frame_is_runtime(reasons_plumbing(f->reasons), (uint32_t)frame))
 		sentence_function(s, f, frame, " in ");
 }
@@ -80,10 +79,9 @@ static void append_part(GString *s, const struct finding *row)
 static void append_worker(GString *s, const struct findings *f, const struct finding_by *by)
 {
 	const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, by->does_wait - 1)->thread);
-	const struct finding_by who = { .comm = t->comm, .pid = t->pid, .tid = t->tid, .threads_cnt = 1 };
 
 	g_string_append(s, ", for which ");
-	sentence_who(s, &who);
+	text_who(s, t->comm, t->tid, FINDING_NAME_COLUMNS);
 	g_string_append_c(s, ' ');
 }
 

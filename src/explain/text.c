@@ -122,6 +122,12 @@ unsigned text_safe_cut(GString *s, const char *name, unsigned width)
 	return used;
 }
 
+void text_who(GString *s, const char *name, uint32_t id, unsigned width)
+{
+	text_safe_cut(s, name, width);
+	g_string_append_printf(s, "/%" PRIu32, id);
+}
+
 static void append_blanks(GString *s, unsigned from, unsigned to)
 {
 	for (; from < to; from++)

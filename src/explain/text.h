@@ -32,6 +32,9 @@ unsigned text_width(const char *safe);
 /* text_safe() cut to `width` columns with ".." at the end; width 0: not cut.  Returns the columns. */
 unsigned text_safe_cut(GString *s, const char *name, unsigned width);
 
+/* "shop/4711", the name cut to `width` columns. */
+void text_who(GString *s, const char *name, uint32_t id, unsigned width);
+
 /* Appends `cell` right- or left-aligned in `width` columns. */
 void text_right(GString *s, const char *cell, unsigned width);
 void text_left(GString *s, const char *cell, unsigned width);

@@ -115,12 +115,9 @@ static void find_rests(struct search *s)
 
 static uint64_t sum_of_members(const struct queue *q, const uint64_t *of_thread)
 {
-	GHashTableIter iter;
-	gpointer member;
 	uint64_t ns = 0;
 
-	g_hash_table_iter_init(&iter, q->members);
-	while (g_hash_table_iter_next(&iter, &member, NULL))
+	EACH_KEY(void, member, q->members)
 		ns += of_thread[GPOINTER_TO_UINT(member) - 1];
 	return ns;
 }

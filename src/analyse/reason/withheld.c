@@ -21,13 +21,7 @@ struct leisure {
 
 static struct leisure *leisure_of(GHashTable *of_pid, uint32_t pid)
 {
-	struct leisure *l = g_hash_table_lookup(of_pid, GUINT_TO_POINTER(pid));
-
-	if (!l) {
-		l = g_new0(struct leisure, 1);
-		g_hash_table_insert(of_pid, GUINT_TO_POINTER(pid), l);
-	}
-	return l;
+	return hash_row(of_pid, GUINT_TO_POINTER(pid), sizeof(struct leisure));
 }
 
 static GHashTable *leisure_new(const struct profile *p, const uint8_t *idle)
@@ -91,12 +85,9 @@ static GHashTable *clients_new(const struct profile *p, const struct withheld_in
 static GHashTable *busiest_new(GHashTable *clients)
 {
 	GHashTable *busiest = g_hash_table_new(NULL, NULL);	/* pid -> struct client */
-	GHashTableIter iter;
-	gpointer value;
 
-	g_hash_table_iter_init(&iter, clients);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		struct client *c = value, *most = g_hash_table_lookup(busiest, GUINT_TO_POINTER(c->pid));
+	EACH_VALUE(struct client, c, clients) {
+		const struct client *most = g_hash_table_lookup(busiest, GUINT_TO_POINTER(c->pid));
 
 		if (!most || c->count > most->count || (c->count == most->count && c->thread < most->thread))
 			g_hash_table_insert(busiest, GUINT_TO_POINTER(c->pid), c);

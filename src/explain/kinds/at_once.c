@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/kinds/at_once.h"
 
+#include "base/hash.h"
 #include "explain/findings_part.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
@@ -50,6 +51,7 @@ void at_once_append(GString *s, const struct at_once *a)
 struct loop {
 	struct at_once a;
 	uint64_t longest_ns;
+	uint32_t pid;
 };
 
 static bool is_of_loop(const struct findings *f, uint32_t i)
@@ -68,14 +70,12 @@ static GHashTable *loops_new(const struct findings *f)
 	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct wait *w = profile_wait(p, wake->wait);
 		gpointer pid = GUINT_TO_POINTER(profile_thread(p, w->thread)->pid);
-		struct loop *loop = g_hash_table_lookup(loops, pid);
 
 		if (!is_of_loop(f, wake->wait))
 			continue;
-		if (!loop) {
-			loop = g_new0(struct loop, 1);
-			g_hash_table_insert(loops, pid, loop);
-		}
+		struct loop *loop = hash_row(loops, pid, sizeof(*loop));
+
+		loop->pid = profile_thread(p, w->thread)->pid;
 		at_once_add(&loop->a, p, wake);
 		loop->longest_ns = MAX(loop->longest_ns, w->count > 1 ? w->max_ns : w->blocked_ns);
 	}
@@ -111,21 +111,15 @@ bool at_once_holds_clients(const struct findings *f, uint32_t pid)
 	return loop && is_for_timers(f, loop) && !is_asker(&loop->a);
 }
 
-static const struct loop *most_of(const struct findings *f, GHashTable *loops, bool is_held, uint32_t *ret_pid)
+static const struct loop *most_of(const struct findings *f, GHashTable *loops, bool is_held)
 {
 	const struct loop *most = NULL;
-	GHashTableIter iter;
-	gpointer pid, value;
 
-	g_hash_table_iter_init(&iter, loops);
-	while (g_hash_table_iter_next(&iter, &pid, &value)) {
-		const struct loop *loop = value;
-		bool is_one = is_asker(&loop->a) != is_held && (!is_held || clients_of(f, GPOINTER_TO_UINT(pid)));
+	EACH_VALUE(const struct loop, loop, loops) {
+		bool is_one = is_asker(&loop->a) != is_held && (!is_held || clients_of(f, loop->pid));
 
-		if (!is_one || !is_for_timers(f, loop) || (most && loop->a.timers_ns < most->a.timers_ns))
-			continue;
-		most = loop;
-		*ret_pid = GPOINTER_TO_UINT(pid);
+		if (is_one && is_for_timers(f, loop) && (!most || loop->a.timers_ns >= most->a.timers_ns))
+			most = loop;
 	}
 	return most;
 }
@@ -133,27 +127,26 @@ static const struct loop *most_of(const struct findings *f, GHashTable *loops, b
 bool at_once_append_held(GString *s, const struct findings *f)
 {
 	g_autoptr(GHashTable) loops = loops_new(f);
-	uint32_t pid = 0;
+	const struct loop *most = most_of(f, loops, true);
 
-	if (!most_of(f, loops, true, &pid))
+	if (!most)
 		return false;
-	sentence_begin_process(s, finding_process_name(f, pid) ?: "it", FINDING_NAME_COLUMNS);
+	sentence_begin_process(s, finding_process_name(f, most->pid) ?: "it", FINDING_NAME_COLUMNS);
 	g_string_append_printf(s, " waits for its own timers, and has asked nobody, while %s of its clients waited for answers as the recording "
 			       "ended. Else it holds them back itself, by a limit of their rate or a pause: its settings tell.",
-			       TEXT_COUNT(clients_of(f, pid)));
+			       TEXT_COUNT(clients_of(f, most->pid)));
 	return true;
 }
 
 void at_once_append_most(GString *s, const struct findings *f)
 {
 	g_autoptr(GHashTable) loops = loops_new(f);
-	uint32_t pid = 0;
-	const struct loop *most = most_of(f, loops, false, &pid);
+	const struct loop *most = most_of(f, loops, false);
 
 	if (!most)
 		return;
 	g_string_append_c(s, ' ');
-	sentence_begin_process(s, finding_process_name(f, pid) ?: "it", FINDING_NAME_COLUMNS);
+	sentence_begin_process(s, finding_process_name(f, most->pid) ?: "it", FINDING_NAME_COLUMNS);
 	g_string_append(s, " waits in its event loop: ");
 	at_once_append(s, &most->a);
 	g_string_append(s, ". An interval may be meant; if these are time limits, or pauses between tries, questions are lost or refused: "

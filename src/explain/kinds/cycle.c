@@ -64,8 +64,8 @@ void cycle_append_evidence(GString *s, const struct findings *f, const struct fi
 	const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, wait)->thread);
 
 	g_string_append(s, "; ");
-	text_safe_cut(s, t->comm, FINDING_NAME_COLUMNS);
-	g_string_append_printf(s, "/%" PRIu32 " waits for an answer from here", t->tid);
+	text_who(s, t->comm, t->tid, FINDING_NAME_COLUMNS);
+	g_string_append(s, " waits for an answer from here");
 	sentence_function(s, f, finding_frame(f, wait), " in ");
 }
 

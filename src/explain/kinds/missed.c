@@ -57,6 +57,6 @@ void missed_append_evidence(GString *s, const struct findings *f, const struct f
 	const struct thread *t = profile_thread(f->profile, row->asks - 1);
 
 	g_string_append(s, "; meanwhile ");
-	text_safe_cut(s, t->comm, FINDING_NAME_COLUMNS);
-	g_string_append_printf(s, "/%u, which it asks, waits for it to go on", t->tid);
+	text_who(s, t->comm, t->tid, FINDING_NAME_COLUMNS);
+	g_string_append(s, ", which it asks, waits for it to go on");
 }

@@ -6,6 +6,7 @@
 #include "base/order.h"
 #include "explain/findings_part.h"
 #include "explain/sentence.h"
+#include "explain/text.h"
 
 #define ROWS_MAX 6		/* maximum rows on the first screen */
 #define THREADS_MIN 8
@@ -100,10 +101,9 @@ void one_by_one_append_evidence(GString *s, const struct findings *f, const stru
 	if (!row->one_by_one)
 		return;
 	const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, row->one_by_one - 1)->thread);
-	const struct finding_by who = { .comm = t->comm, .pid = t->pid, .tid = t->tid, .threads_cnt = 1 };
 
 	g_string_append_printf(s, "; no two of these %" PRIu32 " threads live at once: ", row->threads_cnt);
-	sentence_who(s, &who);
+	text_who(s, t->comm, t->tid, FINDING_NAME_COLUMNS);
 	g_string_append(s, " waits for each");
 	sentence_function(s, f, finding_frame(f, row->one_by_one - 1), " in ");
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 
@@ -18,13 +19,10 @@ static bool is_asked(const struct findings *f, const struct finding *row)
 static void add(GHashTable *all, const struct findings *f, uint32_t i, bool is_same)
 {
 	const struct thread *t = profile_thread(f->profile, i);
-	struct ran *r = g_hash_table_lookup(all, f->programs[i]);
+	struct ran *r = hash_row(all, f->programs[i], sizeof(*r));
 
-	if (!r) {
-		r = g_new0(struct ran, 1);
+	if (!r->program)
 		*r = (struct ran){ .program = f->programs[i], .thread = i, .is_same = true };
-		g_hash_table_insert(all, (gpointer)f->programs[i], r);
-	}
 	r->ns += t->on_cpu_ns;
 	if (t->on_cpu_ns < f->profile->info.duration_ns / RAN_PART / 2)
 		return;
@@ -38,8 +36,7 @@ struct ran ran_of(const struct findings *f, const struct finding *row)
 {
 	g_autoptr(GHashTable) all = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	const struct profile *p = f->profile;
-	struct ran best = { 0 }, *r;
-	GHashTableIter iter;
+	struct ran best = { 0 };
 
 	for (uint32_t i = 0; i < p->threads->len && is_asked(f, row); i++) {
 		const struct thread *t = profile_thread(p, i);
@@ -48,8 +45,7 @@ struct ran ran_of(const struct findings *f, const struct finding *row)
 		if (!(t->flags & THREAD_KERNEL) && f->programs[i] != row->process)
 			add(all, f, i, row->limit.is_same && l && !strcmp(l->text, row->limit.limit->text));
 	}
-	g_hash_table_iter_init(&iter, all);
-	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&r)) {
+	EACH_VALUE(const struct ran, r, all) {
 		bool is_known = r->is_same || r->policy, best_is = best.is_same || best.policy;
 
 		if (r->threads_cnt && r->ns >= p->info.duration_ns / RAN_PART &&

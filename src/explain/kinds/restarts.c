@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/find.h"
+#include "base/hash.h"
 #include "explain/findings_part.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
@@ -35,18 +36,6 @@ static bool is_end(const struct profile *p, const struct waker *by)
 	return by->kernel && profile_stack_names(p, by->kernel, ends);
 }
 
-static struct restarts *of_name(GHashTable *names, const char *name)
-{
-	struct restarts *r = g_hash_table_lookup(names, name);
-
-	if (!r) {
-		r = g_new0(struct restarts, 1);
-		r->name = name;
-		g_hash_table_insert(names, (gpointer)name, r);
-	}
-	return r;
-}
-
 static struct restarts restarts_of(const struct profile *p, uint32_t thread)
 {
 	const uint32_t pid = profile_thread(p, thread)->pid;
@@ -61,8 +50,9 @@ static struct restarts restarts_of(const struct profile *p, uint32_t thread)
 		if (profile_thread(p, profile_wait(p, wake->wait)->thread)->pid != pid || by->irq || !by->comm ||
 		    by->pid == pid || by->start_ns <= p->info.start_ns || !supervises(process, by->comm))
 			continue;
-		struct restarts *r = of_name(names, by->comm);
+		struct restarts *r = hash_row(names, by->comm, sizeof(*r));
 
+		r->name = by->comm;
 		r->cnt += g_hash_table_add(seen, GUINT_TO_POINTER(by->pid));
 		r->has_ended = r->has_ended || is_end(p, by);
 		if (r->has_ended && r->cnt >= STARTS_MIN && r->cnt > most.cnt)

@@ -149,8 +149,7 @@ void serial_append(GString *s, const struct findings *f, const struct finding *r
 	sentence_process(s, profile_thread(f->profile, a->parent)->process, 0);
 	g_string_append_printf(s, " waits for one process alone for %s of %s%s", TEXT_NS(a->alone_ns),
 			       TEXT_NS(a->whole_ns), a->siblings_cnt ? ", a straggler: " : ", a serial step: ");
-	text_safe_cut(s, row->process, FINDING_NAME_COLUMNS);
-	g_string_append_printf(s, "/%" PRIu32, row->pid);
+	text_who(s, row->process, row->pid, FINDING_NAME_COLUMNS);
 	append_doing(s, f, row);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/little.h"
 
-#include "base/each.h"
+#include "base/hash.h"
 #include "explain/findings_part.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
@@ -174,13 +174,9 @@ static uint32_t still_process(const struct still *s, bool beside_clock)
 	const struct profile *p = s->f->profile;
 
 	EACH_ROW(i, const struct thread, t, p->threads) {
-		struct stands *all = g_hash_table_lookup(pids, GUINT_TO_POINTER(t->pid));
+		struct stands *all = hash_row(pids, GUINT_TO_POINTER(t->pid), sizeof(*all));
 		bool is_selected = !s->f->selection || s->f->selection->threads[i];
 
-		if (!all) {
-			all = g_new0(struct stands, 1);
-			g_hash_table_insert(pids, GUINT_TO_POINTER(t->pid), all);
-		}
 		all->cnt[is_selected ? s->of_thread[i] : STAND_GOES_ON]++;
 	}
 	EACH_ROW(i, const struct thread, t, p->threads) {

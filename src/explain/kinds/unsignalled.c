@@ -5,6 +5,7 @@
 
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
+#include "base/hash.h"
 #include "explain/findings_part.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
@@ -135,13 +136,10 @@ bool unsignalled_append_most(GString *s, const struct findings *f, bool are_some
 	g_autofree uint32_t *locks = lock_ids_new(f->profile);
 	g_autoptr(GHashTable) all = conditions_new(f, locks);
 	const struct condition *most = NULL;
-	GHashTableIter iter;
-	gpointer value;
 
-	g_hash_table_iter_init(&iter, all);
-	while (g_hash_table_iter_next(&iter, NULL, &value))
-		if (unsignalled_in(value, are_some) && (!most || ((struct condition *)value)->ns > most->ns))
-			most = value;
+	EACH_VALUE(const struct condition, c, all)
+		if (unsignalled_in(c, are_some) && (!most || c->ns > most->ns))
+			most = c;
 	if (!most)
 		return false;
 	const struct place *place = unsignalled_in(most, are_some);

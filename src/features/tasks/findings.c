@@ -5,6 +5,7 @@
 
 #include "analyse/peers.h"
 #include "analyse/reason/idle.h"
+#include "base/hash.h"
 #include "base/order.h"
 #include "explain/findings_part.h"
 #include "explain/sentence.h"
@@ -444,12 +445,8 @@ struct answers {
 static void add_answer(const struct profile *p, struct answers *a, GHashTable *of_pid, const struct wake *wake)
 {
 	const struct waker *w = profile_get_waker(p, wake->waker);
-	struct answers *one = g_hash_table_lookup(of_pid, GUINT_TO_POINTER(w->pid));
+	struct answers *one = hash_row(of_pid, GUINT_TO_POINTER(w->pid), sizeof(*one));
 
-	if (!one) {
-		one = g_new0(struct answers, 1);
-		g_hash_table_insert(of_pid, GUINT_TO_POINTER(w->pid), one);
-	}
 	one->all_ns += wake->blocked_ns;
 	one->all_cnt += wake->count;
 	if (wake->blocked_ns >= one->most_ns) {	/* the waker of that process with the most time */

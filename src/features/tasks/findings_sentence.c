@@ -85,8 +85,7 @@ void sentence_task_evidence(GString *s, const struct findings *f, const struct t
 		uint32_t user = w->ended_by->user;
 
 		g_string_append_printf(s, "; %.0f%% of the wait for its sockets was ended by ", w->ended_percent);
-		text_safe_cut(s, w->ended_by->comm, NAME_COLUMNS);
-		g_string_append_printf(s, "/%" PRIu32, w->ended_by->pid);
+		text_who(s, w->ended_by->comm, w->ended_by->pid, NAME_COLUMNS);
 		sentence_function(s, f, user ? plumbing_user_parent(reasons_plumbing(f->reasons), user) : -1, " in ");
 	}
 	if (w->meanwhile) {
