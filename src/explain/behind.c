@@ -142,8 +142,8 @@ static bool is_for_its_own(const struct findings *f, const struct finding *row)
 
 void behind_find(struct findings *f)
 {
-	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i), *cause = finding_cause(f, row);
+	EACH_FIRST(i, row, f, FINDINGS_TOLD_MAX) {
+		struct finding *cause = finding_cause(f, row);
 		struct finding *known = throttle_of(f, row) ?: asked_collection_of(f, row);
 
 		cause = known ? known : cause;
@@ -221,8 +221,8 @@ static struct finding *unanswered_for(const struct findings *f, const struct fin
 
 void behind_find_peers(struct findings *f)
 {
-	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i), *cause = unanswered_for(f, row);
+	EACH_FIRST(i, row, f, FINDINGS_TOLD_MAX) {
+		struct finding *cause = unanswered_for(f, row);
 		bool is_unanswered = cause;
 
 		cause = cause ?: finding_cause(f, row);

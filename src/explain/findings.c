@@ -521,8 +521,7 @@ static bool is_short_beside(const struct finding *pause, const struct finding *o
 /* A pause does not rank first if another finding of the process has a known cause and is worth reporting. */
 static void find_pauses_beside(struct findings *f)
 {
-	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
-		const struct finding *cause = &g_array_index(f->rows, struct finding, i);
+	EACH_FIRST(i, cause, f, FINDINGS_TOLD_MAX) {
 		bool is_held_up = cause->by.is_holder && cause->by.does_ns && cause->by.does == REASON_CPU_QUEUE;
 		bool has_cause = finding_has_limit(cause) || cause->bursts.cnt || is_held_up;
 		bool is_worth = !cause->busy && cause->reason != REASON_SLEEP &&

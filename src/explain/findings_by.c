@@ -647,11 +647,11 @@ static void find_timeouts(const struct cause_finder *c, struct finding *row, con
 	const struct profile *p = c->f->profile;
 	struct timeouts sum = { 0 };
 
-	if (!row->by.tid || row->by.is_peer || row->pid != row->by.pid || !timeouts_is_signalled(row->reason))
+	if (!row->by.tid || row->by.is_peer || row->pid != row->by.pid || !reason_is_parked(row->reason))
 		return;
 	EACH_ROW(i, const struct wake, wake, p->wakes)
 		if (is_holder[profile_wait(p, wake->wait)->thread] &&
-		    timeouts_is_signalled(reasons_of(c->f->reasons, wake->wait)))
+		    reason_is_parked(reasons_of(c->f->reasons, wake->wait)))
 			timeouts_add(&sum, p, wake);
 	if (!timeouts_are_all(&sum))
 		return;

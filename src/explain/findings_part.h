@@ -2,6 +2,7 @@
 #ifndef EXPLAIN_FINDINGS_PART_H
 #define EXPLAIN_FINDINGS_PART_H
 
+#include "base/find.h"
 #include "explain/findings.h"
 #include "features/waitgraph/analysis.h"
 #include "features/wakers/analysis.h"
@@ -64,6 +65,9 @@ static inline bool finding_waits_always(const struct profile *p, const struct fi
  */
 #define OTHERS_QUEUE_WEIGHT 8
 #define FINDINGS_WITH_CAUSES 8	/* causes are sought for the first rows only */
+
+/* The first rows, of which more is told or sought: FINDINGS_TOLD_MAX or FINDINGS_WITH_CAUSES. */
+#define EACH_FIRST(i, row, f, most) EACH_ROW_WHILE(i, struct finding, row, (f)->rows, i < (most))
 
 /* Fills in who holds up or wakes the threads of the first rows.  locks: of lock_ids_new(). */
 void findings_find_causes(struct findings *f, const uint32_t *locks);

@@ -169,9 +169,7 @@ static bool is_others_load(const struct findings *f, const struct finding *row)
 
 void limits_find(struct findings *f)
 {
-	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i);
-
+	EACH_FIRST(i, row, f, FINDINGS_TOLD_MAX) {
 		row->limit = limit_of(f, row);
 		row->is_kept_off = is_kept_off(f, row);
 		row->is_others_load = is_others_load(f, row);

@@ -440,9 +440,7 @@ static const char *advice_of_holder(const struct findings *f, const struct findi
 /* Threads of one kind that end one another's waits; NULL: not so. */
 static const char *advice_of_peers(const struct findings *f, const struct finding *row)
 {
-	bool is_signalled = !is_of_rule(f, row) &&
-			    (row->reason == REASON_LOCK_CONDITION || row->reason == REASON_LOCK_SEMAPHORE ||
-			     row->reason == REASON_LOCK_OTHER);
+	bool is_signalled = !is_of_rule(f, row) && reason_is_signalled(row->reason);
 
 	if (is_signalled && sentence_is_nameless(f, row))
 		return "What they wait for only their functions tell: record once more with names (Mono: --jitmap; `offcpu doctor -p PID` "

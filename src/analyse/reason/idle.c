@@ -931,9 +931,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		if (loop[i])
 			ret_idle[i] = IDLE_NOT;
-		if (ret_idle[i] == IDLE_POOL &&
-		    (reason[i] == REASON_LOCK_CONDITION || reason[i] == REASON_LOCK_SEMAPHORE ||
-		     reason[i] == REASON_LOCK_OTHER))
+		if (ret_idle[i] == IDLE_POOL && reason_is_signalled((enum reason)reason[i]))
 			reason[i] = REASON_POOL_IDLE;
 	}
 	g_hash_table_unref(f.waited_for);

@@ -77,6 +77,16 @@ enum reason_family {
 };
 enum reason_family reason_family(enum reason reason);
 const char *reason_family_name(enum reason_family family); /* "network" */
+/* A wait until somebody signals: at a condition, a semaphore, or a futex that may be either. */
+static inline bool reason_is_signalled(enum reason reason)
+{
+	return reason == REASON_LOCK_CONDITION || reason == REASON_LOCK_SEMAPHORE || reason == REASON_LOCK_OTHER;
+}
+/* The same, also if it is known to be for work. */
+static inline bool reason_is_parked(enum reason reason)
+{
+	return reason_is_signalled(reason) || reason == REASON_POOL_IDLE;
+}
 /* Whether `reason` has that name or is of that family: both "lock" and "lock.mutex" match a mutex. */
 bool reason_is_named(enum reason reason, const char *name);
 

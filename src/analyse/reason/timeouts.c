@@ -39,7 +39,7 @@ static struct timeouts *timeouts_new(const struct profile *p, const uint8_t *rea
 	struct timeouts *all = g_new0(struct timeouts, (gsize)p->threads->len + 1);
 
 	EACH_ROW(i, const struct wake, wake, p->wakes)
-		if (timeouts_is_signalled((enum reason)reason[wake->wait]))
+		if (reason_is_parked((enum reason)reason[wake->wait]))
 			timeouts_add(&all[profile_wait(p, wake->wait)->thread], p, wake);
 	return all;
 }
@@ -82,7 +82,7 @@ static uint32_t *asked_new(const struct profile *p, const uint8_t *reason, const
 		uint32_t asker = profile_wait(p, wake->wait)->thread, by = threads[wake->waker];
 		const struct ended *e = by != NONE ? &ended[by] : NULL;
 
-		if (e && e->by_ns && e->by == asker && timeouts_is_signalled((enum reason)reason[wake->wait]) &&
+		if (e && e->by_ns && e->by == asker && reason_is_parked((enum reason)reason[wake->wait]) &&
 		    e->by_ns >= e->all_ns - e->all_ns / ENDED_SHARE &&
 		    e->by_cnt > timeouts[asker].timed_out_cnt + timeouts[asker].timed_out_cnt / 2)
 			asked[asker] = by + 1;
@@ -151,7 +151,7 @@ void timeouts_find(const struct profile *p, const struct timeouts_input *in, uin
 		bool is_by_evidence = !rule || rule->idle == RULE_IDLE_UNSAID;
 
 		if (idle[i] != IDLE_POOL || !is_by_evidence || in->reason[i] == REASON_POOL_IDLE ||
-		    !timeouts_is_signalled((enum reason)in->reason[i]))
+		    !reason_is_parked((enum reason)in->reason[i]))
 			continue;
 		if (asked[profile_wait(p, i)->thread] ||
 		    (ended[i].by_ns && is_owed(p, in, &ended[i], i, &timeouts[ended[i].by])))

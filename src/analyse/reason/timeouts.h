@@ -16,11 +16,6 @@ struct timeouts {
 
 /* Adds a waking of such a wait. */
 void timeouts_add(struct timeouts *t, const struct profile *p, const struct wake *wake);
-static inline bool timeouts_is_signalled(enum reason reason)
-{
-	return reason == REASON_LOCK_CONDITION || reason == REASON_LOCK_SEMAPHORE || reason == REASON_LOCK_OTHER ||
-	       reason == REASON_POOL_IDLE;
-}
 
 /* Whether it is never signalled. */
 bool timeouts_are_all(const struct timeouts *t);

@@ -9,12 +9,6 @@ struct park {
 	uint64_t ns, idle_ns;
 };
 
-static bool is_parked(enum reason reason)
-{
-	return reason == REASON_LOCK_CONDITION || reason == REASON_LOCK_SEMAPHORE || reason == REASON_LOCK_OTHER ||
-	       reason == REASON_POOL_IDLE;
-}
-
 void torn_find(const struct profile *p, const struct torn_input *in, uint8_t *idle)
 {
 	g_autofree struct park *parks = g_new0(struct park, (gsize)in->roles->rows->len + 1);
@@ -22,7 +16,7 @@ void torn_find(const struct profile *p, const struct torn_input *in, uint8_t *id
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct park *park = &parks[in->roles->of_thread[w->thread]];
 
-		if (!wait_is_asleep(w) || !is_parked((enum reason)in->reason[i]) || !idle_knows_place(p, w))
+		if (!wait_is_asleep(w) || !reason_is_parked((enum reason)in->reason[i]) || !idle_knows_place(p, w))
 			continue;
 		park->ns += w->blocked_ns;
 		park->idle_ns += idle[i] ? w->blocked_ns : 0;
@@ -31,7 +25,7 @@ void torn_find(const struct profile *p, const struct torn_input *in, uint8_t *id
 		const struct park *park = &parks[in->roles->of_thread[w->thread]];
 		const struct rule *rule = in->rule[i];
 
-		if (!wait_is_asleep(w) || idle[i] || !is_parked((enum reason)in->reason[i]) ||
+		if (!wait_is_asleep(w) || idle[i] || !reason_is_parked((enum reason)in->reason[i]) ||
 		    idle_knows_place(p, w) || (rule && rule->idle != RULE_IDLE_UNSAID))
 			continue;
 		if (park->idle_ns > park->ns - park->ns / OTHERS_PART)

@@ -171,9 +171,7 @@ static bool *brought_new(const struct search *s, guint queue)
 		enum reason reason = (enum reason)s->reason[i];
 
 		is_brought[i] = s->of_wait[i] && s->of_wait[i] != queue + 1 && is_member(q, w->thread) && w->user &&
-				(reason == REASON_LOCK_CONDITION || reason == REASON_LOCK_SEMAPHORE ||
-				 reason == REASON_LOCK_OTHER) &&
-				brought_ns[w->user] &&
+				reason_is_signalled(reason) && brought_ns[w->user] &&
 				brought_ns[w->user] >= all_ns[w->user] - all_ns[w->user] / OTHERS_PART;
 	}
 	return is_brought;
@@ -231,7 +229,7 @@ static bool is_nobodys(const struct search *s, guint queue)
 	g_autofree uint64_t *each_ns = g_new0(uint64_t, (gsize)s->p->threads->len + 1);
 	uint64_t longest_ns = 0;
 
-	if (q->reason != REASON_LOCK_CONDITION && q->reason != REASON_LOCK_SEMAPHORE && q->reason != REASON_LOCK_OTHER)
+	if (!reason_is_signalled((enum reason)q->reason))
 		return false;
 	EACH_ROW(i, const struct wait, w, s->p->waits) {
 		if (s->of_wait[i] != queue + 1)

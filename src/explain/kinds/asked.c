@@ -130,8 +130,7 @@ void asked_find(struct findings *f)
 {
 	const struct profile *p = f->profile;
 
-	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_WITH_CAUSES); i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i);
+	EACH_FIRST(i, row, f, FINDINGS_WITH_CAUSES) {
 		uint32_t user = profile_wait(p, row->wait)->user;
 		bool is_own = row->frame >= 0 && !reasons_pool(f->reasons, row->wait) &&
 			      is_own_function(f, (uint32_t)row->frame);

@@ -2,6 +2,7 @@
 #include "explain/limits.h"
 
 #include "base/order.h"
+#include "explain/findings_part.h"
 #include "explain/text.h"
 #include "features/slices/rows.h"
 
@@ -90,9 +91,7 @@ void bursts_find(struct findings *f)
 	if (info->imported || info->looks.rounds || !info->cpus || !profile_has_slices(f->profile) ||
 	    profile_slice_cnt(f->profile) < SLICES_MIN)
 		return;
-	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i);
-
+	EACH_FIRST(i, row, f, FINDINGS_TOLD_MAX) {
 		if (row->reason == REASON_CPU_QUEUE && !row->is_yield && !row->busy && !row->limit.limit)
 			find_in(f, row);
 	}

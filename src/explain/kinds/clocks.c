@@ -144,9 +144,7 @@ bool clocks_is_all(const struct findings *f, const struct finding *row)
 
 void clocks_find_waited_for(struct findings *f)
 {
-	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i);
-
+	EACH_FIRST(i, row, f, FINDINGS_TOLD_MAX) {
 		for (guint k = 0; row->reason == REASON_SLEEP && k < f->rows->len; k++) {
 			const struct finding *lock = &g_array_index(f->rows, struct finding, k);
 

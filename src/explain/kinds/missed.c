@@ -40,12 +40,11 @@ void missed_find(struct findings *f)
 	g_autofree uint8_t *reason = reasons_of_all_new(f);
 	g_autofree uint32_t *asked = timeouts_asked_new(p, reason);
 
-	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i);
+	EACH_FIRST(i, row, f, FINDINGS_TOLD_MAX) {
 		uint32_t thread = profile_wait(p, row->wait)->thread;
 
 		if (asked[thread] && is_of_thread(f, row, thread) && row->timed_out_cnt &&
-		    timeouts_is_signalled(row->reason))
+		    reason_is_parked(row->reason))
 			find_of(f, row, asked[thread] - 1);
 	}
 }

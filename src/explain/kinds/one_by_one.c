@@ -83,8 +83,7 @@ void one_by_one_find(struct findings *f)
 {
 	g_autofree uint32_t *of_waker = NULL;
 
-	for (guint i = 0; i < MIN(f->rows->len, ROWS_MAX); i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i);
+	EACH_FIRST(i, row, f, ROWS_MAX) {
 		g_autofree bool *is_member = g_new0(bool, (gsize)f->profile->threads->len + 1);
 		g_autoptr(GArray) lives = g_array_new(FALSE, FALSE, sizeof(struct life));
 

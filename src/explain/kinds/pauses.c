@@ -61,9 +61,7 @@ static bool use_it_too(const struct findings *f, const struct finding *lock, con
 
 static void find_lock(struct findings *f, struct finding *row, const bool *sleeps)
 {
-	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
-		struct finding *lock = &g_array_index(f->rows, struct finding, i);
-
+	EACH_FIRST(i, lock, f, FINDINGS_TOLD_MAX) {
 		if (!row->pid || lock->pid != row->pid || lock->time_ns < row->time_ns ||
 		    !is_of_unknown_holder(f, lock) || !use_it_too(f, lock, sleeps, row->time_ns))
 			continue;
@@ -74,8 +72,7 @@ static void find_lock(struct findings *f, struct finding *row, const bool *sleep
 
 void pauses_find(struct findings *f)
 {
-	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i);
+	EACH_FIRST(i, row, f, FINDINGS_TOLD_MAX) {
 		g_autofree bool *sleeps = row->reason == REASON_SLEEP ? finding_waiters_new(f, row) : NULL;
 
 		if (!sleeps)

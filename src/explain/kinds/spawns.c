@@ -67,9 +67,7 @@ void spawns_find(struct findings *f)
 	g_autofree uint32_t *threads = actors_threads_of_wakers(f->profile);
 	const uint64_t seconds = MAX(f->profile->info.duration_ns / 1000000000, 1);
 
-	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_WITH_CAUSES); i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i);
-
+	EACH_FIRST(i, row, f, FINDINGS_WITH_CAUSES) {
 		if (row->reason != REASON_CHILD_EXIT && row->reason != REASON_PIPE)
 			continue;
 		g_autoptr(GHashTable) programs = programs_of(f, row, threads);

@@ -344,9 +344,7 @@ static bool may_wait_for_ever(const struct findings *f, const struct finding *ro
 /* Others that are told wait for those who wait here. */
 static bool is_waited_for(const struct findings *f, const struct finding *row)
 {
-	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_WITH_CAUSES); i++) {
-		const struct finding *other = &g_array_index(f->rows, struct finding, i);
-
+	EACH_FIRST(i, other, f, FINDINGS_WITH_CAUSES) {
 		if (other != row && !other->may_be_meant && finding_cause(f, other) == row)
 			return true;
 	}
