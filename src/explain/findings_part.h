@@ -21,6 +21,9 @@ struct finding finding_of_wait(const struct findings *f, uint32_t wait);
 	"Each takes a second or more, and nobody was seen to wait for this program: of a consumer that asks for work (a long poll) that " \
 	"is meant. Else the peer is slow: look at it."
 #define LATE_ANSWER_NS 1000000000ULL	/* on average, where nobody waits for who asks: likely a long poll */
+#define CHILDREN_ADVICE \
+	"A supervisor waits so until one of its children ends, which is meant. Else look at what they do: record them, too (their numbers " \
+	"with -p, or --follow from the start)."
 #define BEHIND_ADVICE "It only queues behind the finding that leads: mend that one first."
 #define SMALL_ANSWER_NS 1000000	/* on average */
 #define SMALL_ANSWERS_PER_S 200	/* of a thread or task */

@@ -31,7 +31,7 @@ static const struct reason_row {
 	[REASON_DISK_METADATA] = { FAMILY_DISK, "disk.metadata", "disk metadata", "waits for metadata of a file system",
 				   "Keep files open, do fewer opens, renames and unlinks at a time." },
 	[REASON_LOCK_MUTEX] = { FAMILY_LOCK, "lock.mutex", "mutex", "waits for a mutex",
-				"Hold the lock for less time (no I/O under it), or split it." },
+				"Hold the lock for less time (no I/O or sleep under it), or split it." },
 	[REASON_LOCK_RWLOCK] = { FAMILY_LOCK, "lock.rwlock", "read-write lock", "waits for a read-write lock",
 				 "Hold it for less time, to read as to write (no I/O under it): who waits to write may keep out all who "
 				 "read." },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/limits.h"
 
+#include "explain/findings_part.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 
@@ -99,8 +100,7 @@ static const char *advice_of_work(enum child_does does)
 		       "with -p, or --follow from the start).";
 	case CHILD_SEVERAL:
 	case CHILD_WAITS:
-		return "A supervisor waits so until one of its children ends, which is meant. Else look at what they do: record them, too "
-		       "(their numbers with -p, or --follow from the start).";
+		return CHILDREN_ADVICE;
 	default:
 		return "Look at what that child does: record it, too (its number with -p, or --follow from the start).";
 	}

@@ -75,8 +75,7 @@ static const struct ending {
 	  "writer waits for. Who reads till the end waits until all have closed it, also a daemon that inherited it: send that one's "
 	  "output elsewhere (>/dev/null 2>&1)." },
 	{ "child", true,
-	  "None of its children ended while this was recorded: a supervisor waits so, and is meant to. Else look at what they do: record "
-	  "them, too (--follow)." },
+	  CHILDREN_ADVICE },
 	{ "python-queue-join", true,
 	  "The queue was not worked off while this was recorded: who waits for its end, as before a shutdown, is meant to. Else see what "
 	  "those wait for who should take from it, and whether they call task_done(): `offcpu report --full`." },

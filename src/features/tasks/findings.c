@@ -23,6 +23,7 @@
 #define UNANSWERED_ADVICE                                                                                            \
 	"Hardly anything comes from its sockets meanwhile, so these waits end by a time limit: the peer does not answer, or " \
 	"questions or answers are lost (its log, nstat). A shorter timeout bounds the wait."
+#define PAUSE_ADVICE "A request waits for that pause: see whether it limits a rate, tries again, or looks whether something has come."
 /* It is not known which reads have a deadline. */
 #define UNDUE_ADVICE                                                                                                 \
 	"What comes does so at once, or not at all. If these reads have a deadline that takes the time: questions or answers are " \
@@ -185,11 +186,12 @@ enum kind {
 };
 
 static const struct {
-	const char *says, *advice;	/* advice NULL: that of the same reason for threads */
+	const char *says, *advice;
+	enum reason like;	/* advice NULL: that of this reason, for threads */
 } kinds[] = {
 	[OTHER] = { "wait", "Look at what the others do meanwhile." },
-	[MUTEX] = { "wait for a mutex", "Hold the lock for less time (no I/O or sleep under it), or split it." },
-	[RWLOCK] = { "wait for a read-write lock", NULL },
+	[MUTEX] = { "wait for a mutex", NULL, REASON_LOCK_MUTEX },
+	[RWLOCK] = { "wait for a read-write lock", NULL, REASON_LOCK_RWLOCK },
 	[RECEIVE] = { "wait to receive from a channel",
 		      "Who sends is slower than who receives: look at what the senders do." },
 	[POOL] = { "wait to receive from a channel",
@@ -205,7 +207,7 @@ static const struct {
 		    "less." },
 	[GROUP] = { "wait for others to be done", "The slowest of those counts: look at what they do." },
 	[CONDITION] = { "wait for a condition to be signalled", "Look at who is to signal it." },
-	[SLEEP] = { "sleep until a timer", NULL },
+	[SLEEP] = { "sleep until a timer", NULL, REASON_SLEEP },
 	[NETWORK] = { "wait for the network", "Look at the peer; ask it less often, or in parallel." },
 	[FULL] = { "wait for a peer that reads too slowly",
 		   "The peer does not read what it is sent, or slowly, so its connection is full (Send-Q of `ss -tnp` tells which): send it less, "
@@ -236,8 +238,8 @@ static const struct {
 		     "more at once, or look at what those in use wait for." },
 	[LIMITED] = { "wait with a time limit", AT_ONCE_ADVICE },
 	[SYSTEM_CALL] = { "are in a system call", "" },
-	[MONITOR] = { "wait for a monitor (synchronized)", "Hold the lock for less time (no I/O or sleep under it), or split it." },
-	[JAVA_LOCK] = { "wait for a lock", "Hold the lock for less time (no I/O or sleep under it), or split it." },
+	[MONITOR] = { "wait for a monitor (synchronized)", NULL, REASON_LOCK_MUTEX },
+	[JAVA_LOCK] = { "wait for a lock", NULL, REASON_LOCK_MUTEX },
 	[TAKE] = { "wait to take from a queue", "If it is a pool, what they take is short: hold it for less time, or have more of it. If it is a "
 						"queue, who puts is slower than who takes." },
 	[RESULT] = { "wait for the result of a task", "The slowest of the tasks counts: look at what they wait for." },
@@ -794,14 +796,13 @@ static void rank(const struct profile *p, struct task_findings *f)
 {
 	find_dials(f);
 	EACH_ROW(i, struct task_wait, w, f->rows) {
+		const enum kind k = kind_of(w);
+
 		w->is_long_poll = is_long_poll(p, w);
 		w->rank_ns = rank_of(p, f, w);
-		w->is_sleep = kind_of(w) == SLEEP;
-		w->says = kinds[kind_of(w)].says;
-		w->advice = kinds[kind_of(w)].advice ?: kind_of(w) != SLEEP ? reason_advice(REASON_LOCK_RWLOCK) :
-			    w->answers_request ? "A request waits for that pause: see whether it limits a rate, tries again, or looks whether something "
-						 "has come." :
-						 reason_advice(REASON_SLEEP);
+		w->is_sleep = k == SLEEP;
+		w->says = kinds[k].says;
+		w->advice = w->is_sleep && w->answers_request ? PAUSE_ADVICE : kinds[k].advice ?: reason_advice(kinds[k].like);
 		f->cnt += w->rank_ns > 0;
 	}
 	g_array_sort(f->rows, by_rank);
