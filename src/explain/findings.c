@@ -514,8 +514,10 @@ static void find_forks(struct findings *f)
 /* Each pause is short, and the other wait is sometimes noticeable. */
 static bool is_short_beside(const struct finding *pause, const struct finding *other)
 {
-	return other->max_ns >= FINDING_NOTICED_NS && other->max_ns / LONGER >= pause->max_ns && pause->max_ns < FINDING_NOTICED_NS &&
-	       pause->max_ns && other->count > 1 && other->reason != REASON_CPU_QUEUE && !other->is_told_elsewhere;
+	if (other->count <= 1 || other->reason == REASON_CPU_QUEUE || other->is_told_elsewhere)
+		return false;
+	return pause->max_ns && pause->max_ns < FINDING_NOTICED_NS && other->max_ns >= FINDING_NOTICED_NS &&
+	       other->max_ns / LONGER >= pause->max_ns;
 }
 
 /* A pause does not rank first if another finding of the process has a known cause and is worth reporting. */

@@ -162,8 +162,8 @@ static bool is_others_load(const struct findings *f, const struct finding *row)
 	EACH_ROW(i, const struct finding, own, f->rows)
 		has_own = has_own ||
 			  (own->process == row->process && own->reason != REASON_CPU_QUEUE &&
-			   own->reason != REASON_SLEEP && !own->is_told_elsewhere && !is_held_up(own) && own->time_ns < row->time_ns &&
-			   own->time_ns >= row->time_ns / OTHERS_QUEUE_WEIGHT);
+			   own->reason != REASON_SLEEP && !own->is_told_elsewhere && !is_held_up(own) &&
+			   own->time_ns < row->time_ns && own->time_ns >= row->time_ns / OTHERS_QUEUE_WEIGHT);
 	return has_own;
 }
 

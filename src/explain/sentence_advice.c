@@ -680,6 +680,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice;
 	if (is_many_small(f, row))
 		return MANY_SMALL_ADVICE;
-	advice = (is_of_rule(f, row) ? NULL : advice_of_slow_sync(row)) ?: backlog_advice(f, row) ?: advice_of_server(f, row);
+	advice = is_of_rule(f, row) ? NULL : advice_of_slow_sync(row);
+	advice = advice ?: backlog_advice(f, row) ?: advice_of_server(f, row);
 	return advice ?: row->is_unanswered ? UNANSWERED_ADVICE : reasons_advice(f->reasons, row->wait);
 }

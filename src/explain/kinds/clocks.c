@@ -135,7 +135,8 @@ static bool is_scripts_pause(const struct findings *f, const struct finding *row
 bool clocks_is_all(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = finding_rule(f, row);
-	const bool is_clock = row->clock_ns && row->clock_ns >= row->time_ns - row->time_ns / 10 && !(rule && rule->advice);
+	const bool is_clock = row->clock_ns && row->clock_ns >= row->time_ns - row->time_ns / 10 &&
+			      !(rule && rule->advice);
 
 	return (is_clock || is_scripts_pause(f, row)) &&
 	       !row->waited_ns && !row->leads_ns && !row->backlog && !row->limit.limit && !row->loop &&

@@ -112,7 +112,8 @@ static GHashTable *conditions_new(const struct findings *f, const uint32_t *lock
 
 static bool is_never_signalled(const struct place *p)
 {
-	return p->woken_cnt >= WAITS_MIN && p->timed_out_cnt == p->woken_cnt && p->ns / p->woken_cnt >= FINDING_NOTICED_NS;
+	return p->woken_cnt >= WAITS_MIN && p->timed_out_cnt == p->woken_cnt &&
+	       p->ns / p->woken_cnt >= FINDING_NOTICED_NS;
 }
 
 /*

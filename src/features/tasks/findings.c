@@ -802,7 +802,9 @@ static void rank(const struct profile *p, struct task_findings *f)
 		w->rank_ns = rank_of(p, f, w);
 		w->is_sleep = k == SLEEP;
 		w->says = kinds[k].says;
-		w->advice = w->is_sleep && w->answers_request ? PAUSE_ADVICE : kinds[k].advice ?: reason_advice(kinds[k].like);
+		w->advice = kinds[k].advice ?: reason_advice(kinds[k].like);
+		if (w->is_sleep && w->answers_request)
+			w->advice = PAUSE_ADVICE;
 		f->cnt += w->rank_ns > 0;
 	}
 	g_array_sort(f->rows, by_rank);
