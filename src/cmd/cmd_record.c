@@ -14,6 +14,7 @@
 #include "cmd/run.h"
 #include "cmd/target.h"
 #include "explain/text.h"
+#include "features/failing/record.h"
 #include "features/slices/rows.h"
 #include "features/tasks/look.h"
 #include "fold/limits/limits.h"
@@ -167,6 +168,7 @@ struct record_options {
 	struct quota_users *quota;	/* NULL: nobody has a quota */
 	struct group_limits *groups;
 	struct silent_peers *silent;
+	struct failing_calls *failing;
 	uint64_t noted_ns;	/* time of the last note, relative to the window's start */
 	uint64_t slice_ns;
 	double max_loss_pct;
@@ -322,6 +324,7 @@ static void print_summary(const struct profile *p, const char *name, gsize bytes
 }
 
 #define NOTES_NS 1000000000ULL
+#define FAILING_PROCESSES_MAX 32
 
 /* Chosen processes may end before the window does, and so may COMMAND and its children. */
 static void note_groups(const struct run *run, struct record_options *o, uint64_t elapsed_ns)
@@ -337,6 +340,19 @@ static void note_groups(const struct run *run, struct record_options *o, uint64_
 		group_limits_note_tree(o->groups, (uint32_t)run->child);
 }
 
+/* Only of few processes: of a whole machine some thread always pauses. */
+static void look_at_failing(const struct run *run, struct record_options *o, uint64_t elapsed_ns)
+{
+	const struct collect_options *c = &run->target->collect;
+	g_autoptr(GArray) below = NULL;
+
+	if ((!c->pids && !run->target->command) || !failing_calls_is_due(o->failing, elapsed_ns))
+		return;
+	if (run->target->command)
+		below = processes_below("/proc", (uint32_t)run->child, FAILING_PROCESSES_MAX);
+	failing_calls_look(o->failing, below ? below : c->pids, elapsed_ns);
+}
+
 static bool on_tick(struct run *run, uint64_t elapsed_ns)
 {
 	struct record_options *o = run->data;
@@ -348,6 +364,7 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 	note_groups(run, o, elapsed_ns);
 	if (run->target->command)
 		silent_peers_look(o->silent, (uint32_t)run->child, elapsed_ns);
+	look_at_failing(run, o, elapsed_ns);
 	return true;
 }
 
@@ -432,6 +449,7 @@ static int write_recording(struct run *run, struct record_options *o, const char
 	p->info.filters = profile_string(p, filters);
 	limits_look(p, o->groups, "/proc");
 	silent_peers_put(o->silent, p);
+	failing_calls_put(o->failing, p);
 	quota_users_end(g_steal_pointer(&o->quota), p);
 	if (o->tasks)
 		record_tasks_put(g_steal_pointer(&o->tasks), p);
@@ -459,7 +477,8 @@ int cmd_record(int argc, char **argv)
 	struct target target = { .default_sample_ns = DEFAULT_SAMPLE_NS,
 				 .default_budget_ppm = DEFAULT_BUDGET_PPM,
 				 .wants_wakers = true };
-	struct record_options own = { .groups = group_limits_new("/proc"), .silent = silent_peers_new("/proc") };
+	struct record_options own = { .groups = group_limits_new("/proc"), .silent = silent_peers_new("/proc"),
+				   .failing = failing_calls_new() };
 	struct run run = { .name = "record",
 			   .target = &target,
 			   .progress = true,
@@ -519,6 +538,7 @@ out:
 	quota_users_free(own.quota);
 	group_limits_free(own.groups);
 	silent_peers_free(own.silent);
+	failing_calls_free(own.failing);
 	run_release(&run);
 	target_release(&target);
 	g_free(own.duration);

@@ -121,6 +121,7 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 		found.limit = stopped_peer(f, row);
 		if (!found.limit && !child_find(f, row, &found) && !cycle_find(f, row, &found) &&
 		    !pool_find(f, row, &found) && !connects_find(f, row, &found) && !loss_find(f, row, &found) &&
+		    !tries_find(f, row, &found) &&
 		    !owed_find(f, row, &found) && !nagle_find(f, row, &found) && !slack_find(f, row, &found) &&
 		    !full_find(f, row, &found))
 			found = (struct finding_limit){ 0 };

@@ -52,6 +52,14 @@ struct ran ran_of(const struct findings *f, const struct finding *row);
 /* "; dsp/29191, SCHED_FIFO 50, may use only that, too, and ran for 5.02 s" */
 void ran_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 
+/* Sleeps between tries of a system call that fails. */
+bool tries_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
+/* ": its tries to lock store.lock fail, as another process has locked it" */
+void tries_append(GString *s, const struct finding *row);
+const char *tries_advice(const struct finding *row);	/* NULL: none */
+/* "wait.sh sleeps, and its tries to find tls.crt fail, as it is not there. If it .." */
+bool tries_append_most(GString *s, const struct findings *f);
+
 /* Sleeps between tries to connect: the address that did not take the connections. */
 bool connects_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
 /* ": 127.0.0.1:7521 refuses connections" */

@@ -328,7 +328,7 @@ static bool is_listener(const struct findings *f, uint32_t i)
  * " mailq.pl sleeps until a timer in next_mail, 4.0 times a second.": the pauses of a program's only thread, if they
  * take most of its time, are what its work takes.  A listener may read a long answer in pieces.
  */
-static void append_rhythm(GString *s, const struct findings *f)
+static void append_rhythm(GString *s, const struct findings *f, bool is_told)
 {
 	const struct profile *p = f->profile;
 	const struct wait *most = NULL;
@@ -356,9 +356,10 @@ static void append_rhythm(GString *s, const struct findings *f)
 
 	g_string_append_c(s, ' ');
 	sentence_finding(s, f, &row);
-	g_string_append_printf(s, ", %.1f times a second: %s", (double)count * 1e9 / (double)p->info.duration_ns,
-			       is_pause ? "a clock, or a pause that its work waits for. If it looks whether something has come, wait for that instead." :
-					  "it has asked for nothing meanwhile. If that is one answer, which comes in pieces, look at the peer.");
+	g_string_append_printf(s, ", %.1f times a second%s", (double)count * 1e9 / (double)p->info.duration_ns,
+			       is_told	? "." :
+			       is_pause ? ": a clock, or a pause that its work waits for. If it looks whether something has come, wait for that instead." :
+					  ": it has asked for nothing meanwhile. If that is one answer, which comes in pieces, look at the peer.");
 }
 
 /*
@@ -462,13 +463,14 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	const bool is_silent = silent_append_most(s, f);
 	const bool is_owing = is_silent || owed_append_most(s, f) || append_held(s, f, little);
 	const bool fails = !is_owing && connects_append_most(s, f, &failing);
-	const bool is_unsignalled = !is_owing && !fails && unsignalled_append_most(s, f, true);
+	const bool is_trying = !is_owing && !fails && tries_append_most(s, f);
+	const bool is_unsignalled = !is_owing && !fails && !is_trying && unsignalled_append_most(s, f, true);
 	struct still *still = has_unseen ? NULL : still_new(f);
 	const bool is_still = !s->len && still_append(s, still, false);
 
 	if (is_unsignalled)
 		g_string_append(s, "." UNSIGNALLED_ADVICE " Else little is found");
-	if (is_still || is_silent)
+	if (is_still || is_silent || is_trying)
 		g_string_append(s, " Else little is found");
 	if (!s->len && f->meant_ns) {
 		g_string_append_printf(s, "%s, if this is meant: ", little);
@@ -488,7 +490,7 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	if (rest.clock && !is_unsignalled)
 		append_clock(s, f, rest.clock);
 	else if (!is_owing && !fails)
-		append_rhythm(s, f);
+		append_rhythm(s, f, is_trying);
 	if (fails)
 		append_failing(s, tasks, failing);
 	backlog_append_most(s, f);
@@ -512,7 +514,8 @@ char *little_nothing_new(const struct findings *f)
 	GString *s = g_string_new(NULL);
 
 	if (!still_append(s, still, false)) {
-		g_string_append(s, "Nothing was waited for: all threads ran or were idle.");
+		g_string_append(s, tries_append_most(s, f) ? " Else nothing was waited for: all threads ran or were idle." :
+							     "Nothing was waited for: all threads ran or were idle.");
 		restarts_append_most(s, f);
 		if (!still_append(s, still, true))
 			still_append_join(s, f);

@@ -249,6 +249,8 @@ static void append_peers_limit(GString *s, const struct findings *f, const struc
 		pool_append(s, f, row);
 	if (l && l->kind == LIMIT_CONNECT)
 		connects_append(s, row);
+	if (l && l->kind == LIMIT_FAILS)
+		tries_append(s, row);
 	if (l && l->kind == LIMIT_LOSS)
 		g_string_append(s, loss_is_of_this_machine(row) ? LOSS_LOCAL_SAYS : LOSS_SAYS);
 	if (l && l->kind == LIMIT_FULL)

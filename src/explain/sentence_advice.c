@@ -130,6 +130,8 @@ static const char *advice_of_limit(const struct findings *f, const struct findin
 		return pool_advice(row);
 	case LIMIT_CONNECT:
 		return connects_advice(row);
+	case LIMIT_FAILS:
+		return tries_advice(row);
 	case LIMIT_LOSS:
 		return loss_is_of_this_machine(row) ? LOSS_LOCAL_ADVICE : LOSS_ADVICE;
 	case LIMIT_FULL:

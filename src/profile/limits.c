@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "profile/limits.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "base/proc/net_table.h"
 
 #define LIMIT_BACKLOG_SCAN "%" SCNu32 " connections wait at %n"
@@ -21,7 +24,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_REALTIME] = "realtime", [LIMIT_CHILD] = "child",
 	[LIMIT_REFAULTS] = "refaults", [LIMIT_USED] = "used",
 	[LIMIT_FILES] = "files",   [LIMIT_TASKS] = "tasks",
-	[LIMIT_SEMAPHORE] = "semaphore", [LIMIT_SILENT] = "silent",
+	[LIMIT_SEMAPHORE] = "semaphore", [LIMIT_SILENT] = "silent", [LIMIT_FAILS] = "fails",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -281,6 +284,33 @@ bool limit_child_read(const struct profile_limit *l, struct limit_child *ret, ch
 bool limit_child_is_unanswered(const struct profile *p, const struct limit_child *c)
 {
 	return c->does == CHILD_NETWORK && c->silent_ns > p->info.duration_ns / 2;
+}
+
+char *limit_fails_text(const struct limit_fails *f)
+{
+	return g_strdup_printf("%" PRIu64 " in %" PRIu64 " ns, errno %" PRIu32 ", %s %s", f->cnt, f->ns, f->error, f->call, f->name);
+}
+
+bool limit_fails_read(const struct profile_limit *l, struct limit_fails *ret, char *call, size_t size)
+{
+	char word[16];
+	int at = 0;
+
+	if (!l || l->kind != LIMIT_FAILS ||
+	    sscanf(l->text, "%" SCNu64 " in %" SCNu64 " ns, errno %" SCNu32 ", %15s %n", &ret->cnt, &ret->ns, &ret->error, word, &at) != 4 ||
+	    !at || !ret->ns || ret->cnt > PROFILE_NS_MAX || ret->ns > PROFILE_NS_MAX)
+		return false;
+	g_strlcpy(call, word, size);
+	ret->call = call;
+	ret->name = l->text + at;
+	return true;
+}
+
+bool limit_fails_is_hard(const struct limit_fails *f)
+{
+	static const uint32_t errors[] = { EPERM, EIO, EACCES, ENOSPC, EROFS, EDQUOT };
+
+	return ANY(x, errors, *x == f->error);
 }
 
 bool limit_used_read(const struct profile_limit *l, struct limit_used *ret)

@@ -41,6 +41,7 @@ enum profile_limit_kind {
 	LIMIT_TASKS,	/* likewise for processes: "4 processes and threads, of which 4 are there" */
 	LIMIT_SILENT,	/* a process of the command has sent something to a peer that sent nothing since: LIMIT_SILENT_FORMAT */
 	LIMIT_SEMAPHORE,	/* other users of the awaited named semaphore: "nobody", or "4711 printer" */
+	LIMIT_FAILS,	/* a system call that failed again and again in the thread: limit_fails_text() */
 	LIMIT_KIND_COUNT
 };
 
@@ -192,6 +193,18 @@ char *limit_child_text(const struct limit_child *c);
 bool limit_child_read(const struct profile_limit *l, struct limit_child *ret, char *there, size_t size);
 /* Nothing came from the child's peer for more than half of the profile's window. */
 bool limit_child_is_unanswered(const struct profile *p, const struct limit_child *c);
+
+struct limit_fails {
+	uint64_t cnt, ns;	/* how often, in how long a time */
+	uint32_t error;		/* a positive errno */
+	const char *call;	/* "open" */
+	const char *name;	/* the file, as it was passed, or its last part; not escaped */
+};
+char *limit_fails_text(const struct limit_fails *f);
+/* False: not a LIMIT_FAILS. call: a buffer of `size` bytes; ret->name points into l. */
+bool limit_fails_read(const struct profile_limit *l, struct limit_fails *ret, char *call, size_t size);
+/* What only an administrator can mend, as a full disk: a program that looks for something may do so for ever. */
+bool limit_fails_is_hard(const struct limit_fails *f);
 
 struct limit_used {
 	uint32_t own_permille, other_permille, other_pid;	/* thousandths of a CPU; id of the other process */

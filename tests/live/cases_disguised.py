@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 """Problems of kinds that rules were made for, in other languages and libraries than the first one that was met, and healthy programs that look alike."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -181,3 +182,40 @@ def handshake_that_a_client_of_go_waits_for(env):
         env.check.that(found.get("task_ns", 0) >= 0.7 * report.data["window"]["duration_ns"], f"{found.get('task_ns')} ns of one goroutine")
         first.names("waits for a connection to be made, in its TLS handshake")
         end(process)
+
+
+@case
+@nightly
+def what_a_pausing_program_tries_is_told(env):
+    """A lock that another has, by C's flock() from Perl, by Python's mkdir(); a full file system; a server that looks for a file."""
+    folder = env.temporary("tries")
+    os.mkdir(folder)
+    lock = open(os.path.join(folder, "store.lock"), "w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    os.mkdir(os.path.join(folder, "taken"))
+    perl = script(env, ["perl", "-e"], f"""
+        use Fcntl ':flock'; $| = 1; open(my $f, '>', '{folder}/store.lock'); print "\n";
+        select(undef, undef, undef, 0.5) until flock($f, LOCK_EX | LOCK_NB);
+        """)
+    python = script(env, [sys.executable, "-c"], f"""
+        import os, time
+        def take():
+            while True:
+                try: return os.mkdir('{folder}/taken')
+                except FileExistsError: time.sleep(0.4)
+        print(flush=True); take()
+        """)
+    server = script(env, [sys.executable, "-c"], f"""
+        import os, socket, threading, time
+        def look():
+            while not os.path.exists('{folder}/override'): time.sleep(0.5)
+        threading.Thread(target=look).start()
+        s = socket.create_server(('127.0.0.1', 0)); print(flush=True); s.accept()
+        """)
+    try:
+        record(env, perl, "4.5")[1].names("tries to lock store.lock fail, as another process has locked it")
+        record(env, python, "4.5")[1].names("taken fail, as it is there already")
+        record(env, server, "4.5")[1].is_healthy()
+    finally:
+        for process in perl, python, server:
+            end(process)

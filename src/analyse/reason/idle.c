@@ -630,6 +630,18 @@ static bool is_for_one_task(const struct finder *f, const struct thread *t)
 	       (t->flags & THREAD_EXITED) && !(t->flags & THREAD_OPEN_AT_START);
 }
 
+/* What it tries each time fails, and goes on failing until somebody does something. */
+static bool is_refused(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const struct thread *t = profile_thread(f->p, w->thread);
+	char call[16];
+	struct limit_fails fails;
+
+	return limit_fails_read(profile_find_limit(f->p, LIMIT_FAILS, t->pid, t->tid), &fails, call, sizeof(call)) &&
+	       limit_fails_is_hard(&fails) && (double)fails.cnt * 2e9 >= per_second(f, w) * (double)fails.ns;
+}
+
 /* A pause before it retries what failed is not idle, unless it has time. */
 static bool is_retry(const struct finder *f, uint32_t i)
 {
@@ -638,6 +650,8 @@ static bool is_retry(const struct finder *f, uint32_t i)
 	bool is_known = f->rule[i] && g_str_has_prefix(f->rule[i]->name, RULES_RETRY);
 	uint64_t failed_cnt = profile_failed_connects(f->p, t->pid, is_known ? 0 : t->tid);
 
+	if (is_refused(f, i))
+		return true;
 	/* it cannot get more processes or descriptors */
 	if (is_main(t) &&
 	    (profile_find_limit(f->p, LIMIT_TASKS, t->pid, 0) || profile_find_limit(f->p, LIMIT_FILES, t->pid, 0)))

@@ -102,6 +102,7 @@ static void write_limit(struct json *j, const struct finding *row)
 		[LIMIT_SLACK] = "timer_slack",	  [LIMIT_GONE] = "holder_ended",
 		[LIMIT_CHILD] = "child",	  [LIMIT_FILES] = "descriptors",  [LIMIT_TASKS] = "processes",
 		[LIMIT_SEMAPHORE] = "semaphore",
+		[LIMIT_FAILS] = "failing_call",
 	};
 	const struct profile_limit *l = row->limit.limit;
 

@@ -174,6 +174,50 @@ static void test_stuck_children(void)
 	}
 }
 
+/* What a program tries between its pauses, if that fails each time. */
+static void test_tries(void)
+{
+	static const struct {
+		const char *fails, *filters;
+		enum object_kind served;	/* a socket of another thread's; 0: none */
+		const char *told;	/* begins a headline's sentence, or else what is said of little */
+		bool is_finding;
+	} cases[] = {
+		{ "4 in 2000000000 ns, errno 11, flock store.lock", "pid 10", 0,
+		  "app sleeps, and its tries to lock store.lock fail, as another process has locked it. See who has it", false },
+		{ "4 in 2000000000 ns, errno 17, open my run.pid", "pid 10", 0,
+		  "app sleeps, and its tries to make my run.pid fail, as it is there already.", false },
+		{ "4 in 2000000000 ns, errno 2, stat tls.crt", "pid 10", 0, "app sleeps, and its tries to find tls.crt fail", false },
+		{ "4 in 2000000000 ns, errno 2, stat override.conf", "pid 10", OBJECT_SOCKET, "Nothing was waited for", false },
+		{ "4 in 20000000000 ns, errno 11, flock store.lock", "pid 10", 0, "Nothing was waited for", false },	/* not each time */
+		{ "4 in 2000000000 ns, errno 28, write q1", "pid 10", 0,
+		  "100% of the time that matters: app sleeps until a timer in look: its tries to write q1 fail, as no space is left there", true },
+		{ "4 in 0 ns, errno 28, write q1", "pid 10", 0, "Nothing was waited for", false },	/* forged */
+		{ "4 in 2000000000 ns, errno 4000, write q1", "pid 10", 0, "Nothing was waited for", false },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new(cases[i].filters);
+		uint32_t main_thread = thread_of(m.p, 10, 10, "app", 0), other = thread_of(m.p, 10, 11, "app", 0);
+		uint32_t wait = wait_of(m.p, main_thread, 'S', "main@app look@app clock_nanosleep@libc.so.6",
+					"__x64_sys_clock_nanosleep@[kernel] hrtimer_nanosleep@[kernel]", 20);
+
+		if (cases[i].served) {
+			wait = wait_of(m.p, other, 'S', "serve@app accept@libc.so.6",
+				       "__x64_sys_accept@[kernel] inet_csk_accept@[kernel]", 1);
+			wait_for(m.p, wait, cases[i].served, "listening at :80", 0);
+		}
+		profile_add_limit(m.p, LIMIT_FAILS, 10, 10, cases[i].fails);
+		struct explanation *e = explanation_new(m.p, NULL);
+
+		g_assert_cmpuint(e->headlines->len, ==, cases[i].is_finding);
+		g_assert_true(g_str_has_prefix(cases[i].is_finding ? g_array_index(e->headlines, struct headline, 0).sentence : e->little,
+					       cases[i].told));
+		explanation_free(e);
+		profile_free(m.p);
+	}
+}
+
 /* Of a lock whose holder has lost its CPU more CPU time is what is missing, and not another use of the lock. */
 static void test_gil_of_others_load(void)
 {
@@ -284,6 +328,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/resources/memory-gil", test_memory_gil);
 	g_test_add_func("/resources/child", test_child);
 	g_test_add_func("/resources/stuck-children", test_stuck_children);
+	g_test_add_func("/resources/tries", test_tries);
 	g_test_add_func("/resources/gil-of-others-load", test_gil_of_others_load);
 	g_test_add_func("/resources/quota", test_quota);
 	g_test_add_func("/resources/bursts", test_bursts);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Threads that sleep between tries of a system call that fails: what they try tells what they wait for. */
+#include "explain/limits.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/each.h"
+#include "base/find.h"
+#include "explain/sentence.h"
+#include "explain/text.h"
+
+#define CALL_BYTES 16
+#define NAME_COLUMNS 48
+
+/* man 2 open, flock, write */
+static const struct words {
+	uint32_t error;
+	const char *why, *advice;
+} words[] = {
+	{ EAGAIN, "another process has locked it",
+	  "See who has it (lslocks, /proc/locks), and what that does. A standby is meant to wait so." },
+	{ EACCES, "it may not", "See whose that file is, and as whom the program runs." },
+	{ EPERM, "it may not", "See whose that file is, and as whom the program runs." },
+	{ EBUSY, "it is in use", "See who uses it (fuser, lsof)." },
+	{ ETXTBSY, "it is in use", "See who uses it (fuser, lsof)." },
+	{ EEXIST, "it is there already", "See who made it, and whether that still runs: a killed program leaves such files behind." },
+	{ ENOENT, "it is not there", "If it needs that, see who should have made it." },
+	{ ENOTDIR, "that path leads nowhere", "If it needs that, see who should have made it." },
+	{ ENXIO, "nobody reads it", "See why its reader does not run." },
+	{ ENOSPC, "no space is left there", "Free some of that file system (df, df -i)." },
+	{ EDQUOT, "its quota is used up", "Free space, or raise the quota." },
+	{ EROFS, "that file system is read-only", "See why: after an error of its disk the kernel mounts it so (dmesg)." },
+	{ EIO, "of an error of the device", "See dmesg for errors of that device." },
+	{ EMFILE, "it has too many open files", "See why so many are open, or raise its limit (ulimit -n)." },
+};
+
+static const struct words *words_of(const struct limit_fails *f)
+{
+	return FIRST(x, words, x->error == f->error, x, NULL);
+}
+
+static const char *verb_of(const struct limit_fails *f)
+{
+	static const struct { const char *call, *verb; } verbs[] = {
+		{ "stat", "find" },	 { "access", "find" },	{ "mkdir", "make" },  { "link", "make" },
+		{ "symlink", "make" },	 { "fcntl", "lock" },	{ "flock", "lock" },  { "fsync", "write" },
+		{ "fallocate", "write" }, { "unlink", "remove" }, { "rmdir", "remove" }, { "execve", "start" },
+	};
+
+	if (strcmp(f->call, "open") == 0 && f->error == EEXIST)
+		return "make";
+	return FIRST(x, verbs, strcmp(x->call, f->call) == 0, x->verb, f->call);
+}
+
+/* Tries of this thread that fail about as often as it waits. */
+static bool read_tries(const struct findings *f, const struct profile_limit *l, struct limit_fails *ret, char *call)
+{
+	const struct profile *p = f->profile;
+	uint64_t waits = 0;
+
+	if (!limit_fails_read(l, ret, call, CALL_BYTES) || !words_of(ret))
+		return false;
+	EACH_ROW(i, const struct wait, w, p->waits)
+		waits += profile_thread(p, w->thread)->tid == l->tid && w->state != 'R' ? w->count : 0;
+	return (double)ret->cnt * 2 * (double)p->info.duration_ns >= (double)waits * (double)ret->ns;
+}
+
+bool tries_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
+{
+	struct limit_fails fails;
+	char call[CALL_BYTES];
+
+	if (row->reason != REASON_SLEEP)
+		return false;
+	EACH_ROW(i, const struct wait, w, f->profile->waits) {
+		const struct thread *t = profile_thread(f->profile, w->thread);
+		const struct profile_limit *l = profile_find_limit(f->profile, LIMIT_FAILS, t->pid, t->tid);
+
+		if (f->blocked_in[i] != row->id || !l || !read_tries(f, l, &fails, call))
+			continue;
+		*ret = (struct finding_limit){ .limit = l };
+		return true;
+	}
+	return false;
+}
+
+/* "tries to lock store.lock fail, as another process has locked it" */
+static void append_tries(GString *s, const struct limit_fails *f)
+{
+	g_string_append_printf(s, "tries to %s ", verb_of(f));
+	text_safe_cut(s, *f->name ? f->name : "a file", NAME_COLUMNS);
+	g_string_append_printf(s, " fail, as %s", words_of(f)->why);
+}
+
+void tries_append(GString *s, const struct finding *row)
+{
+	struct limit_fails f;
+	char call[CALL_BYTES];
+
+	if (!limit_fails_read(row->limit.limit, &f, call, sizeof(call)) || !words_of(&f))
+		return;
+	g_string_append(s, ": its ");
+	append_tries(s, &f);
+}
+
+const char *tries_advice(const struct finding *row)
+{
+	struct limit_fails f;
+	char call[CALL_BYTES];
+
+	return limit_fails_read(row->limit.limit, &f, call, sizeof(call)) && words_of(&f) ? words_of(&f)->advice : NULL;
+}
+
+/* Servers look for files that may come, as that is usual; a program without connections waits for it. */
+static bool is_servers_look(const struct profile *p, uint32_t pid, const struct limit_fails *f)
+{
+	if (f->error != ENOENT && f->error != ENOTDIR)
+		return false;
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		const struct object *o = profile_thread(p, w->thread)->pid == pid ? profile_wait_object(p, w) : NULL;
+
+		if (o && (o->kind == OBJECT_SOCKET || ((o->kind == OBJECT_EPOLL || o->kind == OBJECT_POLL) && strstr(o->name, "socket"))))
+			return true;
+	}
+	return false;
+}
+
+bool tries_append_most(GString *s, const struct findings *f)
+{
+	const struct profile_limit *most = NULL;
+	struct limit_fails fails, found = { 0 };
+	char call[CALL_BYTES], found_call[CALL_BYTES];
+
+	EACH_ROW(i, const struct profile_limit, l, f->profile->limits) {
+		if (!selection_has_process(f->selection, f->profile, l->pid) || !read_tries(f, l, &fails, call) ||
+		    (most && fails.cnt <= found.cnt) || is_servers_look(f->profile, l->pid, &fails))
+			continue;
+		most = l;
+		found = fails;
+		memcpy(found_call, call, sizeof(call));
+		found.call = found_call;
+	}
+	if (!most)
+		return false;
+	text_safe_cut(s, finding_process_name(f, most->pid) ?: "a process", FINDING_NAME_COLUMNS);
+	g_string_append(s, " sleeps, and its ");
+	append_tries(s, &found);
+	g_string_append_printf(s, ". %s", words_of(&found)->advice);
+	return true;
+}
