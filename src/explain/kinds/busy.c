@@ -83,11 +83,12 @@ static void add_waits(struct busy_finder *b)
 	}
 }
 
-static bool is_busy_loop(const struct thread *t, const struct thread_sum *sum)
+/* A command that computes from its first instruction on, and never waited for a client, holds nobody up. */
+static bool is_busy_loop(const struct profile *p, const struct thread *t, const struct thread_sum *sum)
 {
 	double all = (double)thread_observed_ns(t), wanted = (double)wanted_ns(t);
 
-	if (!sum->loop && sum->events_ns <= sum->blocked_ns / 2)
+	if ((!sum->loop && sum->events_ns <= sum->blocked_ns / 2) || (profile_is_of_command(p) && !sum->events_cnt))
 		return false;
 	return all > 0 && (wanted > LOOP_SATURATED * all ||
 			   (wanted > LOOP_BUSY * all && wanted / (double)(sum->events_cnt + 1) > LOOP_TURN_NS));
@@ -284,7 +285,7 @@ void busy_find(struct findings *f)
 
 		if (sum->pool)
 			sum->busy = BUSY_POOL;
-		else if (is_selected(f, i) && is_busy_loop(profile_thread(p, i), sum))
+		else if (is_selected(f, i) && is_busy_loop(p, profile_thread(p, i), sum))
 			sum->busy = BUSY_LOOP;
 		if (sum->busy)
 			add_thread(&b, i);
