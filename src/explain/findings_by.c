@@ -836,7 +836,8 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	if (best->pid && row->reason != REASON_LOCK_GIL)
 		find_what_they_do(c, row, is_holder, is_held);
 	row->is_told_elsewhere = row->is_told_elsewhere || is_queue_of_commands(c, row, best) ||
-				 is_of_slower_writer(c, row);
+				 is_of_slower_writer(c, row) ||
+				 (child != CAUSE_NONE && row->by.does == REASON_CPU_QUEUE && finding_mostly_does(row));
 	if (is_held)
 		find_taker(p, row);
 	else

@@ -174,6 +174,22 @@ static void test_stuck_children(void)
 	}
 }
 
+/* Its processes are waited for by their parent, of the same program, which lacks no CPU. */
+static void test_child_that_queues(void)
+{
+	struct maker m = maker_new("process transcode");
+
+	m.p->info.has_wakers = true;
+	uint32_t parent = thread_of(m.p, 10, 10, "transcode", 0), child = thread_of(m.p, 20, 20, "transcode", 0);
+	uint32_t wait = wait_of(m.p, parent, 'S', "main@transcode wait4@libc.so.6", WAIT4, 1000);
+
+	wait_for(m.p, wait, OBJECT_CHILD, "transcode", 20);
+	woken_by(m.p, wait, child, "encode@transcode");
+	wait_of(m.p, child, 'R', "main@transcode encode@transcode", "", 900);
+	assert_first(&m, "waits for a CPU", NULL, "Its own threads ran little");
+	profile_free(m.p);
+}
+
 /* What a program tries between its pauses, if that fails each time. */
 static void test_tries(void)
 {
@@ -328,6 +344,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/resources/memory-gil", test_memory_gil);
 	g_test_add_func("/resources/child", test_child);
 	g_test_add_func("/resources/stuck-children", test_stuck_children);
+	g_test_add_func("/resources/child-that-queues", test_child_that_queues);
 	g_test_add_func("/resources/tries", test_tries);
 	g_test_add_func("/resources/gil-of-others-load", test_gil_of_others_load);
 	g_test_add_func("/resources/quota", test_quota);
