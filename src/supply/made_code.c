@@ -7,7 +7,6 @@
 #include "runtimes/java/code.h"
 #include "symbolize/runtime/memory.h"
 
-#define MAPS_TEXT_MAX (64 << 20)
 #define GRACE_US 5000000	/* as in table_files.c */
 /* Interval between checks of the blocks' places, longer while they stay the same; one takes some 30 us. */
 #define PAUSE_MIN_US 50000

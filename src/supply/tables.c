@@ -13,7 +13,6 @@
 #include "base/urgency.h"
 #include "supply/tables_part.h"
 
-#define MAPS_TEXT_MAX (64 << 20)	/* as many lines as there may be mappings, of 1,000 characters each */
 #define SERVED_US 450000	/* a compiler is likely to have ended by then */
 #define PAUSE_TIMES 20	/* pause between two readings of a program's mappings, as a multiple of the last one's time */
 #define PAUSE_TIMES_RUNTIME 4	/* the same for a search for its runtime, which takes 30 ms for a large one */

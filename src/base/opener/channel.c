@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hurry.h"
 #include "base/opener/parser.h"
 #include "base/opener/wire.h"
@@ -38,7 +39,7 @@ static struct channel {
 	pid_t keeper, helper;
 	bool is_there, is_lost;
 	int64_t granted_us, granted_at_us, none_until_us;
-	uint64_t ended_cpu_ns;
+	uint64_t ended_cpu_ns, answered_cpu_ns;	/* CPU time of former helpers; of this one up to its last reply */
 	struct opener_counts counts;
 	struct opener_skipped *skipped;
 } channel = { .control = -1, .socket = -1 };
@@ -117,16 +118,6 @@ static bool await_reply(struct channel *c, int64_t begun_us, int64_t patience)
 
 /* ---- another opener */
 
-static uint64_t cpu_ns_of(pid_t pid)
-{
-	struct timespec t;
-	clockid_t clock;
-
-	if (pid <= 0 || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
-		return 0;
-	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
-
 pid_t opener_pid(void)
 {
 	g_mutex_lock(&channel.lock);
@@ -139,7 +130,7 @@ pid_t opener_pid(void)
 uint64_t opener_cpu_ns(void)
 {
 	g_mutex_lock(&channel.lock);
-	uint64_t ns = channel.is_there ? channel.ended_cpu_ns + cpu_ns_of(channel.helper) : 0;
+	uint64_t ns = channel.is_there ? channel.ended_cpu_ns + clock_of_process_ns(channel.helper) : 0;
 
 	g_mutex_unlock(&channel.lock);
 	return ns;
@@ -162,7 +153,8 @@ static bool begin_helper(struct channel *c)
 
 	if (c->is_lost || g_get_monotonic_time() < c->none_until_us)
 		return false;
-	c->ended_cpu_ns += cpu_ns_of(c->helper);
+	c->ended_cpu_ns += clock_of_process_ns(c->helper);
+	c->answered_cpu_ns = 0;
 	if (c->socket >= 0)
 		close(c->socket);
 	c->socket = -1;
@@ -182,6 +174,21 @@ static bool begin_helper(struct channel *c)
 }
 
 /* ---- a request */
+
+static _Thread_local uint64_t asked_cpu_ns;
+
+uint64_t opener_thread_cpu_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID) + asked_cpu_ns;
+}
+
+static void note_cost(struct channel *c)
+{
+	const uint64_t now_ns = clock_of_process_ns(c->helper);
+
+	asked_cpu_ns += now_ns - MIN(c->answered_cpu_ns, now_ns);
+	c->answered_cpu_ns = now_ns;
+}
 
 enum answer { ANSWERED, LATE, ENDED };
 
@@ -273,6 +280,7 @@ long opener_ask(const struct opener_asked *a, void *reply, size_t bytes, int *re
 		memcpy(request.path, a->path, a->path_bytes);
 	g_mutex_lock(&channel.lock);
 	n = channel.is_there ? exchange_or_skip(&channel, &request, a, reply, bytes, ret_fd) : -1;
+	note_cost(&channel);
 	g_mutex_unlock(&channel.lock);
 	if (n < (long)OPENER_REPLY_BYTES)
 		return -1;

@@ -40,6 +40,8 @@ bool opener_is_lost(void);
 pid_t opener_pid(void);
 /* Approximate CPU time of all openers so far. */
 uint64_t opener_cpu_ns(void);
+/* CPU time of this thread, with what openers took for its requests. */
+uint64_t opener_thread_cpu_ns(void);
 
 struct opener_counts {
 	uint64_t replaced;	/* openers that did not answer, or ended */

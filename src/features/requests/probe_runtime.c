@@ -8,6 +8,7 @@
 #include "base/opener/opener.h"
 #include "features/requests/probe.h"
 #include "runtimes/go/program.h"
+#include "symbolize/process/maps.h"
 
 void request_add_catches(struct request_plan *plan, const GArray *pids)
 {
@@ -96,7 +97,9 @@ bool request_add_go(struct request_plan *plan, const struct request_place *place
 struct request_go_names *request_go_names_read(uint32_t pid)
 {
 	g_autofree struct go_program *program = g_new0(struct go_program, 1);
-	bool is_readable = go_program_open(program, "/proc", pid) == GO_READABLE;
+	g_autofree char *text = living_maps("/proc", pid, MAPS_TEXT_MAX);
+	g_autoptr(GArray) lines = maps_parse(text);
+	bool is_readable = go_program_open(program, "/proc", pid, lines) == GO_READABLE;
 	struct request_go_names *n = NULL;
 
 	if (is_readable && program->reason_cnt) {

@@ -34,15 +34,20 @@ void tasks_put(struct profile *p, GPtrArray *tasks)
 #define PERIOD_NS (NS_PER_S / TASK_SAMPLER_HZ)
 #define EXACT_BUDGET_PPM 10000	/* of one CPU, if there is no budget */
 #define PART_OF_BUDGET 2
+#define PART_LEAST 0.1	/* of the periods have a look, also without room for it */
+#define ROOM_LEAST_NS UINT64_C(300000)	/* to find any task costs part of it */
 #define TRY_AGAIN_NS NS_PER_S	/* limit of the pause, which doubles */
 #define TRY_AGAIN_MAX_NS (64 * NS_PER_S)
 #define TRY_SHARE 100	/* 1/n of the time for retries: for asyncio all modules of a Python program are searched */
 
-/* A process without a visible runtime so far. */
+/* A process without visible tasks so far. */
 struct candidate {
 	uint64_t there_ns;	/* when it was last seen alive */
 	uint64_t next_try_ns, wait_ns;
+	struct watched *watched;
 };
+
+FREES_DATA(candidate_free, struct candidate, c, if (c->watched) tasks_free(watched_close(c->watched)))
 
 struct seen {
 	uint32_t pid;
@@ -90,26 +95,27 @@ static uint64_t find_every_ns(const struct task_sampler *s)
 static void try(struct task_sampler *s, uint32_t pid, uint64_t now_ns)
 {
 	struct candidate *c = g_hash_table_lookup(s->candidates, GUINT_TO_POINTER(pid));
-	struct seen e = { .pid = pid, .until_ns = now_ns };
+	bool is_found;
 
-	if (c)
-		c->there_ns = now_ns;
-	if (c && now_ns < c->next_try_ns)
+	if (!c) {
+		c = g_new0(struct candidate, 1);
+		c->watched = watched_new(pid);
+		g_hash_table_insert(s->candidates, GUINT_TO_POINTER(pid), c);
+	}
+	c->there_ns = now_ns;
+	if (now_ns < c->next_try_ns)
 		return;
 	uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC);
 	hurry_for_later(true);
-	e.watched = watched_open(pid, NULL);
+	is_found = watched_find(c->watched, NULL);
 	hurry_for_later(false);
 	uint64_t took_ns = clock_ns(CLOCK_MONOTONIC) - begun_ns;
-	if (e.watched) {
+	if (is_found) {
+		const struct seen e = { .pid = pid, .watched = g_steal_pointer(&c->watched), .until_ns = now_ns };
+
 		g_array_append_val(s->seen, e);
 		g_hash_table_remove(s->candidates, GUINT_TO_POINTER(pid));
 		return;
-	}
-	if (!c) {
-		c = g_new0(struct candidate, 1);
-		c->there_ns = now_ns;
-		g_hash_table_insert(s->candidates, GUINT_TO_POINTER(pid), c);
 	}
 	c->wait_ns = MAX(MAX(2 * c->wait_ns, find_every_ns(s)), TRY_SHARE * took_ns);
 	c->wait_ns = MIN(c->wait_ns, TRY_AGAIN_MAX_NS);
@@ -138,16 +144,38 @@ static void find_processes(struct task_sampler *s, uint64_t now_ns)
 		g_hash_table_foreach_remove(s->candidates, is_gone, &now_ns);
 }
 
+/* The budget that a period has for each process that has run since its last look. */
+static uint64_t room_for_each(const struct task_sampler *s)
+{
+	guint cnt = 0;
+
+	EACH_ROW(i, const struct seen, e, s->seen)
+		cnt += watched_has_run(e->watched);
+	return MAX((uint64_t)s->options.budget_ppm * PERIOD_NS / 1000000 / MAX(cnt, 1), 1);
+}
+
+/*
+ * Where a look costs more than there is room for, some are left out by chance, in no step with what the process does.
+ * The next one stands for their time, too.
+ */
+static bool is_left_out(const struct seen *e, uint64_t room_ns)
+{
+	const double part = (double)room_ns / (double)MAX(watched_cost_ns(e->watched), 1);
+
+	return part < 1 && watched_has_run(e->watched) && g_random_double() > MAX(part, PART_LEAST);
+}
+
 /* Each look stands for its process's time until end_ns. */
 static void look_at_all(struct task_sampler *s, uint64_t end_ns)
 {
-	const guint cnt = s->seen->len;
-	uint64_t room_ns = cnt ? MAX((uint64_t)s->options.budget_ppm * PERIOD_NS / 1000000 / cnt, 1) : 1;
+	const uint64_t room_ns = room_for_each(s);
 
-	for (guint i = cnt; i-- > 0;) {
+	for (guint i = s->seen->len; i-- > 0;) {
 		struct seen *e = &g_array_index(s->seen, struct seen, i);
 
-		if (watched_look(e->watched, end_ns, end_ns - e->until_ns, room_ns))
+		if (is_left_out(e, room_ns))
+			continue;
+		if (watched_look(e->watched, end_ns, end_ns - e->until_ns, MAX(room_ns, ROOM_LEAST_NS)))
 			e->until_ns = end_ns;
 		else
 			seen_end(s, i);
@@ -227,7 +255,7 @@ struct task_sampler *task_sampler_start(const struct task_sampler_options *optio
 	g_mutex_init(&s->lock);
 	g_mutex_init(&s->looking);
 	g_cond_init(&s->ended);
-	s->candidates = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+	s->candidates = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, candidate_free);
 	s->seen = g_array_new(FALSE, FALSE, sizeof(struct seen));
 	s->done = tasks_list_new();
 	s->thread = urgency_thread_new("tasks", run_sampler, s);

@@ -57,6 +57,17 @@ static void append_process(GString *text, uint32_t pid)
 	}
 }
 
+
+static struct watched *open_one(uint32_t pid, GError **error)
+{
+	struct watched *w = watched_new(pid);
+
+	if (watched_find(w, error))
+		return w;
+	watched_close(w);
+	return NULL;
+}
+
 /* Of several processes, one may have tasks. */
 static struct watched *open_one_of(const GArray *pids, GError **error)
 {
@@ -67,7 +78,7 @@ static struct watched *open_one_of(const GArray *pids, GError **error)
 
 	for (guint i = 0; i < pids->len; i++) {
 		uint32_t pid = g_array_index(pids, uint32_t, i);
-		struct watched *w = watched_open(pid, first ? NULL : &first);
+		struct watched *w = open_one(pid, first ? NULL : &first);
 
 		if (!w)
 			continue;
@@ -94,7 +105,7 @@ static struct watched *open_one_of(const GArray *pids, GError **error)
 
 struct tasks *census_take(const struct census_options *options, GError **error)
 {
-	struct watched *w = options->pids->len == 1 ? watched_open(g_array_index(options->pids, uint32_t, 0), error) :
+	struct watched *w = options->pids->len == 1 ? open_one(g_array_index(options->pids, uint32_t, 0), error) :
 						      open_one_of(options->pids, error);
 	struct tasks *t;
 

@@ -10,8 +10,16 @@
 /* A runtime with tasks. */
 struct task_source {
 	enum tasks_kind kind;
-	/* NULL: the process does not have this runtime. NULL with *error: it has, but its tasks cannot be seen. */
-	void *(*open)(uint32_t pid, struct tasks *t, GError **error);
+	/*
+	 * lines: the process's mappings (struct maps_line). NULL: it does not have this runtime, as long as it maps
+	 * the same files. NULL with *error: it has, but its tasks cannot be seen.
+	 */
+	void *(*open)(uint32_t pid, const GArray *lines, struct tasks *t, GError **error);
+	/*
+	 * Are there tasks by now? Asked again until there are, so what does not change is not read again. False, with
+	 * *error or without: not yet. NULL: there are once it is open.
+	 */
+	bool (*is_ready)(void *source, const GArray *lines, struct tasks *t, GError **error);
 	void (*close)(void *source);
 	/* Approximate number of tasks, to choose how many to look at. */
 	uint64_t (*count)(void *source);
@@ -27,14 +35,22 @@ extern const struct task_source go_task_source, greenlet_task_source, asyncio_ta
 /* A process whose tasks are looked at repeatedly. */
 struct watched;
 
-/* Call watched_look() next. NULL with an error; CENSUS_NO_RUNTIME if no tasks can be seen, as far as is known. */
-struct watched *watched_open(uint32_t pid, GError **error);
+struct watched *watched_new(uint32_t pid);
+/*
+ * Has it tasks to be looked at? False with an error; CENSUS_NO_RUNTIME if there are none, as far as is known. Then it
+ * may be asked again, which costs little as long as the process maps the same files, and next to nothing if it has not
+ * run since. *error is unset in the latter case.
+ */
+bool watched_find(struct watched *w, GError **error);
 
 /*
  * Looks once, for the period_ns that end at end_ns (CLOCK_MONOTONIC). Limits CPU time to about room_ns: with too many
  * tasks it sees every n-th one, from a random one on. 0: all. False: the process is gone.
  */
 bool watched_look(struct watched *w, uint64_t end_ns, uint64_t period_ns, uint64_t room_ns);
+/* Since it was last looked at; if not, a look costs next to nothing. */
+bool watched_has_run(const struct watched *w);
+uint64_t watched_cost_ns(const struct watched *w);	/* what a look costs otherwise; 0: unknown */
 
 /* What looks found since the last call, owned by the caller. NULL: there was none. */
 struct tasks *watched_take(struct watched *w);

@@ -4,9 +4,11 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/opener/opener.h"
 #include "base/refuse.h"
 #include "features/tasks/look_parts.h"
+#include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
 
 #define FIRST_GUESS_NS 2000	/* assumed CPU time per task before the first measurement */
@@ -21,73 +23,128 @@ GQuark census_error_quark(void)
 }
 
 struct watched {
-	const struct task_source *source;
+	uint32_t pid;
+	const struct task_source *source;	/* NULL: none found yet */
 	void *state;
 	struct tasks *tasks;
+	uint64_t ran_ns;	/* its CPU time before it was last looked at */
+	uint64_t files;		/* a hash of the code that it had mapped then */
+	bool has_none;		/* no source knows these files */
+	bool was_whole;		/* the last look saw all tasks as they stood */
+	GArray *pages;		/* that the last look needed, for memory_keep_ahead() */
 	double task_cost_ns, share_sum;
+	uint64_t cost_ns;	/* of a look, most likely; 0: unknown */
 	uint64_t fixed_cost_ns;	/* of the last look; reduces the room for tasks */
 	uint64_t cpu_ns;
 };
 
-static bool may_be_read(uint32_t pid, GError **error)
+struct watched *watched_new(uint32_t pid)
 {
-	g_autofree char *path = g_strdup_printf("/proc/%u/maps", pid);
-	size_t len;
-	g_autofree char *text = opener_text(path, 1, &len);
+	struct watched *w = g_new0(struct watched, 1);
 
-	if (text)
-		return true;
-	if (errno == EACCES || errno == EPERM)
-		g_set_error(error, CENSUS_ERROR, CENSUS_NOT_PERMITTED,
-			    "the memory of process %u may not be read: that takes CAP_SYS_PTRACE, or to be its user",
-			    pid);
-	else
-		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED, "process %u: %s", pid, g_strerror(errno));
-	return false;
+	w->pid = pid;
+	w->pages = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+	w->task_cost_ns = FIRST_GUESS_NS;
+	return w;
 }
 
-static bool open_source(struct watched *w, uint32_t pid, GError **error)
+static bool refuse_unreadable(uint32_t pid, GError **error)
 {
-	for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
-		GError *why = NULL;
+	if (errno == EACCES || errno == EPERM)
+		return refuse(error, CENSUS_ERROR, CENSUS_NOT_PERMITTED,
+			      "the memory of process %u may not be read: that takes CAP_SYS_PTRACE, or to be its user",
+			      pid);
+	return refuse(error, CENSUS_ERROR, CENSUS_FAILED, "process %u: %s", pid, g_strerror(errno));
+}
 
-		w->source = sources[i];
-		w->tasks = tasks_new(sources[i]->kind, pid);
-		w->state = sources[i]->open(pid, w->tasks, &why);
-		if (w->state)
-			return true;
-		tasks_free(w->tasks);
-		w->tasks = NULL;
-		if (why) {
-			g_propagate_error(error, why);
-			return false;
-		}
-	}
+static bool refuse_none(uint32_t pid, GError **error)
+{
 	return refuse(error, CENSUS_ERROR, CENSUS_NO_RUNTIME,
 		      "process %u has no runtime whose tasks can be seen: it is neither a Go program (Go 1.18 or later), "
 		      "nor CPython with asyncio or greenlets, nor a Rust program with symbols and tasks of Tokio, nor a JVM with virtual threads",
 		      pid);
 }
 
-struct watched *watched_open(uint32_t pid, GError **error)
+static void close_source(struct watched *w)
 {
-	struct watched *w;
-	uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	bool is_open;
+	if (w->state)
+		w->source->close(w->state);
+	w->state = NULL;
+	g_clear_pointer(&w->tasks, tasks_free);
+}
 
-	if (!may_be_read(pid, error))
-		return NULL;
-	w = g_new0(struct watched, 1);
-	w->task_cost_ns = FIRST_GUESS_NS;
-	memory_keep_pages(pid);
-	is_open = open_source(w, pid, error);
-	memory_drop_pages();
-	if (!is_open) {
-		g_free(w);
-		return NULL;
+static bool open_source(struct watched *w, const GArray *lines, GError **error)
+{
+	close_source(w);
+	w->has_none = false;
+	for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
+		GError *why = NULL;
+
+		w->source = sources[i];
+		w->tasks = tasks_new(sources[i]->kind, w->pid);
+		w->state = sources[i]->open(w->pid, lines, w->tasks, &why);
+		if (w->state)
+			return true;
+		close_source(w);
+		if (why) {
+			g_propagate_error(error, why);
+			return false;
+		}
 	}
-	w->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
-	return w;
+	w->has_none = true;
+	return refuse_none(w->pid, error);
+}
+
+/* A process that executes another program maps another one, and what it loads later is mapped, too. */
+static uint64_t files_of(const GArray *lines)
+{
+	uint64_t files = 0;
+
+	EACH_ROW(i, const struct maps_line, m, lines)
+		if (m->is_exec && m->inode)
+			files = hash_more(hash_more(files, m->inode), m->start);
+	return files;
+}
+
+static bool find_source(struct watched *w, const GArray *lines, GError **error)
+{
+	const uint64_t files = files_of(lines);
+	GError *why = NULL;
+
+	if (files == w->files && w->has_none)
+		return refuse_none(w->pid, error);
+	if ((files != w->files || !w->state) && !open_source(w, lines, error)) {
+		w->files = files;
+		return false;
+	}
+	w->files = files;
+	if (!w->source->is_ready || w->source->is_ready(w->state, lines, w->tasks, &why))
+		return true;
+	if (!why)
+		return refuse_none(w->pid, error);
+	g_propagate_error(error, why);
+	return false;
+}
+
+bool watched_find(struct watched *w, GError **error)
+{
+	const uint64_t before_ns = opener_thread_cpu_ns(), ran_ns = clock_of_process_ns((pid_t)w->pid);
+	g_autofree char *text = NULL;
+	g_autoptr(GArray) lines = NULL;
+	bool is_found;
+
+	if (ran_ns && ran_ns == w->ran_ns)
+		return false;
+	text = living_maps("/proc", w->pid, MAPS_TEXT_MAX);
+	if (!text)
+		return refuse_unreadable(w->pid, error);
+	w->ran_ns = ran_ns;
+	lines = maps_parse(text);
+	memory_keep_pages(w->pid);
+	is_found = find_source(w, lines, error);
+	memory_drop_pages();
+	w->cpu_ns += opener_thread_cpu_ns() - before_ns;
+	return is_found;
 }
 
 /* The stride that keeps looks within the budget. */
@@ -105,25 +162,58 @@ static uint64_t room_left(const struct watched *w, uint64_t room_ns)
 	return room_ns ? MAX(room_ns - MIN(w->fixed_cost_ns, room_ns), room_ns / 2) : 0;
 }
 
+bool watched_has_run(const struct watched *w)
+{
+	return !w->ran_ns || clock_of_process_ns((pid_t)w->pid) != w->ran_ns;
+}
+
+uint64_t watched_cost_ns(const struct watched *w)
+{
+	return w->cost_ns;
+}
+
+/*
+ * Names are read in the first looks, so later ones cost less. How many tasks a look covers goes by this thread's part
+ * alone; the whole decides how often a process is looked at.
+ */
+static void note_cost(struct watched *w, uint64_t cost_ns, uint64_t own_ns, uint64_t count, uint64_t stride)
+{
+	w->cpu_ns += cost_ns;
+	w->cost_ns = w->tasks->looks ? MIN(cost_ns, (3 * w->cost_ns + cost_ns) / 4) : 0;
+	w->fixed_cost_ns = w->source->fixed_cost_ns ? MIN(w->source->fixed_cost_ns(w->state), own_ns) : 0;
+	if (count)
+		w->task_cost_ns = MAX((double)(own_ns - w->fixed_cost_ns) * (double)stride / (double)count, LEAST_NS);
+}
+
+/* Memory is what it was while the process does not run. A new list of tasks begins with a look of its own. */
+static bool is_as_before(const struct watched *w)
+{
+	return w->was_whole && w->tasks->looks && !watched_has_run(w);
+}
+
 bool watched_look(struct watched *w, uint64_t end_ns, uint64_t period_ns, uint64_t room_ns)
 {
-	uint64_t count = w->source->count(w->state), stride = stride_of(w, count, room_left(w, room_ns)), cost_ns,
-		 before_ns;
+	const uint64_t count = w->source->count(w->state), stride = stride_of(w, count, room_left(w, room_ns)),
+		       missing = w->tasks->stale + w->tasks->unreadable, before_ns = opener_thread_cpu_ns(),
+		       own_before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	bool is_there;
 
-	before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	memory_keep_pages(w->tasks->pid);
+	if (is_as_before(w)) {
+		w->share_sum++;
+		tasks_look_again(w->tasks, end_ns, period_ns);
+		return true;
+	}
+	w->ran_ns = clock_of_process_ns((pid_t)w->pid);
+	memory_keep_pages(w->pid);
+	memory_keep_ahead(w->pages);
 	is_there = w->source->look(w->state, w->tasks, g_random_int() % stride, stride);
+	memory_needed(w->pages);
 	memory_drop_pages();
-	cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
-	w->cpu_ns += cost_ns;
 	if (!is_there)
 		return false;
-	w->fixed_cost_ns = w->source->fixed_cost_ns ? MIN(w->source->fixed_cost_ns(w->state), cost_ns) : 0;
-	cost_ns -= w->fixed_cost_ns;
-	/* names are read in the first looks, so later ones cost less */
-	if (count)
-		w->task_cost_ns = MAX((double)cost_ns * (double)stride / (double)count, LEAST_NS);
+	note_cost(w, opener_thread_cpu_ns() - before_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - own_before_ns, count,
+		  stride);
+	w->was_whole = stride == 1 && w->tasks->stale + w->tasks->unreadable == missing && !w->tasks->is_cut;
 	w->share_sum += 1.0 / (double)stride;
 	tasks_look_done(w->tasks, end_ns, period_ns);
 	return true;
@@ -133,7 +223,7 @@ struct tasks *watched_take(struct watched *w)
 {
 	struct tasks *t = w->tasks;
 
-	if (!t->looks)
+	if (!t || !t->looks)
 		return NULL;
 	w->tasks = tasks_new(t->kind, t->pid);
 	w->tasks->program = tasks_string(w->tasks, t->program);
@@ -150,8 +240,8 @@ struct tasks *watched_close(struct watched *w)
 {
 	struct tasks *t = watched_take(w);
 
-	w->source->close(w->state);
-	tasks_free(w->tasks);
+	close_source(w);
+	g_array_unref(w->pages);
 	g_free(w);
 	return t;
 }

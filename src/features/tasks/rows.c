@@ -96,6 +96,7 @@ void tasks_look_done(struct tasks *t, uint64_t end_ns, uint64_t period_ns)
 		if (t->looks)
 			row->squares += step * (double)period_ns * step * (double)period_ns;
 		row->before = row->now;
+		row->before_seen = row->now_seen;
 		row->now = 0;
 		row->now_seen = 0;
 	}
@@ -103,6 +104,15 @@ void tasks_look_done(struct tasks *t, uint64_t end_ns, uint64_t period_ns)
 	t->window_ns += period_ns;
 	t->most_weight = MAX(t->most_weight, t->now_weight);
 	t->now_weight = 1;
+}
+
+void tasks_look_again(struct tasks *t, uint64_t end_ns, uint64_t period_ns)
+{
+	EACH_ROW(i, struct task_row, row, t->rows) {
+		row->now = row->before;
+		row->now_seen = row->before_seen;
+	}
+	tasks_look_done(t, end_ns, period_ns);
 }
 
 ORDER(by_tasks, struct task_row, ORDER_HIGH(tasks))

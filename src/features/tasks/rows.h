@@ -50,6 +50,7 @@ struct task_row {
 	uint64_t task_ns, task_se_ns;
 	/* in the current look, and in the previous one */
 	double now, before;
+	uint64_t before_seen;
 	double squares;	/* sum of squares of differences between neighbouring looks */
 	uint64_t now_seen;
 	guint number;	/* index before sorting */
@@ -131,6 +132,8 @@ struct task_row *tasks_row(struct tasks *t, uint64_t key, bool *ret_is_new);
 void tasks_seen(struct tasks *t, struct task_row *row, double weight);
 /* Ends the look. It stands for the period_ns that end at end_ns. */
 void tasks_look_done(struct tasks *t, uint64_t end_ns, uint64_t period_ns);
+/* Likewise, of a look that would have seen what the last one did, which saw all tasks. */
+void tasks_look_again(struct tasks *t, uint64_t end_ns, uint64_t period_ns);
 /* No more looks: computes means and errors. */
 void tasks_finish(struct tasks *t);
 /* Computes means from times, and sorts the rows. */

@@ -7,6 +7,7 @@
 #include "base/find.h"
 #include "base/hash.h"
 #include "base/module.h"
+#include "base/refuse.h"
 #include "features/tasks/look_parts.h"
 #include "runtimes/go/program.h"
 
@@ -24,30 +25,6 @@ struct go_look {
 	double weight;
 };
 
-static void *open_go(uint32_t pid, struct tasks *t, GError **error)
-{
-	struct go_source *s = g_new0(struct go_source, 1);
-
-	s->values = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	enum go_state state = go_program_open(&s->program, "/proc", pid);
-
-	if (state == GO_READABLE) {
-		t->program = tasks_string(t, module_base_name(s->program.path));
-		t->version = *s->program.file.version ? tasks_string(t, s->program.file.version) : NULL;
-		return s;
-	}
-	if (state == GO_NOT_READY)
-		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED,
-			    "%s (%u) is a Go program%s%s, but its list of goroutines was not found: "
-			    "it has just begun, its memory may not be read, or its runtime is of an unknown version",
-			    module_base_name(s->program.path), pid, *s->program.file.version ? " of " : "",
-			    s->program.file.version);
-	go_program_close(&s->program);
-	g_hash_table_destroy(s->values);
-	g_free(s);
-	return NULL;
-}
-
 static void close_go(void *source)
 {
 	struct go_source *s = source;
@@ -55,6 +32,36 @@ static void close_go(void *source)
 	go_program_close(&s->program);
 	g_hash_table_destroy(s->values);
 	g_free(s);
+}
+
+static void *open_go(uint32_t pid, const GArray *lines, struct tasks *t, GError **error)
+{
+	struct go_source *s = g_new0(struct go_source, 1);
+	enum go_state state = go_program_open(&s->program, "/proc", pid, lines);
+
+	(void)error;
+	s->values = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	if (state == GO_NONE) {
+		close_go(s);
+		return NULL;
+	}
+	t->program = tasks_string(t, module_base_name(s->program.path));
+	t->version = *s->program.file.version ? tasks_string(t, s->program.file.version) : NULL;
+	return s;
+}
+
+static bool is_go_ready(void *source, const GArray *lines, struct tasks *t, GError **error)
+{
+	struct go_program *p = &((struct go_source *)source)->program;
+
+	(void)lines;
+	(void)t;
+	if (p->goroutines || go_program_is_ready(p))
+		return true;
+	return refuse(error, CENSUS_ERROR, CENSUS_FAILED,
+		      "%s (%u) is a Go program%s%s, but its list of goroutines was not found: "
+		      "it has just begun, its memory may not be read, or its runtime is of an unknown version",
+		      module_base_name(p->path), p->pid, *p->file.version ? " of " : "", p->file.version);
 }
 
 static uint64_t count_go(void *source)
@@ -199,5 +206,6 @@ static bool look_go(void *source, struct tasks *t, uint64_t first, uint64_t stri
 _Static_assert(GO_GOROUTINES_MAX == TASKS_MOST_GO, "reports tell it");
 
 const struct task_source go_task_source = {
-	.kind = TASKS_GO, .open = open_go, .close = close_go, .count = count_go, .look = look_go,
+	.kind = TASKS_GO, .open = open_go, .is_ready = is_go_ready, .close = close_go,
+	.count = count_go, .look = look_go,
 };

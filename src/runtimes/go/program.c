@@ -10,7 +10,6 @@
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
 
-#define MAPS_TEXT_MAX (64 << 20)
 #define FILES_MAX 64		/* mapped executable files to check */
 #define CODE_MAX_BYTES 8192	/* limit of runtime.allgadd's code */
 #define NAMED_MAX 3		/* addresses that one instruction may refer to */
@@ -257,14 +256,21 @@ GHashTable *go_program_codes_new(void)
 	return g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 }
 
-enum go_state go_program_open(struct go_program *p, const char *proc_dir, uint32_t pid)
+bool go_program_is_ready(struct go_program *p)
 {
-	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
-	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
+	if (!find_goroutines(p))
+		return false;
+	take_version(p);
+	find_texts(p);
+	return true;
+}
+
+enum go_state go_program_open(struct go_program *p, const char *proc_dir, uint32_t pid, const GArray *lines)
+{
 	bool is_go = false;
 
 	*p = (struct go_program){ .pid = pid, .fd = -1, .codes = go_program_codes_new() };
-	for (guint i = 0, tried = 0; lines && i < lines->len && tried < FILES_MAX && !is_go; i++) {
+	for (guint i = 0, tried = 0; i < lines->len && tried < FILES_MAX && !is_go; i++) {
 		const struct maps_line *line = &g_array_index(lines, struct maps_line, i);
 
 		if (line->is_exec && line->inode) {
@@ -274,11 +280,7 @@ enum go_state go_program_open(struct go_program *p, const char *proc_dir, uint32
 	}
 	if (!is_go)
 		return GO_NONE;
-	if (!find_goroutines(p))
-		return GO_NOT_READY;
-	take_version(p);
-	find_texts(p);
-	return GO_READABLE;
+	return go_program_is_ready(p) ? GO_READABLE : GO_NOT_READY;
 }
 
 void go_program_close(struct go_program *p)

@@ -51,8 +51,10 @@ enum go_state {
 	GO_NOT_READY,
 };
 
-/* The process must be alive. Close it in either case. */
-enum go_state go_program_open(struct go_program *p, const char *proc_dir, uint32_t pid);
+/* lines: the process's mappings (struct maps_line). The process must be alive. Close it in either case. */
+enum go_state go_program_open(struct go_program *p, const char *proc_dir, uint32_t pid, const GArray *lines);
+/* For one that was not ready: is it now? */
+bool go_program_is_ready(struct go_program *p);
 void go_program_close(struct go_program *p);
 /* An empty `codes`, for programs set up by hand. */
 GHashTable *go_program_codes_new(void);

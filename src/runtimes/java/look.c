@@ -41,17 +41,26 @@ static bool is_readable(enum java_vthreads_state state, uint32_t pid, GError **e
 	if (state == JAVA_VTHREADS_UNLISTED)
 		return refuse_with(error, pid, "none of its executors has any, and others are in no list (-Djdk.trackAllThreads=false)");
 	if (state == JAVA_VTHREADS_UNKNOWN)
-		return refuse_with(error, pid, "its version, or how it keeps its objects, is not known");
+		return refuse_with(error, pid, "it has just begun, or its version, or how it keeps its objects, is not known");
 	return state == JAVA_VTHREADS_READABLE;
 }
 
-static void *open_java(uint32_t pid, struct tasks *t, GError **error)
+static bool is_java_ready(void *source, const GArray *lines, struct tasks *t, GError **error)
+{
+	struct java_vthreads *v = &((struct java_source *)source)->vthreads;
+
+	(void)lines;
+	(void)t;
+	return is_readable(java_vthreads_are_there(v), v->hotspot.pid, error);
+}
+
+static void *open_java(uint32_t pid, const GArray *lines, struct tasks *t, GError **error)
 {
 	struct java_source *s = g_new0(struct java_source, 1);
 	g_autofree char *path = g_strdup_printf("/proc/%u/comm", pid), *comm = NULL, *version = NULL;
 	size_t len;
 
-	if (!is_readable(java_vthreads_open(&s->vthreads, "/proc", pid), pid, error) ||
+	if (!is_readable(java_vthreads_open(&s->vthreads, "/proc", pid, lines), pid, error) ||
 	    !(comm = opener_text(path, OPENER_TEXT_MAX, &len))) {
 		java_vthreads_close(&s->vthreads);
 		g_free(s);
@@ -244,5 +253,6 @@ static bool look_java(void *source, struct tasks *t, uint64_t first, uint64_t st
 _Static_assert(JAVA_VTHREADS_MAX == TASKS_MOST_JAVA, "reports tell it");
 
 const struct task_source java_task_source = {
-	.kind = TASKS_JAVA, .open = open_java, .close = close_java, .count = count_java, .look = look_java,
+	.kind = TASKS_JAVA, .open = open_java, .is_ready = is_java_ready, .close = close_java,
+	.count = count_java, .look = look_java,
 };

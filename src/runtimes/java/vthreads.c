@@ -3,11 +3,11 @@
 
 #include <string.h>
 
+#include "base/find.h"
 #include "base/hash.h"
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
 
-#define MAPS_TEXT_MAX (64 << 20)
 #define TABLE_MAX (1u << 22)
 #define CHAIN_MAX 1024
 #define FEW 64
@@ -23,6 +23,7 @@
 #define THREADS_AT_ONCE 64	/* few enough that most do not change meanwhile */
 #define CHUNK_WORDS_MAX (1 << 24)
 #define ANCHOR_BYTES 24
+#define MAJOR_MIN 19	/* the first that can have virtual threads, if asked to */
 #define MAJOR_MONITORS_DO_NOT_PIN 24	/* JEP 491 */
 #define WORD 8
 #define REDUCED 16	/* bytes that a call saves below its caller's frame */
@@ -259,12 +260,25 @@ static void list_threads(struct look *l)
 	l->census->listed = l->v->listed = l->threads->len * l->stride;
 }
 
-/* A JVM loads these classes before it creates a virtual thread. */
-static enum java_vthreads_state are_there(struct java_vthreads *v)
+enum java_vthreads_state java_vthreads_are_there(struct java_vthreads *v)
 {
+	static const char *const names[] = { "jdk/internal/vm/ThreadContainers", "java/lang/VirtualThread" };
 	struct java_vthreads_census census = { 0 };
 	struct look l = { .v = v, .census = &census, .stride = FEW };
+	uint64_t classes[G_N_ELEMENTS(names)];
 
+	/* a JVM loads these classes before it creates a virtual thread */
+	if (!v->states) {
+		java_classes_find(&v->objects, names, classes, G_N_ELEMENTS(names));
+		v->containers = classes[0];
+		v->threads = classes[1];
+		if (!v->containers || !v->threads)
+			return JAVA_VTHREADS_NONE;
+		if (!read_states(v)) {
+			g_clear_pointer(&v->states, g_hash_table_unref);
+			return JAVA_VTHREADS_UNKNOWN;
+		}
+	}
 	/* a sample is enough if there are many */
 	for (; !census.listed && l.stride; l.stride /= FEW) {
 		look_begin(&l);
@@ -274,28 +288,24 @@ static enum java_vthreads_state are_there(struct java_vthreads *v)
 	return census.listed ? JAVA_VTHREADS_READABLE : census.is_partial ? JAVA_VTHREADS_UNLISTED : JAVA_VTHREADS_NONE;
 }
 
-enum java_vthreads_state java_vthreads_open(struct java_vthreads *v, const char *proc_dir, uint32_t pid)
+enum java_vthreads_state java_vthreads_open(struct java_vthreads *v, const char *proc_dir, uint32_t pid,
+					    const GArray *lines)
 {
-	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
-	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
-	static const char *const names[] = { "jdk/internal/vm/ThreadContainers", "java/lang/VirtualThread" };
-	uint64_t classes[G_N_ELEMENTS(names)];
 	enum java_objects_state state;
 
 	*v = (struct java_vthreads){ 0 };
-	if (!lines || !hotspot_open(&v->hotspot, proc_dir, pid, lines))
+	if (!ANY_ROW(const struct maps_line, line, lines, hotspot_is_file(line->path) && line->inode))
+		return JAVA_VTHREADS_NO_JVM;
+	if (!hotspot_open(&v->hotspot, proc_dir, pid, lines))
+		return JAVA_VTHREADS_UNKNOWN;
+	if (v->hotspot.layout.major && v->hotspot.layout.major < MAJOR_MIN)
 		return JAVA_VTHREADS_NO_JVM;
 	state = java_objects_open(&v->objects, &v->hotspot);
 	if (state != JAVA_OBJECTS_READABLE)
 		return state == JAVA_OBJECTS_MOVE ? JAVA_VTHREADS_MOVE : JAVA_VTHREADS_UNKNOWN;
-	java_classes_find(&v->objects, names, classes, G_N_ELEMENTS(names));
-	v->containers = classes[0];
-	v->threads = classes[1];
-	if (!v->containers || !v->threads)
-		return JAVA_VTHREADS_NONE;
 	v->code = java_code_new(&v->hotspot);
 	v->strings = g_string_chunk_new(1024);
-	return read_states(v) ? are_there(v) : JAVA_VTHREADS_UNKNOWN;
+	return JAVA_VTHREADS_READABLE;
 }
 
 /* ---- one thread */

@@ -16,10 +16,10 @@
 
 enum java_vthreads_state {
 	JAVA_VTHREADS_READABLE,
-	JAVA_VTHREADS_NO_JVM,
-	JAVA_VTHREADS_NONE,	/* none so far, or older than JDK 21 */
+	JAVA_VTHREADS_NO_JVM,	/* or it is too old for virtual threads */
+	JAVA_VTHREADS_NONE,	/* none so far */
 	JAVA_VTHREADS_UNLISTED,	/* there may be some: -Djdk.trackAllThreads=false */
-	JAVA_VTHREADS_UNKNOWN,	/* the tables lack something */
+	JAVA_VTHREADS_UNKNOWN,	/* the tables lack something, or it has just begun */
 	JAVA_VTHREADS_MOVE,	/* ZGC or Shenandoah */
 };
 
@@ -69,7 +69,13 @@ struct java_vthreads_census {
 
 typedef void (*java_vthread_fn)(void *ctx, const struct java_vthread *t);
 
-enum java_vthreads_state java_vthreads_open(struct java_vthreads *v, const char *proc_dir, uint32_t pid);
+/*
+ * lines: the process's mappings (struct maps_line). JAVA_VTHREADS_READABLE: java_vthreads_are_there() tells whether it
+ * has any. Close it in either case.
+ */
+enum java_vthreads_state java_vthreads_open(struct java_vthreads *v, const char *proc_dir, uint32_t pid,
+					    const GArray *lines);
+enum java_vthreads_state java_vthreads_are_there(struct java_vthreads *v);
 void java_vthreads_close(struct java_vthreads *v);
 
 /*

@@ -10,7 +10,6 @@
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/variables.h"
 
-#define MAPS_TEXT_MAX (64u << 20)
 #define OFFSET_MAX 512
 #define WORD 8
 #define SCOPE_FIRST_MAX 5	/* maximum number of words in a ScopeInfo before its locals */

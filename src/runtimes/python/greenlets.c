@@ -10,7 +10,6 @@
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/variables.h"
 
-#define MAPS_TEXT_MAX (64 << 20)
 #define PAGE_BYTES 4096
 #define MINOR_FIRST_CODE 12	/* from then on a frame begins with its code */
 #define TAG_BITS 7		/* 3.14: tag bits in a frame's pointers */
@@ -74,10 +73,9 @@ void python_greenlets_forget(struct python_greenlets *g)
 	g->noted_ns = 0;
 }
 
-enum python_greenlets_state python_greenlets_open(struct python_greenlets *g, const char *proc_dir, uint32_t pid)
+enum python_greenlets_state python_greenlets_open(struct python_greenlets *g, const char *proc_dir, uint32_t pid,
+						  const GArray *lines)
 {
-	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
-	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
 	uint64_t type = find_type(proc_dir, pid, lines);
 	enum python_tasks_state state;
 

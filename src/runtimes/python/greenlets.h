@@ -54,8 +54,9 @@ struct python_greenlets {
 	uint64_t note_ns, noted_ns;	/* cost and time of the last search for waiters */
 };
 
-/* Close it in either case. */
-enum python_greenlets_state python_greenlets_open(struct python_greenlets *g, const char *proc_dir, uint32_t pid);
+/* lines: the process's mappings (struct maps_line). Close it in either case. */
+enum python_greenlets_state python_greenlets_open(struct python_greenlets *g, const char *proc_dir, uint32_t pid,
+						  const GArray *lines);
 void python_greenlets_close(struct python_greenlets *g);
 
 /*

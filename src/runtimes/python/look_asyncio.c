@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/opener/opener.h"
+#include "base/refuse.h"
 #include "features/tasks/look_parts.h"
 #include "runtimes/python/tasks.h"
 
@@ -16,17 +17,28 @@ struct asyncio_source {
 	GArray *children;	/* uint64_t: children of the current gather() */
 };
 
-static void *open_asyncio(uint32_t pid, struct tasks *t, GError **error)
+static bool is_asyncio_ready(void *source, const GArray *lines, struct tasks *t, GError **error)
+{
+	struct asyncio_source *s = source;
+	g_autofree char *comm = NULL, *version = g_strdup_printf("CPython 3.%u, asyncio", s->program.minor);
+
+	if (!python_tasks_are_ready(&s->program, "/proc", lines) ||
+	    !(comm = opener_process_text("/proc", t->pid, "comm")))
+		return refuse(error, CENSUS_ERROR, CENSUS_FAILED,
+			      "process %u is CPython 3.%u and has not imported asyncio, or may not be read", t->pid,
+			      s->program.minor);
+	t->program = tasks_string(t, g_strchomp(comm));
+	t->version = tasks_string(t, version);
+	return true;
+}
+
+static void *open_asyncio(uint32_t pid, const GArray *lines, struct tasks *t, GError **error)
 {
 	struct asyncio_source *s = g_new0(struct asyncio_source, 1);
-	enum python_tasks_state state = python_tasks_open(&s->program, "/proc", pid);
-	g_autofree char *path = g_strdup_printf("/proc/%u/comm", pid), *comm = NULL, *version = NULL;
-	size_t len;
+	enum python_tasks_state state = python_program_open(&s->program, "/proc", pid, lines);
 
-	if (state == PYTHON_TASKS_READABLE && (comm = opener_text(path, OPENER_TEXT_MAX, &len))) {
-		version = g_strdup_printf("CPython 3.%u, asyncio", s->program.minor);
-		t->program = tasks_string(t, g_strchomp(comm));
-		t->version = tasks_string(t, version);
+	(void)t;
+	if (state == PYTHON_TASKS_READABLE) {
 		s->seen = g_array_new(FALSE, FALSE, sizeof(struct python_task));
 		s->children = g_array_new(FALSE, FALSE, sizeof(uint64_t));
 		return s;
@@ -36,10 +48,6 @@ static void *open_asyncio(uint32_t pid, struct tasks *t, GError **error)
 			    "process %u is CPython 3.%u: tasks of asyncio are read of 3.8 to 3.15 with a GIL, "
 			    "whose program exports its types",
 			    pid, s->program.minor);
-	else if (state == PYTHON_TASKS_NO_ASYNCIO)
-		g_set_error(error, CENSUS_ERROR, CENSUS_FAILED,
-			    "process %u is CPython 3.%u and has not imported asyncio, or may not be read", pid,
-			    s->program.minor);
 	python_tasks_close(&s->program);
 	g_free(s);
 	return NULL;
@@ -234,6 +242,6 @@ static bool look_asyncio(void *source, struct tasks *t, uint64_t first, uint64_t
 _Static_assert(PYTHON_TASKS_MAX == TASKS_MOST_ASYNCIO, "reports tell it");
 
 const struct task_source asyncio_task_source = {
-	.kind = TASKS_ASYNCIO, .open = open_asyncio, .close = close_asyncio, .count = count_asyncio,
-	.look = look_asyncio,
+	.kind = TASKS_ASYNCIO, .open = open_asyncio, .is_ready = is_asyncio_ready, .close = close_asyncio,
+	.count = count_asyncio, .look = look_asyncio,
 };

@@ -12,10 +12,10 @@ static void close_greenlets(void *source)
 	g_free(source);
 }
 
-static void *open_greenlets(uint32_t pid, struct tasks *t, GError **error)
+static void *open_greenlets(uint32_t pid, const GArray *lines, struct tasks *t, GError **error)
 {
 	struct python_greenlets *g = g_new0(struct python_greenlets, 1);
-	enum python_greenlets_state state = python_greenlets_open(g, "/proc", pid);
+	enum python_greenlets_state state = python_greenlets_open(g, "/proc", pid, lines);
 	g_autofree char *path = g_strdup_printf("/proc/%u/comm", pid), *comm = NULL, *version = NULL;
 	size_t len;
 

@@ -13,6 +13,8 @@
 #define MINOR_COUNTED_VALUES 13	/* from then on a word precedes them */
 #define KIND_ANY 0		/* kind of keys: not all are strings, so entries contain hashes */
 #define KIND_MAX 2
+#define KEYS_AT_ONCE 128	/* keys of a dict that are asked for together */
+#define KEYS_FEW 32
 #define TYPE_NAME_AT 24
 #define LIST_CNT_AT 16
 #define LIST_ITEMS_AT 24
@@ -34,35 +36,19 @@ uint64_t python_type(const struct python_program *p, uint64_t object)
 	return object && object % 8 == 0 ? python_word(p, object + PYTHON_TYPE_AT) : 0;
 }
 
-static bool is_text(const struct python_program *p, uint64_t object, const char *text)
-{
-	const struct python_layout *l = python_layout_of(3 << 8 | p->minor);
-	char there[NAME_TEXT_MAX];
-	size_t bytes = strlen(text) + 1;
-
-	return bytes <= sizeof(there) && object % 8 == 0 &&
-	       memory_read(p->pid, object + l->ascii_bytes, there, bytes) && !memcmp(there, text, bytes);
-}
-
-/* The entries of a dict, in words each, of which the last two are key and value. */
-struct dict_entries {
-	uint64_t at, cnt;
-	unsigned words;
-};
-
 /* Before 3.11. */
-static bool old_dict_entries(const struct python_program *p, uint64_t keys, struct dict_entries *ret)
+static bool old_entries(const struct python_program *p, uint64_t keys, struct python_entries *ret)
 {
 	uint64_t head[5];	/* reference count, size, lookup function, free entries, used entries */
 
 	if (!memory_read(p->pid, keys, head, sizeof(head)) || !head[1] || head[1] > UINT32_MAX ||
 	    head[4] > DICT_ENTRIES_MAX)
 		return false;
-	*ret = (struct dict_entries){ keys + sizeof(head) + head[1] * (head[1] <= 0xff ? 1 : head[1] <= 0xffff ? 2 : 4), head[4], 3 };
+	*ret = (struct python_entries){ keys + sizeof(head) + head[1] * (head[1] <= 0xff ? 1 : head[1] <= 0xffff ? 2 : 4), head[4], 3 };
 	return true;
 }
 
-static bool dict_entries(const struct python_program *p, uint64_t dict, struct dict_entries *ret)
+bool python_dict_entries(const struct python_program *p, uint64_t dict, struct python_entries *ret)
 {
 	struct {
 		uint64_t ref_cnt;
@@ -72,11 +58,11 @@ static bool dict_entries(const struct python_program *p, uint64_t dict, struct d
 	uint64_t keys = python_word(p, dict + DICT_KEYS_AT);
 
 	if (!keys || p->minor < PYTHON_MINOR_WHOLE)
-		return keys && old_dict_entries(p, keys, ret);
+		return keys && old_entries(p, keys, ret);
 	if (!memory_read(p->pid, keys, &head, sizeof(head)) || head.log2_index_bytes > 40 ||
 	    head.entry_cnt > DICT_ENTRIES_MAX || head.kind > KIND_MAX)
 		return false;
-	*ret = (struct dict_entries){ keys + sizeof(head) + (1ull << head.log2_index_bytes), head.entry_cnt, head.kind == KIND_ANY ? 3 : 2 };
+	*ret = (struct python_entries){ keys + sizeof(head) + (1ull << head.log2_index_bytes), head.entry_cnt, head.kind == KIND_ANY ? 3 : 2 };
 	return true;
 }
 
@@ -88,20 +74,56 @@ static uint64_t value_apart(const struct python_program *p, uint64_t dict, uint6
 	return values ? python_word(p, values + 8 * (number + (p->minor >= MINOR_COUNTED_VALUES))) : 0;
 }
 
+/* Which of these entries has the key; cnt: none. */
+static unsigned number_of_key(const struct python_program *p, const uint64_t *entries, unsigned words, unsigned cnt,
+			      const char *key)
+{
+	const size_t ascii_bytes = python_layout_of(3 << 8 | p->minor)->ascii_bytes, bytes = strlen(key) + 1;
+	char texts[KEYS_AT_ONCE][NAME_TEXT_MAX] = { 0 };
+	struct memory_piece pieces[KEYS_AT_ONCE];
+	bool is_read[KEYS_AT_ONCE];
+	unsigned number[KEYS_AT_ONCE], piece_cnt = 0;
+
+	for (unsigned i = 0; i < cnt; i++) {
+		const uint64_t object = entries[i * words + words - 2];
+
+		if (!object || object % 8)
+			continue;
+		number[piece_cnt] = i;
+		pieces[piece_cnt] = (struct memory_piece){ object + ascii_bytes, texts[piece_cnt], bytes };
+		piece_cnt++;
+	}
+	/* small dicts are those of attributes: their keys are in few pages, which are kept */
+	if (piece_cnt > KEYS_FEW)
+		memory_read_pieces(p->pid, pieces, piece_cnt, is_read);
+	for (unsigned i = 0; i < piece_cnt && piece_cnt <= KEYS_FEW; i++)
+		is_read[i] = memory_read(p->pid, pieces[i].addr, pieces[i].ret, bytes);
+	for (unsigned i = 0; i < piece_cnt; i++)
+		if (is_read[i] && !memcmp(texts[i], key, bytes))
+			return number[i];
+	return cnt;
+}
+
 uint64_t python_dict_find(struct python_program *p, uint64_t dict, const char *key)
 {
-	struct dict_entries e;
+	uint64_t words[3 * KEYS_AT_ONCE];
+	struct python_entries e;
+	unsigned here;
 
-	if (!dict_entries(p, dict, &e))
+	if (strlen(key) >= NAME_TEXT_MAX || !python_dict_entries(p, dict, &e))
 		return 0;
-	for (uint64_t i = 0; i < e.cnt && p->entries_left; i++) {
-		uint64_t pair[2];
-
-		p->entries_left--;
-		if (!memory_read(p->pid, e.at + 8 * (i * e.words + e.words - 2), pair, sizeof(pair)))
+	for (uint64_t i = 0; i < e.cnt && p->entries_left; i += here) {
+		here = (unsigned)MIN(MIN(e.cnt - i, KEYS_AT_ONCE), p->entries_left);
+		p->entries_left -= here;
+		if (!memory_read(p->pid, e.at + 8 * i * e.words, words, 8ull * here * e.words))
 			return 0;
-		if (pair[0] && is_text(p, pair[0], key))
-			return pair[1] ? pair[1] : value_apart(p, dict, i);
+		const unsigned number = number_of_key(p, words, e.words, here, key);
+
+		if (number < here) {
+			const uint64_t value = words[(number + 1) * e.words - 1];
+
+			return value ? value : value_apart(p, dict, i + number);
+		}
 	}
 	return 0;
 }

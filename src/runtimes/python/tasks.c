@@ -3,12 +3,12 @@
 
 #include <string.h>
 
+#include "base/each.h"
 #include "base/find.h"
 #include "runtimes/python/find.h"
 #include "symbolize/runtime/memory.h"
 #include "symbolize/runtime/variables.h"
 
-#define MAPS_TEXT_MAX (64 << 20)
 #define RUNTIME_MAX_BYTES (1u << 20)
 #define RUNTIME_PIECE_WORDS 512
 #define PAGE_BYTES 4096		/* lowest valid address */
@@ -66,49 +66,81 @@ bool python_is_of_heap(const GArray *lines, uint64_t addr)
 	return false;
 }
 
-/* Searches a piece of _PyRuntime for pointers to a dict with a module of that name. */
-static uint64_t module_in(struct python_program *p, const GArray *lines, const uint64_t *words, size_t cnt,
-			  const char *name)
+/* The dict of a module in a dict of modules. 0: it has none of that name. */
+static uint64_t module_of(struct python_program *p, uint64_t modules, const char *name)
 {
-	for (size_t i = 0; i < cnt; i++) {
-		uint64_t module;
+	uint64_t module = python_dict_find(p, modules, name);
 
-		if (words[i] % 8 || !python_is_of_heap(lines, words[i]) || python_type(p, words[i]) != p->dict_type)
+	return module && python_type(p, module) == p->module_type ? python_word(p, module + MODULE_DICT_AT) : 0;
+}
+
+static bool is_modules(struct python_program *p, const GArray *lines, uint64_t object)
+{
+	return object % 8 == 0 && python_is_of_heap(lines, object) && python_type(p, object) == p->dict_type &&
+	       module_of(p, object, "sys") && module_of(p, object, "builtins");
+}
+
+/* The index of the word that leads to sys.modules; RUNTIME_PIECE_WORDS: none does. */
+static size_t modules_among(struct python_program *p, const GArray *lines, const uint64_t words[RUNTIME_PIECE_WORDS])
+{
+	size_t i = 0;
+
+	while (i < RUNTIME_PIECE_WORDS && !is_modules(p, lines, words[i]))
+		i++;
+	return i;
+}
+
+/* Before 3.11: an early pointer in _PyRuntime leads to the interpreter. */
+static uint64_t search_interpreter(struct python_program *p, const GArray *lines)
+{
+	uint64_t heads[RUNTIME_HEAD_WORDS], words[RUNTIME_PIECE_WORDS];
+
+	if (!memory_read(p->pid, p->runtime, heads, sizeof(heads)))
+		return 0;
+	for (size_t i = 0; i < RUNTIME_HEAD_WORDS; i++) {
+		if (heads[i] % 8 || !python_is_of_heap(lines, heads[i]) ||
+		    !memory_read(p->pid, heads[i], words, sizeof(words)))
 			continue;
-		module = python_dict_find(p, words[i], name);
-		if (module && python_type(p, module) == p->module_type)
-			return python_word(p, module + MODULE_DICT_AT);
+		const size_t found = modules_among(p, lines, words);
+
+		if (found < RUNTIME_PIECE_WORDS)
+			return words[found];
 	}
 	return 0;
 }
 
-/* Before 3.11: an early pointer there leads to it. */
-static uint64_t find_module_behind(struct python_program *p, const GArray *lines, const char *name)
+/* The main interpreter is in _PyRuntime. Other processes of this version most likely have it at the same place. */
+static uint64_t search_runtime(struct python_program *p, const GArray *lines)
 {
-	uint64_t heads[RUNTIME_HEAD_WORDS], words[RUNTIME_PIECE_WORDS], found = 0;
+	static gint places[MINOR_MAX + 1];
+	const gint place = g_atomic_int_get(&places[p->minor]);
+	uint64_t words[RUNTIME_PIECE_WORDS], there = place ? python_word(p, p->runtime + (uint64_t)place) : 0;
 
-	if (!memory_read(p->pid, p->runtime, heads, sizeof(heads)))
-		return 0;
-	for (size_t i = 0; i < RUNTIME_HEAD_WORDS && !found; i++)
-		if (heads[i] % 8 == 0 && python_is_of_heap(lines, heads[i]) &&
-		    memory_read(p->pid, heads[i], words, sizeof(words)))
-			found = module_in(p, lines, words, RUNTIME_PIECE_WORDS, name);
-	return found;
+	if (there && is_modules(p, lines, there))
+		return there;
+	for (uint64_t at = 0; at < RUNTIME_MAX_BYTES; at += sizeof(words)) {
+		if (!memory_read(p->pid, p->runtime + at, words, sizeof(words)))
+			return 0;
+		const size_t found = modules_among(p, lines, words);
+
+		if (found < RUNTIME_PIECE_WORDS) {
+			g_atomic_int_set(&places[p->minor], (gint)(at + 8 * found));
+			return words[found];
+		}
+	}
+	return 0;
 }
 
-/* The main interpreter is in _PyRuntime, and sys.modules is one of its dicts. */
+static bool find_modules(struct python_program *p, const GArray *lines)
+{
+	if (!p->modules)
+		p->modules = p->minor < MINOR_WHOLE ? search_interpreter(p, lines) : search_runtime(p, lines);
+	return p->modules;
+}
+
 uint64_t python_module(struct python_program *p, const GArray *lines, const char *name)
 {
-	uint64_t words[RUNTIME_PIECE_WORDS], found = 0;
-
-	if (p->minor < MINOR_WHOLE)
-		return find_module_behind(p, lines, name);
-	for (uint64_t at = 0; at < RUNTIME_MAX_BYTES && !found; at += sizeof(words)) {
-		if (!memory_read(p->pid, p->runtime + at, words, sizeof(words)))
-			break;
-		found = module_in(p, lines, words, RUNTIME_PIECE_WORDS, name);
-	}
-	return found;
+	return find_modules(p, lines) ? module_of(p, p->modules, name) : 0;
 }
 
 static bool look_at(struct python_program *p, const char *proc_dir, const struct maps_line *line)
@@ -152,18 +184,35 @@ enum python_tasks_state python_program_open(struct python_program *p, const char
 	return PYTHON_TASKS_READABLE;
 }
 
-enum python_tasks_state python_tasks_open(struct python_program *p, const char *proc_dir, uint32_t pid)
+/* Modules are added at the end. */
+static bool are_modules_new(struct python_program *p)
 {
-	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
-	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
+	const struct python_entries before = p->searched;
+	struct python_entries now;
+
+	if (!python_dict_entries(p, p->modules, &now))
+		return false;
+	p->searched = now;
+	return now.at != before.at || now.cnt != before.cnt;
+}
+
+bool python_tasks_are_ready(struct python_program *p, const char *proc_dir, const GArray *lines)
+{
+	p->entries_left = PYTHON_ENTRIES_MAX;
+	if (!p->module && find_modules(p, lines) && are_modules_new(p))
+		p->module = module_of(p, p->modules, "asyncio.tasks");
+	return p->module && (p->minor < MINOR_LISTS || p->lists.interpreter ||
+			     python_task_lists_open(&p->lists, proc_dir, p->pid, p->runtime, lines));
+}
+
+enum python_tasks_state python_tasks_open(struct python_program *p, const char *proc_dir, uint32_t pid,
+					  const GArray *lines)
+{
 	enum python_tasks_state state = python_program_open(p, proc_dir, pid, lines);
 
 	if (state != PYTHON_TASKS_READABLE)
 		return state;
-	p->module = python_module(p, lines, "asyncio.tasks");
-	if (p->minor >= MINOR_LISTS && !python_task_lists_open(&p->lists, proc_dir, pid, p->runtime, lines))
-		return PYTHON_TASKS_NO_ASYNCIO;
-	return p->module ? PYTHON_TASKS_READABLE : PYTHON_TASKS_NO_ASYNCIO;
+	return python_tasks_are_ready(p, proc_dir, lines) ? PYTHON_TASKS_READABLE : PYTHON_TASKS_NO_ASYNCIO;
 }
 
 void python_tasks_close(struct python_program *p)
@@ -289,39 +338,62 @@ static void list_tasks(struct python_program *p, GArray *into, bool *ret_is_cut)
 	}
 }
 
-/* A task as read, to be compared with a second reading. */
+#define PARTS_OF_TASK (2 * PYTHON_TASK_FRAMES_MAX + 1)
+#define PARTS_AT_ONCE (2 * PARTS_OF_TASK)
+
+/* Tasks as read, to be compared with a second reading, of several at once. */
 struct task_reading {
-	const struct python_program *p;
+	struct python_program *p;
 	struct {
 		uint64_t addr;
 		size_t bytes;
 		uint8_t data[TASK_WORDS * 8], again[TASK_WORDS * 8];
-	} parts[2 * PYTHON_TASK_FRAMES_MAX + 1];
-	unsigned cnt;
+	} parts[PARTS_AT_ONCE];
+	unsigned first, cnt;	/* parts of the current task begin with the first */
+	GArray *tasks;		/* struct task_read */
+};
+
+struct task_read {
+	struct python_task task;
+	unsigned first, end;	/* its parts */
 };
 
 static const uint8_t *read_part(struct task_reading *r, uint64_t addr, size_t bytes)
 {
-	if (r->cnt >= G_N_ELEMENTS(r->parts) || !memory_read(r->p->pid, addr, r->parts[r->cnt].data, bytes))
+	if (r->cnt - r->first >= PARTS_OF_TASK || !memory_read(r->p->pid, addr, r->parts[r->cnt].data, bytes))
 		return NULL;
 	r->parts[r->cnt].addr = addr;
 	r->parts[r->cnt].bytes = bytes;
 	return r->parts[r->cnt++].data;
 }
 
-static bool is_unchanged(struct task_reading *r)
+static bool is_changed(const struct task_reading *r, const bool *is_read, const struct task_read *t)
 {
-	struct memory_piece pieces[G_N_ELEMENTS(r->parts)];
-	bool is_read[G_N_ELEMENTS(r->parts)];
+	for (unsigned i = t->first; i < t->end; i++)
+		if (!is_read[i] || /* without the reference count */
+		    memcmp(r->parts[i].again + 8, r->parts[i].data + 8, r->parts[i].bytes - 8) != 0)
+			return true;
+	return false;
+}
+
+/* Passes on what was read. */
+static void finish_tasks(struct task_reading *r, python_task_fn fn, void *ctx)
+{
+	struct memory_piece pieces[PARTS_AT_ONCE];
+	bool is_read[PARTS_AT_ONCE];
 
 	for (unsigned i = 0; i < r->cnt; i++)
 		pieces[i] = (struct memory_piece){ r->parts[i].addr, r->parts[i].again, r->parts[i].bytes };
 	memory_read_pieces(r->p->pid, pieces, r->cnt, is_read);
-	for (unsigned i = 0; i < r->cnt; i++)
-		if (!is_read[i] || /* without the reference count */
-		    memcmp(r->parts[i].again + 8, r->parts[i].data + 8, r->parts[i].bytes - 8) != 0)
-			return false;
-	return true;
+	EACH_ROW(i, struct task_read, t, r->tasks) {
+		if (is_changed(r, is_read, t)) {
+			t->task.is_stale = true;
+			t->task.frame_cnt = 0;
+		}
+		fn(ctx, &t->task);
+	}
+	g_array_set_size(r->tasks, 0);
+	r->first = r->cnt = 0;
 }
 
 /* The offset of a coroutine's frame, which follows its state. */
@@ -465,10 +537,10 @@ static void read_name(const struct python_program *p, uint64_t text, char *ret)
 }
 
 /* False: finished, or not a task. */
-static bool read_task(struct python_program *p, uint64_t address, struct python_task *t)
+static bool read_task(struct task_reading *r, uint64_t address, struct python_task *t)
 {
-	struct task_reading r = { .p = p };
-	const uint8_t *task = read_part(&r, address, sizeof(r.parts[0].data));
+	struct python_program *p = r->p;
+	const uint8_t *task = read_part(r, address, sizeof(r->parts[0].data));
 	unsigned at = task ? coroutine_word(p, task) : 0;
 	struct coroutine outermost;
 
@@ -476,18 +548,14 @@ static bool read_task(struct python_program *p, uint64_t address, struct python_
 		return false;
 	p->coroutine_at = at;
 	*t = (struct python_task){ .address = address, .awaits = memory_word(task, 8 * at - 8) };
-	if (!read_coroutine(&r, memory_word(task, 8 * at), &outermost) || outermost.state > STATE_RUNS)
+	if (!read_coroutine(r, memory_word(task, 8 * at), &outermost) || outermost.state > STATE_RUNS)
 		return false;
-	r.cnt = 1;	/* the walk reads it again */
+	r->cnt = r->first + 1;	/* the walk reads it again */
 	t->state = outermost.state == STATE_RUNS ? PYTHON_TASK_RUNS : t->awaits ? PYTHON_TASK_WAITS : PYTHON_TASK_READY;
 	read_name(p, memory_word(task, 8 * at + 8), t->name);
-	walk_coroutines(&r, memory_word(task, 8 * at), t);
+	walk_coroutines(r, memory_word(task, 8 * at), t);
 	if (p->lists.interpreter)
 		t->awaited_by = python_task_lists_awaited_by(&p->lists, address, &t->is_awaited_by_several);
-	if (!is_unchanged(&r)) {
-		t->is_stale = true;
-		t->frame_cnt = 0;
-	}
 	return true;
 }
 
@@ -509,9 +577,14 @@ void python_tasks_held(struct python_program *p, const struct python_task *t, GA
 bool python_tasks_read(struct python_program *p, uint64_t first, uint64_t stride, python_task_fn fn, void *ctx,
 		       struct python_tasks_census *ret)
 {
-	g_autoptr(GArray) tasks = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+	g_autoptr(GArray) tasks = g_array_new(FALSE, FALSE, sizeof(uint64_t)),
+			  read = g_array_new(FALSE, FALSE, sizeof(struct task_read));
+	struct task_reading r;
 	uint64_t is_there;
 
+	r.p = p;
+	r.tasks = read;
+	r.first = r.cnt = 0;
 	*ret = (struct python_tasks_census){ 0 };
 	p->entries_left = PYTHON_ENTRIES_MAX;
 	if (!stride || !memory_read(p->pid, p->runtime, &is_there, sizeof(is_there)))
@@ -519,10 +592,18 @@ bool python_tasks_read(struct python_program *p, uint64_t first, uint64_t stride
 	list_tasks(p, tasks, &ret->is_cut);
 	p->listed = tasks->len;
 	for (uint64_t i = first; i < tasks->len; i += stride) {
-		struct python_task t;
+		struct task_read t;
 
-		if (read_task(p, g_array_index(tasks, uint64_t, i), &t))
-			fn(ctx, &t);
+		if (!read_task(&r, g_array_index(tasks, uint64_t, i), &t.task)) {
+			r.cnt = r.first;
+			continue;
+		}
+		t.first = r.first;
+		t.end = r.first = r.cnt;
+		g_array_append_val(read, t);
+		if (r.cnt + PARTS_OF_TASK > PARTS_AT_ONCE)
+			finish_tasks(&r, fn, ctx);
 	}
+	finish_tasks(&r, fn, ctx);
 	return true;
 }

@@ -20,6 +20,12 @@ struct python_task_lists {
 	uint64_t node_at, awaited_by_at, is_set_at;	/* offsets in a task */
 };
 
+/* The entries of a dict, of `words` words each; the last two are key and value. */
+struct python_entries {
+	uint64_t at, cnt;
+	unsigned words;
+};
+
 #define PYTHON_SET_MASK_AT 32
 #define PYTHON_SET_TABLE_AT 40
 
@@ -56,6 +62,8 @@ struct python_program {
 	uint32_t pid, minor;
 	uint64_t runtime, code_type, dict_type, module_type, coroutine_type, set_type, text_type, long_type,
 		list_type, frame_type, plain_future_type;
+	uint64_t modules;	/* sys.modules; 0: not found yet */
+	struct python_entries searched;	/* its entries when asyncio was looked for and was not among them */
 	uint64_t module;	/* dict of asyncio.tasks; 0: not imported, or not found */
 	struct python_task_lists lists;	/* from 3.14 on */
 	bool has_sets;		/* the search for sets is done */
@@ -104,8 +112,13 @@ void python_tasks_gathered(struct python_program *p, uint64_t future, GArray *in
 /* Likewise for a task that waits in a coroutine of asyncio. */
 void python_tasks_held(struct python_program *p, const struct python_task *t, GArray *into);
 
-/* Close it in either case. */
-enum python_tasks_state python_tasks_open(struct python_program *p, const char *proc_dir, uint32_t pid);
+/*
+ * lines: the process's mappings (struct maps_line). NO_ASYNCIO: python_tasks_are_ready() tells whether it was imported
+ * since. Close it in either case.
+ */
+enum python_tasks_state python_tasks_open(struct python_program *p, const char *proc_dir, uint32_t pid,
+					  const GArray *lines);
+bool python_tasks_are_ready(struct python_program *p, const char *proc_dir, const GArray *lines);
 void python_tasks_close(struct python_program *p);
 
 struct python_tasks_census {
@@ -145,6 +158,8 @@ bool python_is_of_heap(const GArray *lines, uint64_t addr);
 
 uint64_t python_word(const struct python_program *p, uint64_t addr);
 uint64_t python_type(const struct python_program *p, uint64_t object);
+
+bool python_dict_entries(const struct python_program *p, uint64_t dict, struct python_entries *ret);
 
 /* The value of a key in an object that must be a dict. 0: none, or the limit of entries is reached. */
 uint64_t python_dict_find(struct python_program *p, uint64_t dict, const char *key);

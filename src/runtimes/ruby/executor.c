@@ -14,7 +14,6 @@
  * table of function starts (.eh_frame_hdr), which is in memory, gives the range of that function.
  */
 
-#define MAPS_TEXT_MAX (64 << 20)
 #define HEADERS_MAX 64
 #define FUNCTIONS_MAX (1u << 22)
 /* DW_EH_PE_* values that linkers write */

@@ -10,12 +10,12 @@ struct tokio_source {
 	GArray *seen;	/* struct tokio_task of the current look */
 };
 
-static void *open_tokio(uint32_t pid, struct tasks *t, GError **error)
+static void *open_tokio(uint32_t pid, const GArray *lines, struct tasks *t, GError **error)
 {
 	struct tokio_source *s = g_new0(struct tokio_source, 1);
 
-	(void)error;	/* a program may have no tasks yet, or never any */
-	if (!tokio_program_open(&s->program, "/proc", pid)) {
+	(void)error;
+	if (!tokio_program_open(&s->program, "/proc", pid, lines)) {
 		tokio_program_close(&s->program);
 		g_free(s);
 		return NULL;
@@ -24,6 +24,13 @@ static void *open_tokio(uint32_t pid, struct tasks *t, GError **error)
 	t->version = tasks_string(t, "Tokio");
 	s->seen = g_array_new(FALSE, FALSE, sizeof(struct tokio_task));
 	return s;
+}
+
+static bool is_tokio_ready(void *source, const GArray *lines, struct tasks *t, GError **error)
+{
+	(void)t;
+	(void)error;	/* a program may have no tasks yet, or never any */
+	return tokio_program_is_ready(&((struct tokio_source *)source)->program, lines);
 }
 
 static void close_tokio(void *source)
@@ -90,5 +97,6 @@ static bool look_tokio(void *source, struct tasks *t, uint64_t first, uint64_t s
 _Static_assert(TOKIO_TASKS_MAX == TASKS_MOST_TOKIO, "reports tell it");
 
 const struct task_source tokio_task_source = {
-	.kind = TASKS_TOKIO, .open = open_tokio, .close = close_tokio, .count = count_tokio, .look = look_tokio,
+	.kind = TASKS_TOKIO, .open = open_tokio, .is_ready = is_tokio_ready, .close = close_tokio,
+	.count = count_tokio, .look = look_tokio,
 };

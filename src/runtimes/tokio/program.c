@@ -13,7 +13,6 @@
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
 
-#define MAPS_TEXT_MAX (64u << 20)
 #define WORD 8
 #define PIECE_BYTES (256u << 10)
 #define TABLES_BYTES_MAX (64u << 20)	/* limit of the file's data */
@@ -530,10 +529,8 @@ static const struct maps_line *program_line(const GArray *lines)
 	return FIRST_ROW(const struct maps_line, line, lines, line->is_exec && line->inode, line, NULL);
 }
 
-bool tokio_program_open(struct tokio_program *p, const char *proc_dir, uint32_t pid)
+bool tokio_program_open(struct tokio_program *p, const char *proc_dir, uint32_t pid, const GArray *lines)
 {
-	g_autofree char *text = living_maps(proc_dir, pid, MAPS_TEXT_MAX);
-	g_autoptr(GArray) lines = text ? maps_parse(text) : NULL;
 	const struct maps_line *line = program_line(lines);
 	struct elf_table *t = line ? read_file(proc_dir, pid, line) : NULL;
 	bool is_there;
@@ -543,9 +540,15 @@ bool tokio_program_open(struct tokio_program *p, const char *proc_dir, uint32_t 
 	p->places = g_array_new(FALSE, FALSE, sizeof(struct tokio_place));
 	is_there = t && find_kinds(p, t, lines, line);
 	elf_table_free(t);
-	if (is_there)
-		find_lists(p, lines);
 	p->path = line ? g_strdup(line->path) : NULL;
+	return is_there;
+}
+
+bool tokio_program_is_ready(struct tokio_program *p, const GArray *lines)
+{
+	p->reads_left = READS_TO_OPEN;
+	if (!p->places->len)
+		find_lists(p, lines);
 	return p->places->len > 0;
 }
 

@@ -59,8 +59,10 @@ struct tokio_task {
 	enum tokio_task_state state;
 };
 
-/* False: not such a program, or it has no tasks yet. */
-bool tokio_program_open(struct tokio_program *p, const char *proc_dir, uint32_t pid);
+/* lines: the process's mappings (struct maps_line). False: not such a program. Close it in either case. */
+bool tokio_program_open(struct tokio_program *p, const char *proc_dir, uint32_t pid, const GArray *lines);
+/* Has it tasks by now? The first ones are searched for. */
+bool tokio_program_is_ready(struct tokio_program *p, const GArray *lines);
 void tokio_program_close(struct tokio_program *p);
 
 /*

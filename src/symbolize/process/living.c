@@ -49,10 +49,13 @@ char *living_maps(const char *proc_dir, uint32_t pid, size_t max_bytes)
 	size_t len;
 	char *text = opener_text(path, max_bytes, &len);
 	uint32_t tid;
+	int error;
 
 	if (text && *text)
 		return text;
+	error = errno;
 	tid = living_thread(proc_dir, pid);
+	errno = error;
 	if (!tid)
 		return text;
 	g_free(text);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define MAPS_TEXT_MAX (64u << 20)	/* of /proc/PID/maps: as many lines as there may be mappings, of 1,000 characters each */
 #define MAPS_DELETED " (deleted)"	/* the kernel's suffix for the path of a deleted file */
 
 /* One line of /proc/PID/maps. */
@@ -60,7 +61,7 @@ char *executed_path(const char *proc_dir, uint32_t pid, const char *program, con
 /* A live thread of a process whose first thread has exited. 0: the first thread lives, or none does. */
 uint32_t living_thread(const char *proc_dir, uint32_t pid);
 
-/* The text of /proc/PID/maps, or that of a remaining thread. NULL or empty: the process is gone. */
+/* The text of /proc/PID/maps, or that of a remaining thread. Empty, or NULL with errno: the process is gone. */
 char *living_maps(const char *proc_dir, uint32_t pid, size_t max_bytes);
 
 #endif

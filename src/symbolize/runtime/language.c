@@ -8,7 +8,6 @@
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/variables.h"
 
-#define MAPS_TEXT_MAX (64 << 20)
 
 unsigned language_key_hash(const void *key)
 {

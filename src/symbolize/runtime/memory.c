@@ -7,10 +7,12 @@
 #include "base/hash.h"
 #include "base/opener/opener.h"
 
-#define PAGE_BYTES 4096
+#define PAGE_BITS 12
+#define PAGE_BYTES (1 << PAGE_BITS)
 #define PIECES_AT_ONCE 256
 #define KEPT_PAGES_MAX 1024
-#define PAGES_AROUND 7
+#define PAGES_AT_ONCE 7
+#define PAGES_AHEAD_MAX 256
 #define ADDRESS_BITS 48
 #define NAMES_US 20000	/* stacks to be named have waited longer in the ring buffer */
 #define NAMES_OLD_US 200000
@@ -40,6 +42,7 @@ static bool ask_long(uint32_t pid, uint64_t addr, char *ret, size_t bytes)
 
 struct kept_page {
 	int64_t read_us;
+	bool is_needed;	/* not only read ahead */
 	char bytes[PAGE_BYTES];
 };
 
@@ -131,27 +134,54 @@ void memory_end_names(void)
 }
 
 /* As many as fit into one request. */
-static void keep_around(struct kept_pages *k, uint32_t pid, uint64_t number)
+static void keep_some(struct kept_pages *k, uint32_t pid, const uint64_t *numbers, unsigned cnt)
 {
-	struct kept_page *pages[PAGES_AROUND];
-	struct memory_piece pieces[PAGES_AROUND];
-	bool is_read[PAGES_AROUND] = { false };
-	const uint64_t first = number - number % PAGES_AROUND;
+	struct kept_page *pages[PAGES_AT_ONCE];
+	struct memory_piece pieces[PAGES_AT_ONCE];
+	bool is_read[PAGES_AT_ONCE] = { false };
 
-	_Static_assert(PAGES_AROUND * PAGE_BYTES <= OPENER_PIECE_BYTES_MAX, "one question");
-	if (g_hash_table_size(k->pages) + PAGES_AROUND > KEPT_PAGES_MAX)
+	_Static_assert(PAGES_AT_ONCE * PAGE_BYTES <= OPENER_PIECE_BYTES_MAX, "one question");
+	if (g_hash_table_size(k->pages) + cnt > KEPT_PAGES_MAX)
 		g_hash_table_remove_all(k->pages);
-	for (unsigned i = 0; i < PAGES_AROUND; i++) {
+	for (unsigned i = 0; i < cnt; i++) {
 		pages[i] = g_new(struct kept_page, 1);
 		pages[i]->read_us = k->now_us;
-		pieces[i] = (struct memory_piece){ (first + i) * PAGE_BYTES, pages[i]->bytes, PAGE_BYTES };
+		pages[i]->is_needed = false;
+		pieces[i] = (struct memory_piece){ numbers[i] * PAGE_BYTES, pages[i]->bytes, PAGE_BYTES };
 	}
-	ask_all(pid, pieces, PAGES_AROUND, is_read);
-	for (unsigned i = 0; i < PAGES_AROUND; i++) {
+	ask_all(pid, pieces, cnt, is_read);
+	for (unsigned i = 0; i < cnt; i++) {
 		if (is_read[i])
-			g_hash_table_replace(k->pages, page_key(pid, first + i), pages[i]);
+			g_hash_table_replace(k->pages, page_key(pid, numbers[i]), pages[i]);
 		else
 			g_free(pages[i]);
+	}
+}
+
+static void keep_around(struct kept_pages *k, uint32_t pid, uint64_t number)
+{
+	uint64_t numbers[PAGES_AT_ONCE];
+
+	for (unsigned i = 0; i < PAGES_AT_ONCE; i++)
+		numbers[i] = number - number % PAGES_AT_ONCE + i;
+	keep_some(k, pid, numbers, PAGES_AT_ONCE);
+}
+
+void memory_keep_ahead(const GArray *numbers)
+{
+	for (guint at = 0; opener_is_there() && at < numbers->len; at += PAGES_AT_ONCE)
+		keep_some(&kept, kept.pid, &g_array_index(numbers, uint64_t, at),
+			  MIN(numbers->len - at, PAGES_AT_ONCE));
+}
+
+void memory_needed(GArray *ret_numbers)
+{
+	g_array_set_size(ret_numbers, 0);
+	EACH_ENTRY(void, key, key, kept.pages) {
+		const uint64_t number = GPOINTER_TO_SIZE(key) & ((UINT64_C(1) << (ADDRESS_BITS - PAGE_BITS)) - 1);
+
+		if (((const struct kept_page *)key_in.value)->is_needed && ret_numbers->len < PAGES_AHEAD_MAX)
+			g_array_append_val(ret_numbers, number);
 	}
 }
 
@@ -161,14 +191,18 @@ static const char *kept_page(struct kept_pages *k, uint32_t pid, uint64_t number
 	gpointer key = page_key(pid, number);
 	struct kept_page *page = g_hash_table_lookup(k->pages, key);
 
-	if (page && page->read_us >= k->from_us)
-		return page->bytes;
-	if (k->around) {
+	if (k->around && !(page && page->read_us >= k->from_us)) {
 		keep_around(k, pid, number);
 		page = g_hash_table_lookup(k->pages, key);
-		return page ? page->bytes : NULL;
+		if (!page)
+			return NULL;
+	}
+	if (page && page->read_us >= k->from_us) {
+		page->is_needed = true;
+		return page->bytes;
 	}
 	page = g_new(struct kept_page, 1);
+	page->is_needed = true;
 	page->read_us = k->now_us;
 	if (!ask_long(pid, number * PAGE_BYTES, page->bytes, PAGE_BYTES)) {
 		g_hash_table_remove(k->pages, key);

@@ -2,6 +2,7 @@
 #ifndef SYMBOLIZE_MEMORY_H
 #define SYMBOLIZE_MEMORY_H
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,12 @@ void memory_keep_pages(uint32_t pid);
 void memory_drop_pages(void);
 void memory_keep_anew(uint32_t pid);	/* in between: drops the cache */
 void memory_keep_around(bool around);	/* in between: read neighbouring pages, too, for reading most of the memory */
+/*
+ * For looks that are repeated: in between, reads pages (uint64_t numbers) together, and tells which were needed so far,
+ * at most 1 MiB, which will most likely be needed again.
+ */
+void memory_keep_ahead(const GArray *numbers);
+void memory_needed(GArray *ret_numbers);
 
 /*
  * Likewise while the thread names stacks, of any process: pages are kept for later stacks for 20 ms. Then they are

@@ -22,7 +22,6 @@
 #include "symbolize/process/maps.h"
 #include "symbolize/runtime/memory.h"
 
-#define MAPS_TEXT_MAX (64u << 20)
 #define STATUS_MAX_BYTES 16384
 #define ARGUMENTS_MAX_BYTES (256u << 10)
 #define RELEASE_MAX_BYTES (64u << 10)
@@ -177,7 +176,7 @@ static void look_at_v8(struct recognised *r, const char *proc_dir)
 }
 
 /* Goroutines, and tasks of asyncio, greenlets and Tokio. */
-static void look_at_tasks(struct recognised *r, const char *proc_dir)
+static void look_at_tasks(struct recognised *r, const char *proc_dir, const GArray *lines)
 {
 	struct go_program go;
 	struct python_program python;
@@ -185,17 +184,19 @@ static void look_at_tasks(struct recognised *r, const char *proc_dir)
 	struct tokio_program tokio;
 
 	if (recognised_is(r, RUNTIME_GO)) {
-		r->are_goroutines_readable = go_program_open(&go, proc_dir, r->pid) == GO_READABLE;
+		r->are_goroutines_readable = go_program_open(&go, proc_dir, r->pid, lines) == GO_READABLE;
 		go_program_close(&go);
 	}
 	if (r->python.state == LANGUAGE_READABLE) {
-		r->has_asyncio = python_tasks_open(&python, proc_dir, r->pid) == PYTHON_TASKS_READABLE;
+		r->has_asyncio = python_tasks_open(&python, proc_dir, r->pid, lines) == PYTHON_TASKS_READABLE;
 		python_tasks_close(&python);
-		r->has_greenlets = python_greenlets_open(&greenlets, proc_dir, r->pid) == PYTHON_GREENLETS_READABLE;
+		r->has_greenlets = python_greenlets_open(&greenlets, proc_dir, r->pid, lines) ==
+				   PYTHON_GREENLETS_READABLE;
 		python_greenlets_close(&greenlets);
 	}
 	if (!r->runtimes) {
-		r->has_tokio = tokio_program_open(&tokio, proc_dir, r->pid);
+		r->has_tokio = tokio_program_open(&tokio, proc_dir, r->pid, lines) &&
+			       tokio_program_is_ready(&tokio, lines);
 		tokio_program_close(&tokio);
 	}
 }
@@ -415,7 +416,7 @@ static bool look_at_process(struct recognised *r, const char *proc_dir, const ch
 	look_at_scripts(r, proc_dir, lines);
 	look_at_jvm(r, proc_dir, lines);
 	look_at_v8(r, proc_dir);
-	look_at_tasks(r, proc_dir);
+	look_at_tasks(r, proc_dir, lines);
 	look_at_context(r, proc_dir);
 	look_at_map(r, proc_dir, status);
 	return true;
