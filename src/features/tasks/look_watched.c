@@ -13,6 +13,7 @@
 
 #define FIRST_GUESS_NS 2000	/* assumed CPU time per task before the first measurement */
 #define LEAST_NS 100
+#define NONE_NS UINT64_C(60000000000)
 
 static const struct task_source *const sources[] = { &go_task_source, &greenlet_task_source, &asyncio_task_source,
 						     &tokio_task_source, &java_task_source };
@@ -29,7 +30,7 @@ struct watched {
 	struct tasks *tasks;
 	uint64_t ran_ns;	/* its CPU time before it was last looked at */
 	uint64_t files;		/* a hash of the code that it had mapped then */
-	bool has_none;		/* no source knows these files */
+	uint64_t none_until_ns;	/* no source knows these files, or one of them could not be read just then */
 	bool was_whole;		/* the last look saw all tasks as they stood */
 	GArray *pages;		/* that the last look needed, for memory_keep_ahead() */
 	double task_cost_ns, share_sum;
@@ -76,7 +77,7 @@ static void close_source(struct watched *w)
 static bool open_source(struct watched *w, const GArray *lines, GError **error)
 {
 	close_source(w);
-	w->has_none = false;
+	w->none_until_ns = 0;
 	for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
 		GError *why = NULL;
 
@@ -91,7 +92,7 @@ static bool open_source(struct watched *w, const GArray *lines, GError **error)
 			return false;
 		}
 	}
-	w->has_none = true;
+	w->none_until_ns = clock_ns(CLOCK_MONOTONIC) + NONE_NS;
 	return refuse_none(w->pid, error);
 }
 
@@ -111,7 +112,7 @@ static bool find_source(struct watched *w, const GArray *lines, GError **error)
 	const uint64_t files = files_of(lines);
 	GError *why = NULL;
 
-	if (files == w->files && w->has_none)
+	if (files == w->files && clock_ns(CLOCK_MONOTONIC) < w->none_until_ns)
 		return refuse_none(w->pid, error);
 	if ((files != w->files || !w->state) && !open_source(w, lines, error)) {
 		w->files = files;

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/each.h"
 #include "base/find.h"
 #include "symbolize/process/fileopen.h"
 #include "symbolize/process/maps.h"
@@ -232,11 +234,64 @@ static void take_version(struct go_program *p)
 		p->layout.labels = 0;
 }
 
+/*
+ * Most processes map the same few files, none of which is of Go. Which these were is remembered for a while: another
+ * file may have that number and path some day.
+ */
+#define OTHERS_MAX 4096
+#define OTHERS_NS UINT64_C(64000000000)
+
+static struct {
+	GMutex lock;
+	GHashTable *files;	/* a set of struct other_file */
+	uint64_t until_ns;
+} others;
+
+struct other_file {
+	struct maps_file file;
+	char *path;
+};
+
+FREES_DATA(other_free, struct other_file, o, g_free(o->path))
+
+static gboolean is_same_file(gconstpointer a, gconstpointer b)
+{
+	return maps_file_equal(a, b) &&
+	       strcmp(((const struct other_file *)a)->path, ((const struct other_file *)b)->path) == 0;
+}
+
+static bool is_other(const struct maps_line *line)
+{
+	const struct other_file key = { maps_file_of(line), (char *)(uintptr_t)line->path };
+	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	bool is_it;
+
+	g_mutex_lock(&others.lock);
+	if (!others.files)
+		others.files = g_hash_table_new_full(maps_file_hash, is_same_file, other_free, NULL);
+	if (now_ns >= others.until_ns || g_hash_table_size(others.files) >= OTHERS_MAX) {
+		g_hash_table_remove_all(others.files);
+		others.until_ns = now_ns + OTHERS_NS;
+	}
+	is_it = g_hash_table_contains(others.files, &key);
+	g_mutex_unlock(&others.lock);
+	return is_it;
+}
+
+static void note_other(const struct maps_line *line)
+{
+	const struct other_file key = { maps_file_of(line), g_strdup(line->path) };
+
+	g_mutex_lock(&others.lock);
+	g_hash_table_add(others.files, g_memdup2(&key, sizeof(key)));
+	g_mutex_unlock(&others.lock);
+}
+
 static bool open_line(struct go_program *p, const char *proc_dir, const struct maps_line *line)
 {
 	uint64_t vaddr;
 
-	p->fd = file_open_line(proc_dir, p->pid, line);
+	p->fd = is_other(line) ? -1 : file_open_line(proc_dir, p->pid, line);
 	if (p->fd < 0)
 		return false;
 	if (go_file_read(p->fd, &p->file) &&
@@ -245,6 +300,7 @@ static bool open_line(struct go_program *p, const char *proc_dir, const struct m
 		p->path = g_strdup(line->path);
 		return true;
 	}
+	note_other(line);
 	go_file_clear(&p->file);
 	close(p->fd);
 	p->fd = -1;
