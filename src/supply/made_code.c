@@ -14,6 +14,8 @@
 /* All blobs are read when that has changed and, as it may not show, at intervals: at most 1% of a CPU's time. */
 #define READ_TIMES 100
 #define READ_EVERY_US 2000000
+/* To run into a method until it is compiled takes longer: a JVM that ran less is checked at intervals only. */
+#define COMPILES_NS 500000
 
 struct retired {
 	struct slab_table *table;
@@ -73,6 +75,8 @@ struct made_code {
 	struct heap_table heaps[HOTSPOT_HEAPS_MAX];
 	unsigned heap_cnt;
 	int64_t due_us, pause_us;
+	int64_t looked_us;
+	uint64_t ran_ns;	/* its CPU time before it was last looked at */
 	int64_t read_us, next_read_us;	/* when all blobs were last read, and the earliest next time */
 	uint64_t blocks_hash;
 	uint64_t refused_cnt;
@@ -225,6 +229,18 @@ static bool update_table(struct made_code *m, int64_t now_us)
 	return renew_all(m);
 }
 
+/* May it have compiled anything since? */
+static bool has_run(struct made_code *m, int64_t now_us)
+{
+	const uint64_t ran_ns = clock_of_process_ns((pid_t)m->hotspot.pid);
+
+	if (m->is_open && ran_ns - m->ran_ns < COMPILES_NS && now_us - m->looked_us < READ_EVERY_US)
+		return false;
+	m->ran_ns = ran_ns;
+	m->looked_us = now_us;
+	return true;
+}
+
 bool made_code_look(struct made_code *m, uint64_t *refused_cnt)
 {
 	int64_t now_us = g_get_monotonic_time();
@@ -233,6 +249,10 @@ bool made_code_look(struct made_code *m, uint64_t *refused_cnt)
 	if (now_us < m->due_us)
 		return false;
 	m->pause_us = MIN(m->pause_us * 2, PAUSE_MAX_US);
+	if (!has_run(m, now_us)) {
+		m->due_us = now_us + m->pause_us;
+		return false;
+	}
 	memory_begin_names();
 	is_changed = update_table(m, now_us);
 	memory_end_names();
