@@ -55,6 +55,38 @@ static uint64_t task_ns(const struct tasks *t, uint64_t key)
 	return find(t, key) ? find(t, key)->task_ns : 0;
 }
 
+/* A look that stands for what the last one saw counts as one that saw it again. */
+static void test_again(void)
+{
+	struct tasks *t = tasks_new(TASKS_GO, 12), *seen = tasks_new(TASKS_GO, 12);
+
+	for (unsigned i = 0; i < 9; i++) {
+		const uint64_t end_ns = START_NS + (i + 1) * PERIOD_NS;
+
+		see(seen, 1, 10);
+		see(seen, 2, i / 3);
+		tasks_look_done(seen, end_ns, PERIOD_NS);
+		if (i % 3) {
+			tasks_look_again(t, end_ns, PERIOD_NS);
+			continue;
+		}
+		see(t, 1, 10);
+		see(t, 2, i / 3);
+		tasks_look_done(t, end_ns, PERIOD_NS);
+	}
+	tasks_finish(t);
+	tasks_finish(seen);
+	g_assert_cmpuint(t->looks, ==, seen->looks);
+	g_assert_true(task_looks_check(t));
+	for (uint64_t key = 1; key <= 2; key++) {
+		g_assert_cmpuint(find(t, key)->seen, ==, find(seen, key)->seen);
+		g_assert_cmpuint(find(t, key)->task_ns, ==, find(seen, key)->task_ns);
+		g_assert_cmpuint(find(t, key)->task_se_ns, ==, find(seen, key)->task_se_ns);
+	}
+	tasks_free(t);
+	tasks_free(seen);
+}
+
 static void test_all(void)
 {
 	struct tasks *t = make(50), *whole = make(50);
@@ -163,6 +195,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/task-looks/all", test_all);
+	g_test_add_func("/task-looks/again", test_again);
 	g_test_add_func("/task-looks/range", test_range);
 	g_test_add_func("/task-looks/ranges-add-up", test_ranges_add_up);
 	g_test_add_func("/task-looks/joined", test_joined);

@@ -208,6 +208,38 @@ static void test_random(gconstpointer data)
 	test_whole(data);
 }
 
+static void put_module(unsigned number, unsigned name, const char *text, unsigned object, unsigned dict)
+{
+	memory[KEYS + 5 + 2 * number] = put_text(name, text);
+	memory[KEYS + 6 + 2 * number] = at(object);
+	memory[object + 1] = program.module_type;
+	memory[object + 2] = at(dict);
+	memory[KEYS + 3] = number + 1;
+}
+
+/* What was looked through is not read again until a module is added. */
+static void test_imported_later(void)
+{
+	g_autoptr(GArray) lines = g_array_new(FALSE, FALSE, sizeof(struct maps_line));
+
+	make();
+	program.module_type = at(TYPES + 7);
+	program.modules = at(DICT);
+	program.module = 0;
+	program.searched = (struct python_entries){ 0 };
+	put_module(0, TEXTS, "sys", FRAME, CODE);
+	g_assert_false(python_tasks_are_ready(&program, "/proc", lines));
+	memcpy(&memory[TEXTS + 6], "asyncio.tasks", sizeof("asyncio.tasks"));
+	g_assert_false(python_tasks_are_ready(&program, "/proc", lines));
+	put_module(0, TEXTS, "sys", FRAME, CODE);
+	put_module(1, TEXTS + 10, "asyncio.events", INNER_FRAME, CODE);
+	g_assert_false(python_tasks_are_ready(&program, "/proc", lines));
+	put_module(2, TEXTS + 20, "asyncio.tasks", STACK, CODE);
+	g_assert_true(python_tasks_are_ready(&program, "/proc", lines));
+	g_assert_cmpuint(program.module, ==, at(CODE));
+	program.modules = program.module = 0;
+}
+
 static uint64_t here(const void *p)
 {
 	return (uint64_t)(uintptr_t)p;
@@ -274,6 +306,7 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/python-tasks/random", GUINT_TO_POINTER(11), test_random);
 	g_test_add_data_func("/python-tasks/random-3.10", GUINT_TO_POINTER(10), test_random);
 	g_test_add_data_func("/python-tasks/random-3.9", GUINT_TO_POINTER(9), test_random);
+	g_test_add_func("/python-tasks/imported-later", test_imported_later);
 	g_test_add_func("/python-tasks/lists", test_lists);
 	int status = g_test_run();
 
