@@ -35,6 +35,7 @@ void tasks_put(struct profile *p, GPtrArray *tasks)
 #define EXACT_BUDGET_PPM 10000	/* of one CPU, if there is no budget */
 #define PART_OF_BUDGET 2
 #define PART_LEAST 0.1	/* of the periods have a look, also without room for it */
+#define OPENER_TIMES 2	/* the budget is for this thread, and the opener takes about as much */
 #define ROOM_LEAST_NS UINT64_C(300000)	/* to find any task costs part of it */
 #define TRY_AGAIN_NS NS_PER_S	/* limit of the pause, which doubles */
 #define TRY_AGAIN_MAX_NS (64 * NS_PER_S)
@@ -160,7 +161,7 @@ static uint64_t room_for_each(const struct task_sampler *s)
  */
 static bool is_left_out(const struct seen *e, uint64_t room_ns)
 {
-	const double part = (double)room_ns / (double)MAX(watched_cost_ns(e->watched), 1);
+	const double part = OPENER_TIMES * (double)room_ns / (double)MAX(watched_cost_ns(e->watched), 1);
 
 	return part < 1 && watched_has_run(e->watched) && g_random_double() > MAX(part, PART_LEAST);
 }

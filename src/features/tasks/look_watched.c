@@ -31,6 +31,7 @@ struct watched {
 	uint64_t ran_ns;	/* its CPU time before it was last looked at */
 	uint64_t files;		/* a hash of the code that it had mapped then */
 	uint64_t none_until_ns;	/* no source knows these files, or one of them could not be read just then */
+	bool has_looked;
 	bool was_whole;		/* the last look saw all tasks as they stood */
 	GArray *pages;		/* that the last look needed, for memory_keep_ahead() */
 	double task_cost_ns, share_sum;
@@ -180,7 +181,9 @@ uint64_t watched_cost_ns(const struct watched *w)
 static void note_cost(struct watched *w, uint64_t cost_ns, uint64_t own_ns, uint64_t count, uint64_t stride)
 {
 	w->cpu_ns += cost_ns;
-	w->cost_ns = w->tasks->looks ? MIN(cost_ns, (3 * w->cost_ns + cost_ns) / 4) : 0;
+	if (w->has_looked)
+		w->cost_ns = w->cost_ns ? MIN(cost_ns, (3 * w->cost_ns + cost_ns) / 4) : cost_ns;
+	w->has_looked = true;
 	w->fixed_cost_ns = w->source->fixed_cost_ns ? MIN(w->source->fixed_cost_ns(w->state), own_ns) : 0;
 	if (count)
 		w->task_cost_ns = MAX((double)(own_ns - w->fixed_cost_ns) * (double)stride / (double)count, LEAST_NS);
