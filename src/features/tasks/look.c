@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/find.h"
 #include "base/hurry.h"
+#include "base/opener/opener.h"
 #include "base/order.h"
 #include "base/proc/status.h"
 #include "base/urgency.h"
@@ -39,7 +40,7 @@ void tasks_put(struct profile *p, GPtrArray *tasks)
 #define ROOM_LEAST_NS UINT64_C(300000)	/* to find any task costs part of it */
 #define TRY_AGAIN_NS NS_PER_S	/* limit of the pause, which doubles */
 #define TRY_AGAIN_MAX_NS (64 * NS_PER_S)
-#define TRY_SHARE 100	/* 1/n of the time for retries: for asyncio all modules of a Python program are searched */
+#define TRY_SHARE 100	/* 1/n of the time for retries: the classes of a JVM may be searched */
 
 /* A process without visible tasks so far. */
 struct candidate {
@@ -106,11 +107,11 @@ static void try(struct task_sampler *s, uint32_t pid, uint64_t now_ns)
 	c->there_ns = now_ns;
 	if (now_ns < c->next_try_ns)
 		return;
-	uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t before_ns = opener_thread_cpu_ns();
 	hurry_for_later(true);
 	is_found = watched_find(c->watched, NULL);
 	hurry_for_later(false);
-	uint64_t took_ns = clock_ns(CLOCK_MONOTONIC) - begun_ns;
+	uint64_t took_ns = opener_thread_cpu_ns() - before_ns;
 	if (is_found) {
 		const struct seen e = { .pid = pid, .watched = g_steal_pointer(&c->watched), .until_ns = now_ns };
 
