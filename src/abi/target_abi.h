@@ -14,6 +14,7 @@ enum offcpu_target {
 	OFFCPU_TARGET_FAULT,	/* the mapping of a page fault; ino 0: memory without a file */
 	OFFCPU_TARGET_CHILD,	/* of wait4() and waitid(); child 0: any */
 	OFFCPU_TARGET_AIO,	/* of io_getevents() */
+	OFFCPU_TARGET_NOTHING,	/* of poll() and select() without descriptors, which is a sleep */
 };
 
 /* The purpose, where neither call nor file tells it: a socket that poll() waits to write to, an io_uring. */

@@ -350,13 +350,13 @@ __noinline __u64 target_of_child(struct thread_state *st, struct wait_target *t)
 	return intern_target(st, &t->rec, 0);
 }
 
-__noinline __u64 target_of_aio(struct thread_state *st, struct wait_target *t)
+__noinline __u64 target_without_file(struct thread_state *st, struct wait_target *t, __u8 what)
 {
 	if (!st || !t)
 		return 0;
 	__builtin_memset(&t->rec, 0, sizeof(t->rec));
-	t->rec.what = OFFCPU_TARGET_AIO;
-	return intern_target(st, &t->rec, t->addr);
+	t->rec.what = what;
+	return intern_target(st, &t->rec, what == OFFCPU_TARGET_AIO ? t->addr : 0);
 }
 
 #define FAULT_WORD (bpf_core_field_offset(struct vm_fault, address) / 8)
@@ -495,8 +495,6 @@ static __always_inline __u64 target_of_call(struct task_struct *task, struct thr
 		return target_of_fd(st, t);
 	case CALL_POLL:
 	case CALL_SELECT:
-		if (!direct_map)
-			return 0;
 		if (call_waits_for(call->nr) == CALL_POLL) {
 			t->addr = call->first;
 			t->fd_cnt = call->second;
@@ -506,6 +504,8 @@ static __always_inline __u64 target_of_call(struct task_struct *task, struct thr
 			t->events = call->second ? 0 : EVENT_OUT;
 		}
 		if (!t->fd_cnt || !t->addr)
+			return target_without_file(st, t, OFFCPU_TARGET_NOTHING);
+		if (!direct_map)
 			return 0;
 		is_select = call_waits_for(call->nr) == CALL_SELECT;
 		mm = READ_POINTER(struct task_struct, *(volatile __u64 *)&t->task, mm);
@@ -532,7 +532,7 @@ static __always_inline __u64 target_of_call(struct task_struct *task, struct thr
 		return target_of_fd(st, t);
 	case CALL_AIO:
 		t->addr = call->first;
-		return target_of_aio(st, t);
+		return target_without_file(st, t, OFFCPU_TARGET_AIO);
 	}
 	return 0;
 }

@@ -187,7 +187,7 @@ void sentence_object(GString *s, const struct finding *row, const struct object 
 		append_one_of(s, row, o);
 		return;
 	}
-	if (lock_is_nameless(o) || (o->kind == OBJECT_PIPE && strcmp(name, "pipe") == 0))
+	if (lock_is_nameless(o) || o->kind == OBJECT_NOTHING || (o->kind == OBJECT_PIPE && strcmp(name, "pipe") == 0))
 		return;
 	const char *upstream = owed_upstream(row) ?: object_upstream(o);
 

@@ -44,7 +44,7 @@ static const char *const kinds[OBJECT_KIND_COUNT] = {
 	[OBJECT_BLOCK_DEVICE] = "block device", [OBJECT_TERMINAL] = "terminal", [OBJECT_DEVICE] = "device",
 	[OBJECT_FAULT] = "page fault", [OBJECT_AIO] = "asynchronous I/O", [OBJECT_DESCRIPTOR] = "descriptor",
 	[OBJECT_GOROUTINE] = "goroutine", [OBJECT_KERNEL_LOCK] = "kernel lock",
-	[OBJECT_JOURNAL] = "journal",
+	[OBJECT_JOURNAL] = "journal", [OBJECT_NOTHING] = "none",
 };
 
 const char *object_kind_text(unsigned kind)

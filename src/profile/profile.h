@@ -137,6 +137,7 @@ enum object_kind {
 	OBJECT_GOROUTINE,	/* parked, with the reason that Go's runtime gives */
 	OBJECT_KERNEL_LOCK,	/* a kernel mutex or semaphore; counts as a lock */
 	OBJECT_JOURNAL,		/* a file system's journal, by its device; held by the thread that commits it */
+	OBJECT_NOTHING,		/* poll() and select() without descriptors: a sleep */
 	OBJECT_KIND_COUNT
 };
 const char *object_kind_text(unsigned kind);	/* "mutex", "socket"; for both enums */

@@ -12,7 +12,7 @@ from check import names
 from lib import Broken, Program, Recorder, Skip, case, nightly
 
 ROUNDS = 60
-KINDS = 20
+KINDS = 21
 SHARE = 0.97  # of the time waited at a site
 # A page that is read is waited for in other ways too: a place in the page cache, the file's index.
 SHARES = {"wait_fault": 0.6, "wait_fsync": 0.9}  # the journal writes for others, too

@@ -60,7 +60,6 @@ struct reasons_base {
 	uint8_t *tells; /* by waker: enum ended, what it reports to its parent; ENDED_UNKNOWN: nothing */
 	GHashTable *known; /* struct verdict_key -> const struct rule * */
 	bool asks_threads; /* some rule depends on names of threads */
-	bool knows_sets; /* objects of poll() and select() are known, if these have descriptors */
 };
 
 struct reasons {
@@ -198,22 +197,6 @@ static const struct rule *first_that_agrees(const struct reasons_base *r, const 
 	return NULL;
 }
 
-static bool is_of_sets(struct plumbing *pl, const struct wait *w)
-{
-	static const char *const calls[] = { "poll", "ppoll", "select", "pselect6", "_newselect", NULL };
-
-	return g_strv_contains(calls, plumbing_syscall(pl, w));
-}
-
-/* If other waits of poll() or select() have objects, one without has no descriptors. */
-static bool knows_sets(const struct profile *p, struct plumbing *pl)
-{
-	for (uint32_t i = 0; p->info.has_objects && i < p->waits->len; i++)
-		if (profile_wait(p, i)->object && is_of_sets(pl, profile_wait(p, i)))
-			return true;
-	return false;
-}
-
 /* Both ends belong to one process. */
 static bool is_own_socket(const struct profile *p, const struct wait *w)
 {
@@ -226,8 +209,6 @@ static void mark_object(const struct reasons_base *r, const struct wait *w, cons
 {
 	struct matcher *m = r->matcher;
 
-	if (!o && r->knows_sets && is_of_sets(r->plumbing, w))
-		matcher_mark_text(m, RULE_OBJECT, "none");
 	if (!o)
 		return;
 	matcher_mark_text(m, RULE_OBJECT, object_kind_text(o->kind));
@@ -614,7 +595,6 @@ struct reasons_base *reasons_base_new(const struct profile *p, const struct rule
 	b->node_protocol = g_new0(const char *, (gsize)p->nodes->len + 1);
 	b->tells = tells_new(p);
 	b->known = g_hash_table_new_full(key_hash, key_equal, g_free, NULL);
-	b->knows_sets = knows_sets(p, b->plumbing);
 	sort_rules(b);
 	return b;
 }

@@ -329,6 +329,10 @@ void fold_targets_add(struct fold_targets *all, const struct offcpu_rec_target *
 	case OFFCPU_TARGET_FD: name_file(all, t); break;
 	case OFFCPU_TARGET_FAULT: name_fault(all, t); break;
 	case OFFCPU_TARGET_CHILD: name_child(all, t); break;
+	case OFFCPU_TARGET_NOTHING:
+		t->kind = OBJECT_NOTHING;
+		t->base = g_strdup("no descriptor");
+		break;
 	default:
 		t->kind = OBJECT_AIO;
 		t->base = g_strdup("io_getevents");

@@ -108,10 +108,12 @@ struct what {
 #define POLL(p, cnt) sys3(SYS_poll, p, cnt, -1)
 #define EPOLL(set, e) sys6(SYS_epoll_wait, (long)(set), (long)(e), 1L, -1L, 0L, 0L)
 #define SELECT(end, readers) sys6(SYS_select, (long)(end), (long)(readers), 0L, 0L, 0L, 0L)
+#define NAP() sys3(SYS_poll, NULL, 0, TICK_US / 1000)
 #else	/* of the newer architectures */
 #define POLL(p, cnt) sys6(SYS_ppoll, (long)(p), (long)(cnt), 0L, 0L, 0L, 0L)
 #define EPOLL(set, e) sys6(SYS_epoll_pwait, (long)(set), (long)(e), 1L, -1L, 0L, 0L)
 #define SELECT(end, readers) sys6(SYS_pselect6, (long)(end), (long)(readers), 0L, 0L, 0L, 0L)
+#define NAP() sys6(SYS_ppoll, 0L, 0L, (long)&(struct timespec){ .tv_nsec = TICK_US * 1000L }, 0L, 0L, 0L)
 #endif
 
 static char byte[1];
@@ -122,6 +124,7 @@ WAIT(wait_served) { sys3(SYS_read, served, byte, 1); }
 WAIT(wait_pair) { sys3(SYS_read, pair[0], byte, 1); }
 WAIT(wait_pipe) { sys3(SYS_read, to_us[0], byte, 1); }
 WAIT(wait_poll) { struct pollfd p = { poll_pipe[0], POLLIN, 0 }; POLL(&p, 1); sys3(SYS_read, poll_pipe[0], byte, 1); }
+WAIT(wait_nothing) { NAP(); }
 WAIT(wait_event) { uint64_t cnt; sys3(SYS_read, event, &cnt, 8); }
 WAIT(wait_timer) { uint64_t cnt; sys3(SYS_read, timer, &cnt, 8); }
 WAIT(wait_set) { struct epoll_event e; EPOLL(set, &e); sys3(SYS_read, set_pipe[0], byte, 1); }
@@ -212,6 +215,7 @@ static struct what all[] = {
 	{ .site = "wait_fifo", .kind = "pipe", .wait = wait_fifo },
 	{ .site = "wait_poll", .kind = "pipe", .wait = wait_poll },
 	{ .site = "wait_select", .kind = "pipe", .wait = wait_select },
+	{ .site = "wait_nothing", .kind = "none", .wait = wait_nothing },
 	{ .site = "wait_many", .kind = "poll", .wait = wait_many },
 	{ .site = "wait_event", .kind = "eventfd", .wait = wait_event },
 	{ .site = "wait_timer", .kind = "timerfd", .wait = wait_timer },
@@ -380,6 +384,7 @@ static void set_up_own(void)
 	fifo_reader = ok(open(fifo_path, O_RDONLY), "open");
 	say("wait_poll", getpid(), "pipe from objects");
 	say("wait_select", getpid(), "pipe from objects");
+	say("wait_nothing", 0, "no descriptor");
 	say("wait_many", getpid(), "unix socket (objects) and 1 more");
 	say("wait_accept", 0, "127.0.0.1:%d listening", port_of(accepting, false));
 	say("wait_udp", 0, "127.0.0.1:%d bound", port_of(udp, false));

@@ -231,6 +231,9 @@ static void test_child_and_set(struct fixture *x, gconstpointer data)
 	rec.what = OFFCPU_TARGET_CHILD;
 	rec.child = 80;
 	check(object_of(x, &rec), OBJECT_CHILD, "other; end", 80);
+	rec = record_of(x, 0, 0, 0);
+	rec.what = OFFCPU_TARGET_NOTHING;
+	check(object_of(x, &rec), OBJECT_NOTHING, "no descriptor", 0);
 	rec = record_of(x, 5, S_IFREG, 99);
 	rec.fd_cnt = 3;
 	add_fd(x, 70, 5, "/srv/log", "ino:\t99\n");
