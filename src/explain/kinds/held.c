@@ -12,6 +12,9 @@
  * waited for other things in the function that both takes and releases it.  The rest of the time before its wakings
  * passed while it waited for the lock itself.  That is attributed to those who ended its own waits, and so on: at most
  * its waiting time, times the number of waiters.
+ *
+ * A function may also wait after it has let go.  So of its waits there only the longest count, one for each time that
+ * it handed the lock on: nobody waited for the other holds.
  */
 #define ROUNDS_MAX 64
 #define ROUNDS_REST 100	/* of the row: a smaller rest is not passed on */
@@ -23,6 +26,9 @@
 struct place {
 	uint32_t thread, node;	/* for a waker without a thread NONE, and the waker */
 	double woke_ns;	/* before its wakings */
+	uint64_t woke_cnt;
+	double inside_ns;	/* off CPU for other things in that function, in waits of these lengths */
+	uint64_t hist[PROFILE_HIST_SLOTS], max_ns;
 	double waited_ns;	/* for the lock, if the waker is known */
 	double can_ns;	/* maximum that it can have caused */
 	double may_pass_ns;	/* waited by itself and not passed on yet */
@@ -192,6 +198,7 @@ static void find_edges(struct holder_finder *h)
 		e.to = place_at(h, thread, node);
 		h->place_of_waker[wake->waker] = e.to + 1;
 		g_array_index(h->places, struct place, e.to).woke_ns += e.ns;
+		g_array_index(h->places, struct place, e.to).woke_cnt += wake->count;
 		if (e.from != NONE && e.from != e.to)
 			g_array_index(h->places, struct place, e.from).waited_ns += e.ns;
 		g_array_append_val(h->edges, e);
@@ -226,6 +233,29 @@ static bool passes(const struct holder_finder *h, uint32_t node, uint32_t throug
 	return node == through;
 }
 
+static void add_inside(struct place *at, const struct wait *w)
+{
+	at->inside_ns += (double)wait_off_cpu_ns(w);
+	at->max_ns = MAX(at->max_ns, w->max_ns);
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++)
+		at->hist[i] += w->hist[i];
+}
+
+/* Upper bound of what the longest waits inside took, as many as it handed the lock on. */
+static double longest_ns(const struct place *at)
+{
+	uint64_t left = at->woke_cnt;
+	double ns = 0;
+
+	for (unsigned i = PROFILE_HIST_SLOTS; i-- && left;) {
+		uint64_t cnt = MIN(at->hist[i], left);
+
+		ns += (double)cnt * (double)MIN(2ULL << i, at->max_ns);
+		left -= cnt;
+	}
+	return MIN(ns, at->inside_ns);
+}
+
 static void find_limits(struct holder_finder *h)
 {
 	const struct profile *p = h->f->profile;
@@ -258,9 +288,11 @@ static void find_limits(struct holder_finder *h)
 			struct place *at = &g_array_index(h->places, struct place, i - 1);
 
 			if (passes(h, node, at->node))
-				at->can_ns += (double)wait_off_cpu_ns(wait) * waiters;
+				add_inside(at, wait);
 		}
 	}
+	EACH_ROW(i, struct place, at, h->places)
+		at->can_ns += longest_ns(at) * waiters;
 }
 
 /*

@@ -506,14 +506,16 @@ static void test_many_small(void)
 
 /*
  * A report holds a file lock for 2.5 s; then three others are handed it within milliseconds, so most of the waiting time
- * is ended by one of them.  In the second round they hold it for long, and the report for a moment.
+ * is ended by one of them.  In the second round they hold it for long, and the report for a moment.  In the third they
+ * also sleep in the same function when they have let go, often and for a moment.
  */
 static void test_handed_on(void)
 {
 	static const char report[] = "main@app write_report@app flock@libc.so.6",
 			  append[] = "main@app append_order@app flock@libc.so.6";
 
-	for (unsigned is_even = 0; is_even < 2; is_even++) {
+	for (unsigned round = 0; round < 3; round++) {
+		const bool is_even = round == 1;
 		struct profile *p = window_new();
 		uint32_t reporter = thread_of(p, 1, "app", 1), shop[3], waits[3];
 
@@ -522,7 +524,8 @@ static void test_handed_on(void)
 		uint32_t own = add_wait(p, reporter, 'S', 4, is_even ? 2450 : 10, report, FLOCK);
 		for (unsigned i = 0; i < 3; i++) {
 			shop[i] = thread_of(p, 2 + i, "app", 1);
-			add_wait(p, shop[i], 'S', 4, is_even ? 820 : 3, "main@app append_order@app usleep@libc.so.6", NAP);
+			add_wait(p, shop[i], 'S', round == 2 ? 1200 : 4, is_even ? 820 : round == 2 ? 8 : 3,
+				 "main@app append_order@app usleep@libc.so.6", NAP);
 			waits[i] = add_wait(p, shop[i], 'S', 4, is_even ? 1640 : 2460, append, FLOCK);
 		}
 		woken_in(p, waits[0], is_even ? shop[2] : reporter, is_even ? append : report, 4, is_even ? 6560 : 9840);
