@@ -279,6 +279,7 @@ static void append_clock(GString *s, const struct findings *f, const struct find
 	g_string_append_c(s, ' ');
 	sentence_finding(s, f, row);
 	g_string_append_printf(s, ", %.*f times a second. %s", digits, (double)t.cnt / seconds, sentence_advice(f, row));
+	clocks_append_meanwhile(s, f, row);
 	if (!t.other || t.other_cnt < OTHERS_MIN || t.other_cnt < t.cnt / 2)
 		return;
 	g_string_append(s, " In between it runs ");

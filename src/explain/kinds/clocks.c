@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 
+#include <inttypes.h>
+
+#include "analyse/actors.h"
 #include "explain/findings_part.h"
+#include "explain/sentence.h"
+#include "explain/text.h"
 
 #define TURNS_MIN 4
 #define TICK_NS 500000	/* on average: who sleeps for less looks for something again and again */
@@ -9,6 +14,8 @@
 #define OTHER_TURNS 2	/* who waits for others in more than every second turn serves them, unless it asks them itself */
 #define LOOKS_PER_S 2	/* of a script: one that looks more often waits for something */
 #define ON_CPU_SHARE 10	/* of its time */
+#define MEANWHILE_MIN 3	/* threads: one or two may get their work from the clock */
+#define MEANWHILE_SHARE 10	/* the same: of their time they may do other things */
 
 struct clock {
 	uint64_t sleep_ns, asks_ns, other_ns, count, other_cnt, work_cnt;
@@ -153,4 +160,64 @@ void clocks_find_waited_for(struct findings *f)
 				row->waited_ns = MAX(row->waited_ns, lock->time_ns);
 		}
 	}
+}
+
+/* Of a thread: its waits for work, and the part of these that the clock ends. */
+struct meanwhile {
+	uint64_t ns, by_clock_ns;
+	uint32_t longest;	/* wait + 1 */
+};
+
+static struct meanwhile *meanwhile_new(const struct findings *f, const struct finding *clock)
+{
+	const struct profile *p = f->profile;
+	struct meanwhile *of = g_new0(struct meanwhile, (gsize)p->threads->len + 1);
+	g_autofree bool *ticks = finding_waiters_new(f, clock);
+	g_autofree uint32_t *threads = actors_threads_of_wakers(p);
+
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		struct meanwhile *m = &of[w->thread];
+
+		if (reasons_idle(f->reasons, i) != IDLE_POOL || f->programs[w->thread] != clock->process)
+			continue;
+		m->ns += w->blocked_ns;
+		if (!m->longest || w->blocked_ns > profile_wait(p, m->longest - 1)->blocked_ns)
+			m->longest = i + 1;
+	}
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
+		struct meanwhile *m = &of[profile_wait(p, wake->wait)->thread];
+
+		if (reasons_idle(f->reasons, wake->wait) == IDLE_POOL && threads[wake->waker] != UINT32_MAX &&
+		    ticks[threads[wake->waker]])
+			m->by_clock_ns += wake->blocked_ns;
+	}
+	return of;
+}
+
+/*
+ * Threads that wait nearly all the time for what a clock does when it wakes may be workers without work, or wait for
+ * answers of which each takes that sleep: their stacks are the same.
+ */
+void clocks_append_meanwhile(GString *s, const struct findings *f, const struct finding *clock)
+{
+	const struct profile *p = f->profile;
+	g_autofree struct meanwhile *of = meanwhile_new(f, clock);
+	const struct meanwhile *most = NULL;
+	uint32_t cnt = 0;
+
+	EACH_ROW(i, const struct thread, t, p->threads) {
+		const struct meanwhile *m = &of[i];
+		uint64_t observed_ns = thread_observed_ns(t);
+
+		if (!m->longest || m->ns < observed_ns - observed_ns / MEANWHILE_SHARE ||
+		    m->by_clock_ns < m->ns / 2)
+			continue;
+		cnt++;
+		most = !most || m->ns > most->ns ? m : most;
+	}
+	if (cnt < MEANWHILE_MIN)
+		return;
+	g_string_append_printf(s, " It ends the waits of %" PRIu32 " threads, which wait", cnt);
+	sentence_function(s, f, finding_frame(f, most->longest - 1), " in ");
+	g_string_append(s, " nearly all the time: if they wait for its answers, that sleep is what is slow.");
 }

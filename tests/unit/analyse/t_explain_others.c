@@ -25,6 +25,39 @@ static void is_for(struct profile *p, uint32_t wait, const struct object *o)
 	p->info.has_objects = true;
 }
 
+/*
+ * Threads that ask one which sleeps in the function where it answers look like workers that its clock gives work: it is
+ * said that they wait.  Of one thread, and of workers whose work comes from others, nothing is said.
+ */
+static void test_clock_that_answers(void)
+{
+	static const struct { uint32_t threads, by; bool is_told; } cases[] = { { 4, 12, true }, { 1, 12, false }, { 4, 99, false } };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct waker by = { .pid = cases[i].by == 12 ? 10 : 99, .tid = cases[i].by, .comm = "shop" };
+		struct profile *p = window_new();
+		uint32_t pricer = thread_of(p, 12, "shop", 10);
+		uint32_t nap = add_wait(p, pricer, 'S', 240, 40, "serve@shop price_one@shop clock_nanosleep@libc.so.6",
+					"__x64_sys_clock_nanosleep@[kernel] hrtimer_nanosleep@[kernel]");
+
+		ended_by(p, nap, &(struct waker){ .irq = "timer" }, "", "");
+		for (uint32_t k = 0; k < cases[i].threads; k++) {
+			uint32_t asks = add_wait(p, thread_of(p, 20 + k, "shop", 10), 'S', 60, 165,
+						 "ask_quote@shop futex@libc.so.6", FUTEX);
+
+			ended_by(p, asks, &by, "serve@shop price_one@shop wake@libc.so.6", FUTEX);
+		}
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_nonnull(e->little);
+		g_assert_cmpint(strstr(e->little, "It ends the waits of 4 threads, which wait in ask_quote nearly all the time: "
+						  "if they wait for its answers, that sleep is what is slow.") != NULL,
+				==, cases[i].is_told);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* Of a program that hardly ran others took the CPUs: what it waits for beside leads from an eighth of that time on. */
 static void test_load(void)
 {
@@ -346,6 +379,7 @@ static void test_unanswered(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/explain/clock-that-answers", test_clock_that_answers);
 	g_test_add_func("/explain/connections", test_connections);
 	g_test_add_func("/explain/full-queue", test_full_queue);
 	g_test_add_func("/explain/shared-lock", test_shared_lock);
