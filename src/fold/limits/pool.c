@@ -61,14 +61,6 @@ static void count_made(struct counts *c, const char *there)
 	c->made++;
 }
 
-/* The last data was received, not sent: a request without an answer. */
-static bool is_waiting(struct sock_peers *peers, uint32_t pid, const struct net_socket *s)
-{
-	uint64_t received_ns, sent_ns;
-
-	return peers && sock_peers_last_data(peers, pid, s, &received_ns, &sent_ns) && received_ns < sent_ns;
-}
-
 static void count_tcp(struct counts *c, const GArray *sockets, GHashTable *own, struct sock_peers *peers, uint32_t pid)
 {
 	g_autofree bool *served = pool_served_ports_new(sockets);
@@ -78,7 +70,7 @@ static void count_tcp(struct counts *c, const GArray *sockets, GHashTable *own, 
 			continue;
 		if (served[s->local.port]) {
 			c->from_clients++;
-			c->waiting += is_waiting(peers, pid, s);
+			c->waiting += peers && sock_peers_may_owe(peers, pid, s);
 			continue;
 		}
 		g_autofree char *there = net_end_text(&s->remote);

@@ -288,6 +288,19 @@ bool sock_peers_owes(struct sock_peers *s, uint32_t pid, const struct net_socket
 	       (facts.data_segs_in && !facts.data_segs_out);
 }
 
+bool sock_peers_may_owe(struct sock_peers *s, uint32_t pid, const struct net_socket *socket)
+{
+	struct inet_diag_msg answer;
+	struct tcp_facts facts;
+	const struct tcp_info *info = &facts.info;
+
+	if (!ask_about(s, pid, socket, &answer, &facts))
+		return false;
+	return info->tcpi_last_data_recv < info->tcpi_last_data_sent ||
+	       (info->tcpi_last_data_recv == info->tcpi_last_data_sent &&
+		info->tcpi_last_ack_recv >= info->tcpi_last_data_recv);
+}
+
 bool sock_peers_is_silent(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_sent_ns)
 {
 	struct inet_diag_msg answer;

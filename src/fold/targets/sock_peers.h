@@ -42,6 +42,9 @@ bool sock_peers_last_data(struct sock_peers *s, uint32_t pid, const struct net_s
  */
 bool sock_peers_owes(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_received_ns);
 
+/* The same, also where both happened within one clock tick and no acknowledgement of an answer came later. */
+bool sock_peers_may_owe(struct sock_peers *s, uint32_t pid, const struct net_socket *socket);
+
 /*
  * Has an established TCP socket of the process sent something, and received nothing since? Then *ret_sent_ns is how long
  * ago that was. False: no, or unknown.

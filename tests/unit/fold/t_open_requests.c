@@ -2,6 +2,7 @@
 #include "features/requests/fold.h"
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -190,6 +191,33 @@ static void test_ends(void)
 	profile_free(p);
 }
 
+static bool may_owe(uint16_t port)
+{
+	struct net_tables *nets = net_tables_new("/proc");
+	struct sock_peers *peers = sock_peers_new("/proc", nets);
+	bool owes = false;
+
+	EACH_ROW(i, const struct net_socket, s, net_tables_of(nets, (uint32_t)getpid()))
+		owes = owes || (s->is_tcp && s->local.port == port && s->state == TCP_ESTABLISHED &&
+				sock_peers_may_owe(peers, (uint32_t)getpid(), s));
+	sock_peers_free(peers);
+	net_tables_free(nets);
+	return owes;
+}
+
+/* A client that asks as soon as it has its answer, within one clock tick, waits as well. */
+static void test_asked_at_once(void)
+{
+	struct pair s = pair_new(), other = pair_new();
+
+	g_assert_cmpint(send(other.client, "q", 1, 0), ==, 1);
+	g_usleep(REQUEST_AGE_MS * 1000);
+	g_assert_false(may_owe(s.port));
+	g_assert_true(may_owe(other.port));
+	pair_close(&s);
+	pair_close(&other);
+}
+
 /* Whom a process has sent something is silent until it sends something back; one is not looked at all the time. */
 static void test_silent(void)
 {
@@ -225,6 +253,7 @@ static void test_silent(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/open-requests/asked-at-once", test_asked_at_once);
 	g_test_add_func("/open-requests/function", test_function);
 	g_test_add_func("/open-requests/port", test_port);
 	g_test_add_func("/open-requests/ends", test_ends);
