@@ -72,6 +72,10 @@ void connects_append_evidence(GString *s, const struct finding *row);
  */
 bool connects_append_most(GString *s, const struct findings *f, uint32_t *ret_pid);
 const char *connects_advice(const struct finding *row);
+/* What failed most often in all threads of a process, whose tasks run on any of them. False: few failed. */
+bool connects_of_process(const struct profile *p, uint32_t pid, struct limit_connect *ret);
+/* "35 connections to 127.0.0.1:7521 were refused" */
+void connects_append_failed(GString *s, const struct limit_connect *failed);
 
 /*
  * Nagle's algorithm holds back a second small write until the first is acknowledged, and the other side delays that

@@ -99,7 +99,7 @@ void connects_append(GString *s, const struct finding *row)
 	g_string_append(s, words[failed->failure].says_behind);
 }
 
-static void append_failed(GString *s, const struct limit_connect *failed)
+void connects_append_failed(GString *s, const struct limit_connect *failed)
 {
 	text_thousands(s, failed->cnt);
 	g_string_append(s, failed->cnt == 1 ? " connection to " : " connections to ");
@@ -114,7 +114,19 @@ static void append_failed(GString *s, const struct limit_connect *failed)
 void connects_append_evidence(GString *s, const struct finding *row)
 {
 	g_string_append(s, "; ");
-	append_failed(s, &row->limit.failed);
+	connects_append_failed(s, &row->limit.failed);
+}
+
+bool connects_of_process(const struct profile *p, uint32_t pid, struct limit_connect *ret)
+{
+	struct finding_limit most = { 0 };
+	struct limit_connect failed;
+
+	EACH_ROW(i, const struct profile_limit, l, p->limits)
+		if (l->pid == pid && limit_connect_read(l, &failed))
+			add_failures(&most, l, &failed);
+	*ret = most.failed;
+	return ret->cnt >= FEW && ret->cnt >= p->info.duration_ns / PAUSE_NS;
 }
 
 static bool is_selected(const struct findings *f, const struct profile_limit *l)
@@ -137,7 +149,7 @@ bool connects_append_most(GString *s, const struct findings *f, uint32_t *ret_pi
 	}
 	if (most.cnt < FEW || most.cnt < f->profile->info.duration_ns / PAUSE_NS)
 		return false;
-	append_failed(s, &most);
+	connects_append_failed(s, &most);
 	g_string_append(s, ", and little is found in the threads of ");
 	text_safe_cut(s, finding_process_name(f, *ret_pid) ?: "that program", FINDING_NAME_COLUMNS);
 	return true;

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/order.h"
 #include "explain/findings_part.h"
+#include "explain/limits.h"
 #include "explain/sentence.h"
 #include "features/tasks/analysis.h"
 
@@ -792,6 +793,17 @@ static void find_peer(const struct profile *p, const struct task_findings *f, st
 
 ORDER(by_rank, struct task_wait, ORDER_HIGH(rank_ns))
 
+/* NULL: as of other sleeps. */
+static const char *advice_of_sleep(const struct profile *p, const struct task_wait *w)
+{
+	struct limit_connect failed;
+
+	if (connects_of_process(p, w->pid, &failed))
+		return "If it pauses between tries see why these connections fail: whether that service runs, and whether its address "
+		       "and port are right. The sleeps only hide that. Else see why it pauses.";
+	return w->answers_request ? PAUSE_ADVICE : NULL;
+}
+
 static void rank(const struct profile *p, struct task_findings *f)
 {
 	find_dials(f);
@@ -803,8 +815,7 @@ static void rank(const struct profile *p, struct task_findings *f)
 		w->is_sleep = k == SLEEP;
 		w->says = kinds[k].says;
 		w->advice = kinds[k].advice ?: reason_advice(kinds[k].like);
-		if (w->is_sleep && w->answers_request)
-			w->advice = PAUSE_ADVICE;
+		w->advice = w->is_sleep ? advice_of_sleep(p, w) ?: w->advice : w->advice;
 		f->cnt += w->rank_ns > 0;
 	}
 	g_array_sort(f->rows, by_rank);

@@ -5,6 +5,7 @@
 
 #include "analyse/plumbing.h"
 #include "base/module.h"
+#include "explain/limits.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 #include "features/tasks/analysis.h"
@@ -71,11 +72,17 @@ void sentence_tasks_whole(GString *s, const struct task_wait *w)
 
 void sentence_task_evidence(GString *s, const struct findings *f, const struct task_wait *w)
 {
+	struct limit_connect failed;
+
 	g_string_append_printf(s, "%s in all within %s", TEXT_NS(w->task_ns), TEXT_NS(f->profile->info.duration_ns));
 	g_string_append_printf(s, ", seen in %" PRIu64 " look%s", w->looks, w->looks == 1 ? "" : "s");
 	if (*w->call || *w->reason) {
 		g_string_append(s, *w->call ? "; call: " : "; state: ");
 		text_safe_cut(s, *w->call ? w->call : w->reason, NAME_COLUMNS);
+	}
+	if (w->is_sleep && connects_of_process(f->profile, w->pid, &failed)) {
+		g_string_append(s, "; ");
+		connects_append_failed(s, &failed);
 	}
 	if (w->at_once.answers_cnt) {
 		g_string_append(s, "; ");

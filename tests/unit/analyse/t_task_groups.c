@@ -9,6 +9,7 @@
 #include "features/tasks/analysis.h"
 #include "features/tasks/findings.h"
 #include "features/tasks/rows.h"
+#include "profile/limits.h"
 #include "render/json/json.h"
 #include "render/text/text.h"
 
@@ -751,6 +752,38 @@ static void test_ends(void)
 	}
 }
 
+/* A goroutine that pauses while the process's connections fail, on whichever threads: both are told. */
+static void test_retries(void)
+{
+	for (unsigned fails = 0; fails < 2; fails++) {
+		struct profile *p = profile_new();
+		struct tasks *t = tasks_new(TASKS_GO, 12);
+		g_autoptr(GString) evidence = g_string_new(NULL);
+
+		fixture_thread(p, 12, 12, "api", "api");
+		p->info.duration_ns = 2000000000;
+		if (fails) {
+			profile_add_limit(p, LIMIT_CONNECT, 12, 12, "3 connections to 127.0.0.1:7521: refused");
+			profile_add_limit(p, LIMIT_CONNECT, 12, 14, "4 connections to 127.0.0.1:7521: refused");
+		}
+		for (unsigned k = 0; k < 10; k++) {
+			see(t, row_of(t, 1, "sleep", naps, 5), 4);
+			tasks_look_done(t, (k + 1) * (uint64_t)200000000, 200000000);
+		}
+		tasks_finish(t);
+		struct findings *of_threads = findings_new(p, NULL);
+		struct task_findings *f = findings_of(p, t);
+		const struct task_wait *one = &g_array_index(f->rows, struct task_wait, 0);
+
+		sentence_task_evidence(evidence, of_threads, one);
+		g_assert_cmpint(strstr(evidence->str, "; 7 connections to 127.0.0.1:7521 were refused") != NULL, ==, fails);
+		g_assert_cmpint(g_str_has_prefix(one->advice, "If it pauses between tries"), ==, fails);
+		task_findings_free(f);
+		findings_free(of_threads);
+		profile_free(p);
+	}
+}
+
 /* A consumer asks for work and is answered late: that is told with little else, and no finding. */
 static void test_long_poll(void)
 {
@@ -790,6 +823,7 @@ static void test_long_poll(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/tasks/retries", test_retries);
 	g_test_add_func("/tasks/times", test_times);
 	g_test_add_func("/tasks/groups", test_groups);
 	g_test_add_func("/tasks/text", test_text);
