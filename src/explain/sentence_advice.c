@@ -290,7 +290,7 @@ static const char *advice_of_clock(const struct finding *row)
 {
 	if (row->leads_ns)
 		return "Another program waits until it ends: see why it pauses, and what need not wait for it (of make what depends on it).";
-	return row->waited_ns ? "Others wait meanwhile for a lock that it holds: do not sleep there." :
+	return row->waited_ns ? "Others wait meanwhile for what it holds, or does afterwards: do not sleep there." :
 				"It only sleeps, again and again, for about the same time: a clock that ticks may stay as it is. If it looks "
 				    "whether something has come, wait for that instead.";
 }

@@ -58,6 +58,32 @@ static void test_clock_that_answers(void)
 	}
 }
 
+/* The sleep that a finding's waits are ended after is no clock that may stay as it is. */
+static void test_sleep_that_is_awaited(void)
+{
+	const struct object one = { .kind = (enum object_kind)LOCK_SEMAPHORE, .operation = "", .name = "places", .place = "" };
+	struct profile *p = window_new();
+	uint32_t pricer = thread_of(p, 12, "shop", 10);
+	uint32_t nap = add_wait(p, pricer, 'S', 160, 60, "serve@shop price_one@shop clock_nanosleep@libc.so.6",
+				"__x64_sys_clock_nanosleep@[kernel] hrtimer_nanosleep@[kernel]");
+
+	ended_by(p, nap, &(struct waker){ .irq = "timer" }, "", "");
+	for (uint32_t k = 0; k < 4; k++) {
+		uint32_t asks = add_wait(p, thread_of(p, 20 + k, "shop", 10), 'S', 40, 240,
+					 "handle@shop take_quote@shop sem_wait@libc.so.6", FUTEX);
+
+		is_for(p, asks, &one);
+		ended_by(p, asks, &(struct waker){ .pid = 10, .tid = 12, .comm = "shop" }, "serve@shop sem_post@libc.so.6", FUTEX);
+	}
+	struct explanation *e = explanation_new(p, NULL);
+	const struct headline *h = headline_with(e, "sleeps until a timer in price_one");
+
+	g_assert_nonnull(strstr(headline_with(e, "in take_quote")->evidence, "which itself mostly sleeps until a timer in price_one"));
+	g_assert_cmpstr(h->advice, ==, "Others wait meanwhile for what it holds, or does afterwards: do not sleep there.");
+	explanation_free(e);
+	profile_free(p);
+}
+
 /* Of a program that hardly ran others took the CPUs: what it waits for beside leads from an eighth of that time on. */
 static void test_load(void)
 {
@@ -379,6 +405,7 @@ static void test_unanswered(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/explain/sleep-that-is-awaited", test_sleep_that_is_awaited);
 	g_test_add_func("/explain/clock-that-answers", test_clock_that_answers);
 	g_test_add_func("/explain/connections", test_connections);
 	g_test_add_func("/explain/full-queue", test_full_queue);
