@@ -79,6 +79,7 @@ struct candidate {
 	const char *place; /* for a GIL's holder; interned */
 	const char *call; /* system call that releases a kernel lock, */
 	uint64_t call_ns; /* and its part of the time */
+	bool is_kind; /* threads of several names */
 	bool is_child, is_holder; /* known only at the end: the child that is waited for, the monitor's owner */
 };
 
@@ -99,6 +100,30 @@ static bool same_place(const char *a, const char *b)
 	return function_bytes(a) == function_bytes(b) && !strncmp(a, b, function_bytes(a));
 }
 
+static void add_to(struct candidate *c, const struct candidate *one)
+{
+	if (c->tid != one->tid)
+		c->threads_cnt++; /* lower bound: the same thread may come again */
+	c->blocked_ns += one->blocked_ns;
+	c->weight += one->weight;
+	c->call_ns += one->call == c->call ? one->blocked_ns : 0;
+	if (one->blocked_ns > c->most_ns) {
+		c->most_ns = one->blocked_ns;
+		c->tid = one->tid;
+		c->frame = one->frame;
+		c->place = one->place;
+	}
+}
+
+/* A thread for each task, with a number in its name, in that process; NULL: none. */
+static struct candidate *of_kind(GArray *all, const struct candidate *one)
+{
+	EACH_ROW(i, struct candidate, c, all)
+		if (c->pid == one->pid && actors_same_kind(c->comm, one->comm))
+			return c;
+	return NULL;
+}
+
 /* by_function: distinguish threads of one name by function. */
 static void count(const struct profile *p, GArray *all, const struct candidate *one, bool by_function)
 {
@@ -107,20 +132,15 @@ static void count(const struct profile *p, GArray *all, const struct candidate *
 		    (by_function &&
 		     (!cause_same_function(p, c->frame, one->frame) || !same_place(c->place, one->place))))
 			continue;
-		if (c->tid != one->tid)
-			c->threads_cnt++; /* lower bound: the same thread may come again */
-		c->blocked_ns += one->blocked_ns;
-		c->weight += one->weight;
-		c->call_ns += one->call == c->call ? one->blocked_ns : 0;
-		if (one->blocked_ns > c->most_ns) {
-			c->most_ns = one->blocked_ns;
-			c->tid = one->tid;
-			c->frame = one->frame;
-			c->place = one->place;
-		}
+		add_to(c, one);
 		return;
 	}
-	if (all->len >= CANDIDATES_MAX && one->pid) {
+	struct candidate *kind = all->len >= CANDIDATES_MAX && one->pid ? of_kind(all, one) : NULL;
+
+	if (kind) {
+		add_to(kind, one);
+		kind->is_kind = true;
+	} else if (all->len >= CANDIDATES_MAX && one->pid) {
 		struct candidate rest = *one;
 
 		rest.pid = rest.tid = 0; /* the rest of the processes of that name */
@@ -351,7 +371,7 @@ static void count_kind(const GArray *wakers, struct finding_by *by)
 
 		blocked_ns += c->tid && c->pid == by->pid && actors_same_kind(c->comm, by->comm) ? c->blocked_ns : 0;
 	}
-	if (by->blocked_ns >= blocked_ns / 2)
+	if (!by->is_kind && by->blocked_ns >= blocked_ns / 2)
 		return;
 	by->is_kind = true;
 	by->blocked_ns = blocked_ns;
@@ -756,6 +776,7 @@ static struct finding_by by_of(const struct candidate *best, bool is_holder, con
 		.tid = best->tid,
 		.threads_cnt = best->threads_cnt,
 		.blocked_ns = best->blocked_ns,
+		.is_kind = best->is_kind,
 		.is_holder = is_holder,
 		.frame = best->frame >= 0 || !lets_go ? best->frame : lets_go->frame,
 		.does_frame = -1,

@@ -2,6 +2,8 @@
 /* What others do: load on the CPUs, answers that other threads bring, who is at the other side of a relay. */
 #include "window.h"
 
+#include <inttypes.h>
+
 #include "features/tasks/rows.h"
 
 #define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
@@ -56,6 +58,27 @@ static void test_clock_that_answers(void)
 		explanation_free(e);
 		profile_free(p);
 	}
+}
+
+/* A thread for each task, more of them than are told apart by name: they end the waits together. */
+static void test_thread_for_each_task(void)
+{
+	struct profile *p = window_new();
+	uint32_t front = thread_of(p, 12, "front", 10);
+
+	for (uint32_t k = 0; k < 400; k++) {
+		g_autofree char *name = g_strdup_printf("Thread-%" PRIu32, k);
+		uint32_t wait = add_wait(p, front, 'S', 1, 24, "main@app await@app read@libc.so.6",
+					 "__x64_sys_read@[kernel] pipe_read@[kernel]");
+
+		thread_of(p, 1000 + k, name, 1);
+		ended_by(p, wait, &(struct waker){ .pid = 10, .tid = 1000 + k, .comm = profile_string(p, name) }, "run@app write@libc.so.6", "");
+	}
+	struct explanation *e = explanation_new(p, NULL);
+
+	g_assert_nonnull(strstr(headline_with(e, "waits for data in a pipe in await")->evidence, "threads like Thread-"));
+	explanation_free(e);
+	profile_free(p);
 }
 
 /* The sleep that a finding's waits are ended after is no clock that may stay as it is. */
@@ -405,6 +428,7 @@ static void test_unanswered(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/explain/thread-for-each-task", test_thread_for_each_task);
 	g_test_add_func("/explain/sleep-that-is-awaited", test_sleep_that_is_awaited);
 	g_test_add_func("/explain/clock-that-answers", test_clock_that_answers);
 	g_test_add_func("/explain/connections", test_connections);
