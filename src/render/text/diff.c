@@ -308,6 +308,20 @@ static void append_lost_change(GString *s, const struct diff *d)
 	g_string_append(s, " is of waits whose stacks were lost: that may be idle time.");
 }
 
+/* Of a few waits the error is not known well enough to be told. */
+static void append_likely_change(GString *s, const struct diff_change *c)
+{
+	if (fabs(c->by) > 2 * c->se) {
+		g_string_append(s, ": ");
+		append_signed(s, c->by);
+		g_string_append(s, ", in too few waits to tell the noise.");
+		return;
+	}
+	g_string_append_c(s, ' ');
+	append_change(s, c);
+	g_string_append(s, ", which alone is not beyond the noise.");
+}
+
 static void append_total_change(GString *s, struct diff *d)
 {
 	const struct diff_row *most = main_row(d, true), *total = &d->total, *likely;
@@ -320,9 +334,7 @@ static void append_total_change(GString *s, struct diff *d)
 	if (likely && total->time.is_real) {
 		g_string_append(s, "; most of it is ");
 		append_row_name(s, likely);
-		g_string_append_c(s, ' ');
-		append_change(s, &likely->time);
-		g_string_append(s, ", which alone is not beyond the noise.");
+		append_likely_change(s, &likely->time);
 		return;
 	}
 	if (!most) {
