@@ -296,6 +296,16 @@ static void append_gone(GString *s, const struct profile_limit *l)
 	g_string_append(s, " has its file open");
 }
 
+/* "; its process has 1.46 GiB of memory" */
+static void append_size(GString *s, const struct findings *f, const struct finding *row)
+{
+	const struct profile_limit *l = row->is_fork ? profile_find_limit(f->profile, LIMIT_SIZE, finding_pid(f, row), 0) : NULL;
+	uint64_t kib = l ? g_ascii_strtoull(l->text, NULL, 10) : 0;
+
+	if (kib && kib < UINT64_MAX >> 10)
+		g_string_append_printf(s, "; its process has %s of memory", TEXT_SIZE(kib << 10));
+}
+
 /* ", of which sidecar.sh/4711 used 0.13, and what is recorded 0.05" */
 static void append_used(GString *s, const struct limit_used *u)
 {
@@ -791,6 +801,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	append_meanwhile(s, f, finding_of_id(f, r->meanwhile));
 	bursts_append_evidence(s, f, r);
 	append_limit(s, f, r);
+	append_size(s, f, r);
 	backlog_append_evidence(s, r);
 	spawns_append_evidence(s, f, r);
 	restarts_append_evidence(s, f, r);

@@ -42,6 +42,7 @@ enum profile_limit_kind {
 	LIMIT_SILENT,	/* a process of the command has sent something to a peer that sent nothing since: LIMIT_SILENT_FORMAT */
 	LIMIT_SEMAPHORE,	/* other users of the awaited named semaphore: "nobody", or "4711 printer" */
 	LIMIT_FAILS,	/* a system call that failed again and again in the thread: limit_fails_text() */
+	LIMIT_SIZE,	/* resident memory in KiB of a process whose address space others waited for: "1536000" */
 	LIMIT_KIND_COUNT
 };
 

@@ -214,6 +214,29 @@ static void look_at_files(struct profile *p, const char *proc_dir, uint32_t pid)
 	profile_add_limit(p, LIMIT_FILES, pid, 0, text);
 }
 
+#define SIZES_MAX 8
+#define SPACE_NS 10000000ULL	/* shorter waits for an address space are not told */
+
+/* What fork() has to copy while others wait for the process's address space. */
+static void look_at_sizes(struct profile *p, const char *proc_dir)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+
+	EACH_ROW_WHILE(i, const struct wait, w, p->waits, g_hash_table_size(seen) < SIZES_MAX) {
+		const struct object *o = profile_wait_object(p, w);
+
+		if (!o || o->kind != OBJECT_KERNEL_LOCK || !o->pid || !g_str_has_prefix(o->name, "mmap_lock") ||
+		    w->blocked_ns < SPACE_NS || !g_hash_table_add(seen, GUINT_TO_POINTER(o->pid)))
+			continue;
+		g_autofree char *status = opener_process_text(proc_dir, o->pid, "status");
+		uint64_t kib = status ? proc_status_number(status, "VmRSS") : 0;
+		g_autofree char *text = g_strdup_printf("%" PRIu64, kib);
+
+		if (kib)
+			profile_add_limit(p, LIMIT_SIZE, o->pid, 0, text);
+	}
+}
+
 static void look_at_peer(struct profile *p, const char *proc_dir, uint32_t pid)
 {
 	g_autofree char *status = status_of(proc_dir, pid, pid);
@@ -540,4 +563,5 @@ void limits_look(struct profile *p, struct group_limits *groups, const char *pro
 	look_at_policies(p);
 	look_at_realtime(p);
 	look_at_slack(p, proc_dir);
+	look_at_sizes(p, proc_dir);
 }

@@ -45,11 +45,14 @@ static void test_fork(void)
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		struct profile *p = window_new();
+
+		profile_add_limit(p, LIMIT_SIZE, 10, 0, "1536000");
 		struct explanation *e = explain_ended(p, "main@app render@app", FAULT, NULL, cases[i].waker_kernel);
 		const struct headline *h = headline_with(e, cases[i].says);
 
 		g_assert_nonnull(strstr(h->advice, cases[i].advice));
 		g_assert_nonnull(strstr(h->evidence, cases[i].held));
+		g_assert_cmpint(strstr(h->evidence, "; its process has 1.46 GiB of memory") != NULL, ==, i == 0);
 		g_assert_null(strstr(h->evidence, "meanwhile"));
 		explanation_free(e);
 		profile_free(p);
