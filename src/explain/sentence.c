@@ -299,8 +299,8 @@ static void append_gone(GString *s, const struct profile_limit *l)
 /* "; its process has 1.46 GiB of memory" */
 static void append_size(GString *s, const struct findings *f, const struct finding *row)
 {
-	const struct profile_limit *l = row->is_fork ? profile_find_limit(f->profile, LIMIT_SIZE, finding_pid(f, row), 0) : NULL;
-	uint64_t kib = l ? g_ascii_strtoull(l->text, NULL, 10) : 0;
+	const struct profile_limit *l = profile_find_limit(f->profile, LIMIT_SIZE, finding_pid(f, row), 0);
+	uint64_t kib = l && row->is_fork ? g_ascii_strtoull(l->text, NULL, 10) : 0;
 
 	if (kib && kib < UINT64_MAX >> 10)
 		g_string_append_printf(s, "; its process has %s of memory", TEXT_SIZE(kib << 10));

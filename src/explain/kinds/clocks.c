@@ -107,7 +107,9 @@ void clocks_find(struct findings *f)
 
 static bool waits_for(const struct findings *f, const struct finding *one, const struct finding *sleep)
 {
-	return (finding_is_held(f, one) || (one->by.pid && !one->by.is_peer)) && one->by.does_ns && one->by.does == REASON_SLEEP && one->by.does_frame >= 0 &&
+	bool is_other = finding_is_held(f, one) || (one->by.pid && !one->by.is_peer);
+
+	return is_other && one->by.does_ns && one->by.does == REASON_SLEEP && one->by.does_frame >= 0 &&
 	       one->by.does_frame == sleep->frame && (!sleep->pid || one->by.pid == sleep->pid);
 }
 
