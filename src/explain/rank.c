@@ -36,7 +36,7 @@ static const char *why_sleep(const struct finding *f)
 {
 	return f->waited_ns ? "behind others, as it is told with what waits for it" :
 	       f->clock_ns  ? "behind others, as nobody waits for it" :
-			      "behind others, as it is its own choice";
+			      "behind others, as it pauses by its own choice";
 }
 
 static bool is_told_elsewhere(const struct finding *f)
@@ -50,9 +50,9 @@ static const char *why_told_with(const struct finding *f)
 {
 	return is_told_elsewhere(f)		? WHY_TOLD_ELSEWHERE :
 	       f->is_behind			? "behind others, as it only queues behind them" :
-	       f->waits_for_asker		? "behind others, as it waits for one that waits, too" :
+	       f->waits_for_asker		? "behind others, as the thread that it waits for waits itself" :
 	       f->reason == REASON_CHILD_EXIT	? "behind others, as it is told with the fork" :
-	       f->reason == REASON_PIPE		? "behind others, as whom it waits for waits, too" :
+	       f->reason == REASON_PIPE		? "behind others, as the process that it waits for waits itself" :
 						  "behind others, as it is told with the loop that waits for it";
 }
 
@@ -62,9 +62,9 @@ static bool rank_first(const struct finding *f, struct finding_rank *ret)
 	if (f->deadlock)
 		*ret = RANK(UINT64_MAX / 2 + f->time_ns / 2, "first, as it never ends");
 	else if (f->limit.is_cycle)	/* also endless, unless somebody has a time limit */
-		*ret = RANK(UINT64_MAX / 4 + f->time_ns / 4, "first, as neither goes on");
+		*ret = RANK(UINT64_MAX / 4 + f->time_ns / 4, "first, as neither side goes on");
 	else if (f->is_doubtful)
-		*ret = RANK(f->time_ns / DOUBT_WEIGHT, "behind others, as its error is as large");
+		*ret = RANK(f->time_ns / DOUBT_WEIGHT, "behind others, as its error is as large as itself");
 	else if (f->leads_others)
 		*ret = RANK(UINT64_MAX / 16 + f->time_ns / 16, "first, as fewer wait there");
 	else if (f->is_stuck || f->nobody_works == NOBODY_OF_POOL)
@@ -105,7 +105,7 @@ struct finding_rank finding_rank(const struct finding *f)
 		return RANK(f->time_ns / TOLD_ELSEWHERE_WEIGHT, WHY_TOLD_ELSEWHERE);
 	if (f->reason == REASON_CPU_QUEUE && !f->is_yield && !f->is_kept_off && !f->bursts.cnt)
 		return RANK(f->time_ns / (f->is_others_load ? OTHERS_QUEUE_WEIGHT : QUEUE_WEIGHT),
-			    "behind others, as their load makes it");
+			    "behind others, as the load of others causes it");
 	return RANK(f->time_ns + f->leads_ns, !f->leads_ns		 ? NULL :
 					      f->reason == REASON_SLEEP ? "first, as others wait until it ends" :
 									  "first, as others queue behind it");

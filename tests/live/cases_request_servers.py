@@ -60,7 +60,7 @@ def request_slow_query(env):
     env.check.that(still["count"] >= 2 and 0.7e9 < still["longest_ns"] < 20e9 and "dispatch_command" in still["function"],
                    f"two still run, one since before there were probes: {still}")
     told = subprocess.run([env.offcpu, "report", recording], capture_output=True, text=True, timeout=60, check=False).stdout
-    env.check.that(re.search(r"had not ended when the window did:\n  2 waiting for \S+ \S+[^:]*: mariadbd runs SELECT SLEEP", told), f"what hangs: {told[:900]}")
+    env.check.that(re.search(r"had not ended as the window ended:\n  2 waiting for \S+ \S+[^:]*: mariadbd runs SELECT SLEEP", told), f"what hangs: {told[:900]}")
     ranged = subprocess.run([env.offcpu, "report", "--from", "0", "--to", "1", recording], capture_output=True, text=True, timeout=60, check=False)
     env.check.that(ranged.returncode == 1 and "recording of requests" in ranged.stderr, f"--from of requests: {ranged.stderr}")
     report = env.report(recording)

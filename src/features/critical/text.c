@@ -73,7 +73,7 @@ static void rest_text(struct printer *pr, enum chain_end end)
 	if (end == CHAIN_INTERRUPT)
 		g_string_append(pr->s, "until it came");
 	else
-		g_string_append_printf(pr->s, "it slept, for whom is not in the chain: %s", chain_end_text(end));
+		g_string_append_printf(pr->s, "it slept; the chain does not tell who ended that: %s", chain_end_text(end));
 }
 
 static void for_text(struct printer *pr, const struct critical_part *part, bool is_hop)
@@ -100,13 +100,13 @@ static void part_text(struct printer *pr, const struct critical_part *part)
 	case CRITICAL_FOR: for_text(pr, part, critical_get(pr->c, part->parent)->kind != CRITICAL_WAITING); break;
 	case CRITICAL_PLACE: place_line(pr, part); break;
 	case CRITICAL_ASLEEP:
-		g_string_append(s, "for somebody who had not come when the window ended");
+		g_string_append(s, "for somebody who had not come as the window ended");
 		append_times(s, part->count);
 		break;
 	case CRITICAL_UNLISTED: unlisted_line(pr, part); break;
 	case CRITICAL_RAN: g_string_append(s, "it ran"); break;
 	case CRITICAL_READY: g_string_append(s, "it had no CPU"); break;
-	case CRITICAL_EARLIER: g_string_append(s, "what it did before that was not kept"); break;
+	case CRITICAL_EARLIER: g_string_append(s, "of what it did before that nothing was kept"); break;
 	case CRITICAL_REST: rest_text(pr, part->end); break;
 	case CRITICAL_UNTOLD: g_string_append(s, "not known what it did"); break;
 	case CRITICAL_RESIDUAL: g_string_append(s, "unaccounted for (residual)"); break;

@@ -166,8 +166,8 @@ struct offcpu_rec_request_span {
 	X(LEFT, "left",                                                                                                \
 	  "left without a return, by longjmp or as their thread ended; the time is until that was noticed")            \
 	X(NO_SITE, "no_site", "ended before the place that they return to was known")                                  \
-	X(AT_START, "at_start", "had begun when the window did")                                                       \
-	X(AT_END, "at_end", "had not ended when the window did")                                                       \
+	X(AT_START, "at_start", "had begun before the window")                                                       \
+	X(AT_END, "at_end", "had not ended as the window ended")                                                       \
 	X(NO_ROOM, "no_room", "began in a thread for which there was no room")                                         \
 	X(NESTED, "nested", "calls inside of a request, which are part of that")                                       \
 	X(WAITS, "waits", "waits of slow requests beyond the first 32 of each, which are not listed one by one")       \

@@ -91,6 +91,6 @@ void requests_open_head_text(GString *s, const struct profile *p, const struct t
 	requests_open_text(rows, p, o);
 	if (!rows->len)
 		return;
-	g_string_append_printf(s, "%sRequests that had not ended when the window did:%s\n", text_bold(o), text_plain(o));
+	g_string_append_printf(s, "%sRequests that had not ended as the window ended:%s\n", text_bold(o), text_plain(o));
 	g_string_append(s, rows->str);
 }

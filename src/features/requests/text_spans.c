@@ -251,5 +251,5 @@ void requests_tails_text(GString *s, const struct profile *p, const struct text_
 	for (guint i = 0; i < p->requests->len; i++)
 		request_tail_text(s, p, i, o);
 	if (s->len == before)
-		g_string_append(s, "Requests are too few, or too much alike, to tell the slowest of them apart.\n");
+		g_string_append(s, "There are too few requests, or their times are too similar, to tell the slowest apart.\n");
 }

@@ -229,7 +229,7 @@ static void append_lacks(GString *s, const struct tasks *t)
 	const struct { uint64_t cnt; const char *text; } lacks[] = {
 		{ t->stale, "looks at a task that changed while it was read: it has no stack" },
 		{ t->unreadable, "looks at memory that could not be read" },
-		{ t->no_row, "looks at tasks beyond 65,536 different stacks: in no row" },
+		{ t->no_row, "looks at tasks are in no row: there were more than 65,536 different stacks" },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(lacks); i++)

@@ -118,14 +118,14 @@ static void caption(const struct painter *pt)
 
 	for (unsigned i = 0; i < pt->edges_cnt; i++)
 		rest_ns -= waitgraph_edge(g, i)->blocked_ns;
-	g_string_append_printf(s, "  label=\"Who waited for whom, by %s, in %s: %s asleep until somebody came",
+	g_string_append_printf(s, "  label=\"Who waited for whom, by %s, in %s: %s asleep until they were woken",
 			       actor_by_name(g->actors->by), TEXT_NS(g->profile->info.duration_ns),
 			       TEXT_NS(g->blocked_ns));
 	if (pt->edges_cnt < g->edges->len)
 		g_string_append_printf(s, "; %u lighter edges, %s, are not drawn", g->edges->len - pt->edges_cnt,
 				       TEXT_NS(rest_ns));
 	if (g->all_asleep_ns)
-		g_string_append_printf(s, ";\\lbesides, %s asleep with nobody come when the window ended",
+		g_string_append_printf(s, ";\\lbesides, %s asleep that nobody had ended as the window ended",
 				       TEXT_NS(g->all_asleep_ns));
 	for (guint i = 0; i < MIN(pt->knots->len, KNOTS_NAMED); i++)
 		caption_knot(pt, g_ptr_array_index(pt->knots, i));

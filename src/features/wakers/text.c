@@ -212,7 +212,7 @@ static void knots_section(GString *s, const struct waitgraph *g, const struct te
 		shown--;
 	if (!shown)
 		return;
-	text_section(s, o, "Knots: who waits in a circle, by the time that holds (a -> b: a waits for b)");
+	text_section(s, o, "Knots: who waits for each other in a circle, by the time for which that holds (a -> b: a waits for b)");
 	for (unsigned i = 0; i < shown; i++)
 		knot_lines(s, g, g_ptr_array_index(knots, i), i + 1, o);
 	if (shown < knots->len)

@@ -105,7 +105,7 @@ static void append_row(GString *s, const struct chain_row *row, uint64_t all_ns)
 		append_doing(s, row->hop[i].ran_ns, row->blocked_ns, &name, columns, "ran");
 		append_doing(s, row->hop[i].runnable_ns, row->blocked_ns, &name, columns, "waited for a CPU");
 		append_doing(s, row->hop[i].earlier_ns, row->blocked_ns, &name, columns,
-			     "did what was not kept, before its own wait");
+			     "before its own wait, of which nothing was kept");
 		if (!last)
 			continue;
 		append_doing(s, row->rest_ns, row->blocked_ns, &name, columns,

@@ -566,7 +566,7 @@ static void append_rest(GString *s, struct diff *d, const struct diff_text_optio
 			       o->all || !(noise + small) ? "" : " (--all shows them)");
 	if (d->has_unmatched)
 		g_string_append(
-			s, "Some stacks may be listed as gone and new that only moved: there are too many to compare them all.\n");
+			s, "There are too many stacks to compare them all: some that only moved may be listed as gone and as new.\n");
 }
 
 void diff_text_norm(GString *s, const struct diff *d)
@@ -627,7 +627,7 @@ void diff_text_condition(GString *s, const struct diff *d, const struct conditio
 	text_safe(s, c->text);
 	g_string_append(s, r->is_true ? "' is true: " : "' is not true: ");
 	if (!r->has_waits) {
-		g_string_append(s, "no wait of BEFORE or AFTER is meant by that");
+		g_string_append(s, "no wait of BEFORE or AFTER matches that");
 		return;
 	}
 	append_value(s, d, c, r->value[DIFF_BEFORE]);

@@ -372,7 +372,7 @@ static guint append_headlines(GString *body, const struct explanation *e, unsign
 	return shown;
 }
 
-/* "No thread is what was asked for. Do you mean mariadbd?" */
+/* "No thread here matches. Do you mean mariadbd?" */
 static void append_nobody(GString *body, const struct profile *p, const struct query *query,
 			  const struct text_options *o)
 {
@@ -391,11 +391,11 @@ static void append_nobody(GString *body, const struct profile *p, const struct q
 		return;
 	}
 	if (query && (query->grep || query->attribute || query->trace)) {
-		text_wrap(body, "No wait of a thread is what was asked for. `offcpu report --stacks` tells which there are.", "",
+		text_wrap(body, "No wait matches. `offcpu report --stacks` tells which there are.", "",
 			  text_screen_width(o));
 		return;
 	}
-	g_string_append(line, "No thread of it is what was asked for.");
+	g_string_append(line, "No thread in it matches.");
 	for (guint i = 0; i < p->threads->len; i++)
 		g_ptr_array_add(names, (gpointer)profile_thread(p, i)->process);
 	g_autofree char *alike = query && query->processes

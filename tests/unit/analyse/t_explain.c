@@ -283,7 +283,7 @@ static void test_order(void)
 	g_assert_cmpuint(e->headlines->len, ==, 2);
 	g_assert_true(g_str_has_prefix(h[0].sentence, "33% of the time that matters: app waits for a read"));
 	g_assert_true(g_str_has_prefix(h[1].sentence, "67% of the time that matters: app waits for a CPU"));
-	g_assert_nonnull(strstr(h[1].evidence, "behind others, as their load makes it"));
+	g_assert_nonnull(strstr(h[1].evidence, "behind others, as the load of others causes it"));
 	explanation_free(e);
 	profile_free(p);
 }

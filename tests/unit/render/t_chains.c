@@ -39,7 +39,7 @@ static void test_text(void)
 			"\nweb waited 280 ms (100.0%), 2 times, 140 ms each; meanwhile, from the end backwards:\n"
 			"       12.0 ms   4.3%  db   ran\n"
 			"       8.00 ms   2.9%       waited for a CPU\n"
-			"       10.0 ms   3.6%       did what was not kept, before its own wait\n"
+			"       10.0 ms   3.6%       before its own wait, of which nothing was kept\n"
 			"        250 ms  89.3%  disk ran\n"
 			"    loop: disk had been woken by web before\n");
 	actors_free(actors);

@@ -156,7 +156,7 @@ static void test_knot(void)
 	g = waitgraph_new(p, NULL, ACTOR_BY_THREAD, false);
 	g_string_truncate(s, 0);
 	wakers_text(s, g, &options);
-	assert_has(s, "Knots: who waits in a circle");
+	assert_has(s, "Knots: who waits for each other in a circle");
 	assert_has(s, "  1. 800 ms  31.4%");
 	assert_has(s, "2 wait for each other; for others 580 ms\n     tightest, each for the next at least 400 ms:\n");
 	g_string_truncate(s, 0);
