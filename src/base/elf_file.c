@@ -173,3 +173,21 @@ bool elf_segments_vaddr(const struct elf_segment *segments, size_t cnt, uint64_t
 	}
 	return false;
 }
+
+bool elf_segments_mapping_vaddr(const struct elf_segment *segments, size_t cnt, uint64_t off, size_t nth,
+				uint64_t *ret_vaddr)
+{
+	size_t found = 0;
+
+	EACH_IN(i, const struct elf_segment, seg, segments, cnt) {
+		if (!seg->is_exec || (seg->off & ~PAGE_MASK_4K) != off)
+			continue;
+		if (found++ != nth)
+			continue;
+		*ret_vaddr = seg->vaddr - (seg->off - off);
+		return true;
+	}
+	/* the file is mapped once more */
+	return found > 1 ? elf_segments_mapping_vaddr(segments, cnt, off, nth % found, ret_vaddr) :
+			   elf_segments_vaddr(segments, cnt, off, ret_vaddr);
+}

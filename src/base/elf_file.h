@@ -52,5 +52,11 @@ bool elf_file_phdr(const struct elf_file *f, uint32_t type, GElf_Phdr *ret);
 
 /* The virtual address of a mapped file offset, before relocation. */
 bool elf_segments_vaddr(const struct elf_segment *segments, size_t cnt, uint64_t off, uint64_t *ret_vaddr);
+/*
+ * The same for the start of an executable mapping, of which `nth` others of the file with this offset lie before it: a
+ * linker may put several executable segments into one page of the file (lld, a section with an address of its own).
+ */
+bool elf_segments_mapping_vaddr(const struct elf_segment *segments, size_t cnt, uint64_t off, size_t nth,
+				uint64_t *ret_vaddr);
 
 #endif

@@ -281,6 +281,21 @@ static bool is_ready(const struct program *program)
 	return !ANY_ROW(const struct program_mapping, x, program->mappings, x->file->state == TABLE_FILE_QUEUED);
 }
 
+/* How many mappings of the same file and offset lie before it; 0: there is one executable segment anyway. */
+static size_t earlier_alike(const struct program *program, const struct program_mapping *m)
+{
+	size_t cnt = 0;
+
+	EACH_IN(i, const struct elf_segment, s, m->file->segments, m->file->segment_cnt)
+		cnt += s->is_exec;
+	if (cnt < 2)
+		return 0;
+	cnt = 0;
+	EACH_ROW(i, const struct program_mapping, other, program->mappings)
+		cnt += other->file == m->file && other->pgoff == m->pgoff && other->start < m->start;
+	return cnt;
+}
+
 /* The program's mappings whose files have tables. */
 static GArray *mappings_with_table(struct program *program)
 {
@@ -291,7 +306,8 @@ static GArray *mappings_with_table(struct program *program)
 		uint64_t vaddr;
 
 		if (file->state != TABLE_FILE_READY ||
-		    !elf_segments_vaddr(file->segments, file->segment_cnt, m->pgoff, &vaddr))
+		    !elf_segments_mapping_vaddr(file->segments, file->segment_cnt, m->pgoff,
+						earlier_alike(program, m), &vaddr))
 			continue;
 		const struct space_mapping mapping = {
 			.start = m->start, .end = m->end, .bias = m->start - vaddr + file->base,

@@ -330,6 +330,27 @@ static void test_vaddr(void)
 	g_assert_false(elf_table_vaddr(&t, UINT64_MAX, &vaddr));
 }
 
+/* Two executable segments in one page of the file: which one a mapping is of tells its place among those with that offset. */
+static void test_vaddr_of_mapping(void)
+{
+	const struct elf_segment segments[] = {
+		{ .off = 0x1000, .size = 0xd, .vaddr = 0x900000, .is_exec = true },
+		{ .off = 0x100d, .size = 0x300, .vaddr = 0x90100d },
+		{ .off = 0x1340, .size = 0x170, .vaddr = 0x902340, .is_exec = true },
+		{ .off = 0x2000, .size = 0x100, .vaddr = 0x904000, .is_exec = true },
+	};
+	static const uint64_t want[] = { 0x900000, 0x902000, 0x900000 };	/* mapped twice */
+	uint64_t vaddr = 0;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(want); i++) {
+		g_assert_true(elf_segments_mapping_vaddr(segments, G_N_ELEMENTS(segments), 0x1000, i, &vaddr));
+		g_assert_cmphex(vaddr, ==, want[i]);
+	}
+	g_assert_true(elf_segments_mapping_vaddr(segments, G_N_ELEMENTS(segments), 0x2000, 1, &vaddr));
+	g_assert_cmphex(vaddr, ==, 0x904000);
+	g_assert_false(elf_segments_mapping_vaddr(segments, G_N_ELEMENTS(segments), 0x5000, 0, &vaddr));
+}
+
 static void add_raw(GArray *raw, uint64_t addr, uint64_t end, bool sized, uint8_t rank, uint32_t name)
 {
 	struct symtab_raw r = { .addr = addr, .end = end, .sized = sized, .rank = rank, .name = name };
@@ -481,6 +502,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/elf/plt-of-aarch64", test_plt_of_aarch64);
 #endif
 	g_test_add_func("/elf/vaddr", test_vaddr);
+	g_test_add_func("/elf/vaddr-of-mapping", test_vaddr_of_mapping);
 	g_test_add_func("/elf/ranks", test_ranks);
 	g_test_add_func("/elf/build-id", test_build_id);
 	g_test_add_func("/elf/no-elf", test_no_elf);
