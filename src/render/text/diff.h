@@ -4,6 +4,7 @@
 
 #include "analyse/diff/condition.h"
 #include "analyse/diff/diff.h"
+#include "explain/diff.h"
 #include "render/text/text.h"
 
 /* `offcpu diff` for people. */
@@ -18,12 +19,6 @@ struct diff_text_options {
 /* Appends: the finding, the two sides, the tables. */
 void diff_text(GString *s, struct diff *d, const struct diff_text_options *options);
 
-/* The finding in one or two sentences of any length, without newlines. */
-void diff_text_finding(GString *s, struct diff *d);
-/* " per thread-minute", " per request", "" */
-const char *diff_text_unit(const struct diff *d);
-/* "+12%", "-0.3%", "new" */
-void diff_text_percent(GString *s, double percent);
 /* "Times are per request.", or why they are not normalised. */
 void diff_text_norm(GString *s, const struct diff *d);
 /* Lines like "Another kernel: A -> B"; nothing if the machine is the same. */
