@@ -217,6 +217,25 @@ static void test_asked_collection(void)
 	}
 }
 
+/* Erlang's thread for signals reads a pipe all the time; another thread of that program that does is no such one. */
+static void test_signals_of_erlang(void)
+{
+	static const char *const names[] = { "sys_sig_dispatc", "port_owner" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		struct profile *p = window_new();
+		uint32_t thread = fixture_thread(p, 10, 12, names[i], "beam.smp");
+
+		g_array_index(p->threads, struct thread, thread).to_ns = WINDOW_MS * MS;
+		uint32_t wait = add_wait(p, thread, 'S', 1, 9900, "?@beam.smp read@libc.so.6", "__x64_sys_read@[kernel] pipe_read@[kernel]");
+		struct reasons *r = reasons_new(p, NULL);
+
+		g_assert_cmpint(reasons_of(r, wait), ==, i == 0 ? REASON_POOL_IDLE : REASON_PIPE);
+		reasons_free(r);
+		profile_free(p);
+	}
+}
+
 /* select() of no descriptors sleeps; where none of poll()'s objects is known it may be anything. */
 static void test_empty_set(void)
 {
@@ -552,6 +571,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/aborts", test_aborts);
 	g_test_add_func("/explain/collection", test_collection);
 	g_test_add_func("/explain/asked-collection", test_asked_collection);
+	g_test_add_func("/explain/signals-of-erlang", test_signals_of_erlang);
 	g_test_add_func("/explain/empty-set", test_empty_set);
 	g_test_add_func("/explain/sleeps-with-lock", test_sleeps_with_lock);
 	g_test_add_func("/explain/stripped-pool", test_stripped_pool);
