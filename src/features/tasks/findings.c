@@ -814,8 +814,8 @@ static void rank(const struct profile *p, struct task_findings *f)
 		w->rank_ns = rank_of(p, f, w);
 		w->is_sleep = k == SLEEP;
 		w->says = kinds[k].says;
-		w->advice = kinds[k].advice ?: reason_advice(kinds[k].like);
-		w->advice = w->is_sleep ? advice_of_sleep(p, w) ?: w->advice : w->advice;
+		w->advice = w->is_sleep ? advice_of_sleep(p, w) : NULL;
+		w->advice = w->advice ?: kinds[k].advice ?: reason_advice(kinds[k].like);
 		f->cnt += w->rank_ns > 0;
 	}
 	g_array_sort(f->rows, by_rank);
