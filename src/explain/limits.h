@@ -57,6 +57,8 @@ bool tries_find(const struct findings *f, const struct finding *row, struct find
 /* ": its tries to lock store.lock fail, as another process has locked it" */
 void tries_append(GString *s, const struct finding *row);
 const char *tries_advice(const struct finding *row);	/* NULL: none */
+/* The advice for what a process tries in vain most often; NULL: nothing. s: receives what that is; may be NULL. */
+const char *tries_of_process(const struct profile *p, uint32_t pid, GString *s);
 /* "wait.sh sleeps, and its tries to find tls.crt fail, as it is not there. If it .." */
 bool tries_append_most(GString *s, const struct findings *f);
 

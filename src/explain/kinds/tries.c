@@ -93,6 +93,28 @@ static void append_tries(GString *s, const struct limit_fails *f)
 	g_string_append_printf(s, " fail, as %s", words_of(f)->why);
 }
 
+const char *tries_of_process(const struct profile *p, uint32_t pid, GString *s)
+{
+	const struct profile_limit *most = NULL;
+	struct limit_fails fails, found = { 0 };
+	char call[CALL_BYTES];
+
+	EACH_ROW(i, const struct profile_limit, l, p->limits) {
+		if (l->pid != pid || !limit_fails_read(l, &fails, call, sizeof(call)) || !words_of(&fails) ||
+		    (most && fails.cnt <= found.cnt))
+			continue;
+		most = l;
+		found = fails;
+	}
+	if (!most || !limit_fails_read(most, &found, call, sizeof(call)))
+		return NULL;
+	if (s) {
+		g_string_append(s, "; its ");
+		append_tries(s, &found);
+	}
+	return words_of(&found)->advice;
+}
+
 void tries_append(GString *s, const struct finding *row)
 {
 	struct limit_fails f;

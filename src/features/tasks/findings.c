@@ -801,7 +801,7 @@ static const char *advice_of_sleep(const struct profile *p, const struct task_wa
 	if (connects_of_process(p, w->pid, &failed))
 		return "If it pauses between tries see why these connections fail: whether that service runs, and whether its address "
 		       "and port are right. The sleeps only hide that. Else see why it pauses.";
-	return w->answers_request ? PAUSE_ADVICE : NULL;
+	return tries_of_process(p, w->pid, NULL) ?: (w->answers_request ? PAUSE_ADVICE : NULL);
 }
 
 static void rank(const struct profile *p, struct task_findings *f)

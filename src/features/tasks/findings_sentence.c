@@ -83,6 +83,8 @@ void sentence_task_evidence(GString *s, const struct findings *f, const struct t
 	if (w->is_sleep && connects_of_process(f->profile, w->pid, &failed)) {
 		g_string_append(s, "; ");
 		connects_append_failed(s, &failed);
+	} else if (w->is_sleep) {
+		tries_of_process(f->profile, w->pid, s);
 	}
 	if (w->at_once.answers_cnt) {
 		g_string_append(s, "; ");

@@ -752,17 +752,26 @@ static void test_ends(void)
 	}
 }
 
-/* A goroutine that pauses while the process's connections fail, on whichever threads: both are told. */
+/* A goroutine that pauses while the process's connections or other tries fail, on whichever threads: both are told. */
 static void test_retries(void)
 {
-	for (unsigned fails = 0; fails < 2; fails++) {
+	static const struct { const char *evidence, *advice; } told[] = {
+		{ "; call: ", "See why it pauses" },
+		{ "; 7 connections to 127.0.0.1:7521 were refused", "If it pauses between tries" },
+		{ "; its tries to make run.pid fail, as it is there already", "See who made it" },
+	};
+
+	for (unsigned fails = 0; fails < G_N_ELEMENTS(told); fails++) {
 		struct profile *p = profile_new();
 		struct tasks *t = tasks_new(TASKS_GO, 12);
 		g_autoptr(GString) evidence = g_string_new(NULL);
 
 		fixture_thread(p, 12, 12, "api", "api");
 		p->info.duration_ns = 2000000000;
-		if (fails) {
+		if (fails == 2) {
+			profile_add_limit(p, LIMIT_FAILS, 12, 12, "2 in 2000000000 ns, errno 2, stat x");
+			profile_add_limit(p, LIMIT_FAILS, 12, 14, "9 in 2000000000 ns, errno 17, open run.pid");
+		} else if (fails) {
 			profile_add_limit(p, LIMIT_CONNECT, 12, 12, "3 connections to 127.0.0.1:7521: refused");
 			profile_add_limit(p, LIMIT_CONNECT, 12, 14, "4 connections to 127.0.0.1:7521: refused");
 		}
@@ -776,8 +785,8 @@ static void test_retries(void)
 		const struct task_wait *one = &g_array_index(f->rows, struct task_wait, 0);
 
 		sentence_task_evidence(evidence, of_threads, one);
-		g_assert_cmpint(strstr(evidence->str, "; 7 connections to 127.0.0.1:7521 were refused") != NULL, ==, fails);
-		g_assert_cmpint(g_str_has_prefix(one->advice, "If it pauses between tries"), ==, fails);
+		g_assert_nonnull(strstr(evidence->str, told[fails].evidence));
+		g_assert_true(g_str_has_prefix(one->advice, told[fails].advice));
 		task_findings_free(f);
 		findings_free(of_threads);
 		profile_free(p);
