@@ -388,7 +388,8 @@ static void add_loop_samples(const struct maker *m, struct finding *row)
 
 bool finding_has_own_locks(const struct finding *row)
 {
-	return row->reason == REASON_LOCK_CONDITION && row->locks_cnt > 1 && row->lock_waiters_cnt == row->locks_cnt;
+	return row->reason == REASON_LOCK_CONDITION && row->locks_cnt > 1 &&
+	       (row->lock_waiters_cnt == row->locks_cnt || row->locks_cnt >= row->threads_cnt);
 }
 
 const char *finding_process_name(const struct findings *f, uint32_t pid)

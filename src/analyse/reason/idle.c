@@ -480,8 +480,10 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 		return IDLE_NOT;
 	/* a consumer may get nothing for a while, if others at its place do */
 	bool is_signalled = !is_only_timed(&f->of_place[w->user]);
+	/* the main thread waits for the end of its server, and looks whether a signal has come */
+	const double sleeps_per_s = is_main(profile_thread(f->p, w->thread)) ? TICKS_PER_S : SLEEPS_PER_S;
 
-	if (looks_per_second(f, i) >= (is_signalled ? LOOKS_PER_S_EPOLL : SLEEPS_PER_S))
+	if (looks_per_second(f, i) >= (is_signalled ? LOOKS_PER_S_EPOLL : sleeps_per_s))
 		return IDLE_NOT;
 	/* a thread that keeps scarce things for long ends some of its place's waits, too */
 	if (all)
