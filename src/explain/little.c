@@ -414,12 +414,13 @@ static bool append_meant_task(GString *s, const struct task_findings *tasks, con
  * "Little to find, if its clients wait for events (a long poll): notify-hub waits for its own timers, .. Little
  * else"
  */
-static bool append_held(GString *s, const struct findings *f, const char *little)
+static bool append_held(GString *s, const struct findings *f, const char *little, bool has_unseen)
 {
 	const gsize begin = s->len;
 
-	g_string_append_printf(s, "%s, if its clients wait for events (a long poll): ", little);
-	if (at_once_append_held(s, f)) {
+	if (!has_unseen)
+		g_string_append_printf(s, "%s, if its clients wait for events (a long poll): ", little);
+	if (at_once_append_held(s, f, has_unseen)) {
 		g_string_append(s, " Little else is found");
 		return true;
 	}
@@ -462,7 +463,7 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 
 	/* no all-clear while others wait, or what the program needs may be missing */
 	const bool is_silent = silent_append_most(s, f);
-	const bool is_owing = is_silent || owed_append_most(s, f) || append_held(s, f, little);
+	const bool is_owing = is_silent || owed_append_most(s, f) || append_held(s, f, little, has_unseen && !unseen_has_children(f->profile));
 	const bool fails = !is_owing && connects_append_most(s, f, &failing);
 	const bool is_trying = !is_owing && !fails && tries_append_most(s, f);
 	const bool is_unsignalled = !is_owing && !fails && !is_trying && unsignalled_append_most(s, f, true);

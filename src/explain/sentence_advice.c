@@ -127,7 +127,7 @@ static const char *advice_of_limit(const struct findings *f, const struct findin
 			       "The kernel keeps a part of each CPU from real-time threads (sched_rt_runtime_us, fair_server): let it "
 			       "sleep in between, or run it without a real-time policy.";
 	case LIMIT_POOL:
-		return pool_advice(row);
+		return pool_is_many_small(f, row) ? MANY_SMALL_ADVICE : pool_advice(row);
 	case LIMIT_CONNECT:
 		return connects_advice(row);
 	case LIMIT_FAILS:
@@ -510,13 +510,14 @@ static const char *advice_at_once(const struct findings *f, const struct finding
 {
 	const struct object *o = finding_object(f, row);
 	const bool is_loop = row->reason == REASON_EVENT_LOOP;
-	const bool is_alone = !is_loop || (o && (o->kind == OBJECT_SOCKET || strcmp(o->place, "1 socket") == 0));
+	const bool is_alone = o && (o->kind == OBJECT_SOCKET || strcmp(o->place, "1 socket") == 0);
 
-	if ((!is_loop && row->reason != REASON_NETWORK_RECEIVE) || row->timed_out_cnt < LOST_MIN ||
+	/* what else a loop has to do at its time is no limit of the answer that it waits for */
+	if ((!is_loop && (row->reason != REASON_NETWORK_RECEIVE || (o && o->kind == OBJECT_EPOLL && !is_alone))) || row->timed_out_cnt < LOST_MIN ||
 	    row->timed_out_cnt > row->woken_cnt / 2 || row->timed_out_cnt < row->woken_cnt / LOST_PART ||
 	    finding_percentile_ns(row, 0.5) >= row->max_ns / LOST_TIMES)
 		return NULL;
-	return is_alone ? AT_ONCE_ADVICE :
+	return !is_loop || is_alone ? AT_ONCE_ADVICE :
 			  "Events come at once, or not until it times out: if it has asked and waits for an answer, questions or answers "
 			  "are lost, or the peer leaves some out (nstat, its log); a shorter timeout bounds the wait.";
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/kinds/at_once.h"
 
+#include "analyse/peers.h"
 #include "base/hash.h"
 #include "explain/findings_part.h"
 #include "explain/sentence.h"
@@ -124,7 +125,22 @@ static const struct loop *most_of(const struct findings *f, GHashTable *loops, b
 	return most;
 }
 
-bool at_once_append_held(GString *s, const struct findings *f)
+/* ", or does not give back the 5 connections to 127.0.0.1:5432, which rest" */
+static void append_resting(GString *s, const struct findings *f, uint32_t pid)
+{
+	const struct peer_ends ends = peer_ends_of(f->profile, pid);
+
+	EACH_ROW(i, const struct connection, c, f->profile->connections) {
+		if (c->pid != pid || c->side != CONNECTION_CLIENT || ends.asked_cnt < 2 || !ends.is_one)
+			continue;
+		g_string_append_printf(s, ", or does not give back the %s connections of its pool to ", TEXT_COUNT(ends.asked_cnt));
+		text_safe_cut(s, c->remote, FINDING_NAME_COLUMNS);
+		g_string_append(s, ", which rest meanwhile");
+		return;
+	}
+}
+
+bool at_once_append_held(GString *s, const struct findings *f, bool has_unseen)
 {
 	g_autoptr(GHashTable) loops = loops_new(f);
 	const struct loop *most = most_of(f, loops, true);
@@ -133,8 +149,14 @@ bool at_once_append_held(GString *s, const struct findings *f)
 		return false;
 	sentence_begin_process(s, finding_process_name(f, most->pid) ?: "it", FINDING_NAME_COLUMNS);
 	g_string_append_printf(s, " waits for its own timers, and has asked nobody, while %s of its clients waited for answers as the recording "
-			       "ended. Else it holds them back itself, by a limit of their rate or a pause: its settings tell.",
-			       TEXT_COUNT(clients_of(f, most->pid)));
+			       "ended. ", TEXT_COUNT(clients_of(f, most->pid)));
+	if (has_unseen) {
+		g_string_append(s, "Threads do not show what these wait for, as said below, unless it is for events (a long poll).");
+		return true;
+	}
+	g_string_append(s, "Else it holds them back itself, by a limit of their rate or a pause");
+	append_resting(s, f, most->pid);
+	g_string_append(s, ": its settings tell.");
 	return true;
 }
 

@@ -33,9 +33,9 @@ void at_once_append(GString *s, const struct at_once *a);
 void at_once_append_most(GString *s, const struct findings *f);
 /*
  * For a loop that waits like that while its clients wait for answers, and has asked nobody: a long poll, or it holds
- * them back. False: none.
+ * them back; has_unseen: others than threads wait in such programs. False: none.
  */
-bool at_once_append_held(GString *s, const struct findings *f);
+bool at_once_append_held(GString *s, const struct findings *f, bool has_unseen);
 /* Whether the process is such a loop. */
 bool at_once_holds_clients(const struct findings *f, uint32_t pid);
 

@@ -4,13 +4,17 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyse/reason/idle.h"
 #include "base/find.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
+#include "features/wakers/analysis.h"
 #include "profile/profile.h"
 
 #define BUSY_PERCENT 90	/* of the window: less is not a full pool */
 #define ASKS_PERCENT 80	/* of the window: less is a loop that is idle in between */
+#define ANSWERS_EACH 5	/* for each request, on average */
+#define ANSWER_NS 10000000
 
 /* Waits at both ends of the process's sockets. */
 struct ends {
@@ -183,6 +187,24 @@ const char *pool_advice(const struct finding *row)
 	return row->limit.is_full ?
 		       "Requests queue for one of these connections: raise that pool if the server there has room for more, or "
 		       "shorten what the server does for each." :
-		       "If one of these connections carries one request at a time, the others queue: raise that pool if the server "
-		       "there has room for more, or shorten what it does for each.";
+		       "Unless such a connection carries several requests at a time the others queue within it: for a pool of that size "
+		       "(raise it if the server has room for more), or for a lock or queue of its own. Else shorten what the server does.";
+}
+
+bool pool_is_many_small(const struct findings *f, const struct finding *row)
+{
+	const struct profile *p = f->profile;
+	uint64_t answers_cnt = 0, requests_cnt = 0;
+
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
+		const struct wait *w = profile_wait(p, wake->wait);
+		const struct waker *by = profile_get_waker(p, wake->waker);
+		const uint32_t pid = profile_thread(p, w->thread)->pid;
+
+		if (pid != row->limit.limit->pid || by->pid == pid || waker_is_timer(by))
+			continue;
+		*(idle_is_asked(p, w, by) ? &answers_cnt : &requests_cnt) += wake->count;
+	}
+	return finding_pid(f, row) == row->limit.limit->pid && answers_cnt >= ANSWERS_EACH * MAX(requests_cnt, 1) &&
+	       row->time_ns / MAX(row->count, 1) <= ANSWER_NS;
 }

@@ -918,7 +918,8 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 		else if (may_take_twice(f, w))
 			w->advice = TWICE_ADVICE;
 		EACH_ROW(k, const struct task_wait, o, f->rows) {
-			bool counts = o->rank_ns || (task_is_of_python(o->kind) && !*o->idle);
+			/* a library's task alone waits for its client, or for one that counts itself */
+			bool counts = o->rank_ns || (task_is_of_python(o->kind) && !*o->idle && *o->path);
 
 			w->busy_ns += counts && same_process(o, w) ? o->task_ns : 0;
 		}
