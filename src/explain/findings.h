@@ -107,6 +107,7 @@ struct finding {
 	int64_t frame; /* the program's waiting function; -1: unknown */
 	int64_t asked_frame; /* for a pool's thread: the program's function that handed in the work, see asked.c; -1 */
 	uint32_t queue_tasks; /* number of tasks awaiting a pool that has fewer threads, all busy */
+	bool is_pool_taken; /* all threads of a pool do this all the time, and never wait for work */
 	/* how many jobs of that kind the pool runs at a time, if more are queued; 0: unknown */
 	uint32_t queue_at_once;
 	uint32_t object; /* index + 1 of its main object; 0: none */

@@ -784,6 +784,9 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 		g_string_append_printf(s, "; libuv does %" PRIu32 " of them at a time, so others queue", r->queue_at_once);
 	if (r->queue_tasks)
 		g_string_append_printf(s, "; %s tasks await what that pool does", TEXT_COUNT(r->queue_tasks));
+	if (r->is_pool_taken)
+		g_string_append_printf(s, "; no thread of that pool ever waits for work, so what comes meanwhile queues for %s "
+					  "(max_workers)", r->threads_cnt == 1 ? "it" : "one of them");
 	if (r->loop_on_cpu_ns) {
 		g_string_append_printf(s, "; callbacks ran %s", TEXT_NS(r->loop_on_cpu_ns));
 		sentence_function(s, f, r->loop_on_cpu_frame, " on CPU, mostly in ");

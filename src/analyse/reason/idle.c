@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/actors.h"
+#include "analyse/peers.h"
 #include "analyse/reason/reasons.h"
 #include "analyse/reason/timeouts.h"
 #include "base/each.h"
@@ -500,6 +501,17 @@ bool idle_is_memory_server(const char *who)
 	return who && ANY(x, servers, g_str_has_suffix(who, *x));
 }
 
+/* Nobody connects to its process, and most of the time is in waits of such a length, beside short questions. */
+static bool is_worker_at_rest(const struct finder *f, const struct wait *w)
+{
+	const struct peer_ends ends = peer_ends_of(f->p, profile_thread(f->p, w->thread)->pid);
+	uint64_t long_ns = 0;
+
+	for (unsigned s = profile_hist_slot(WORK_NS); s < PROFILE_HIST_SLOTS; s++)
+		long_ns += w->hist[s] * (3ULL << s) / 2;
+	return !ends.clients_cnt && !ends.listens && long_ns >= w->blocked_ns / 4 * 3;
+}
+
 /* A command whose answer takes long waits for work (BRPOP). */
 static bool is_for_work(const struct finder *f, uint32_t i)
 {
@@ -507,7 +519,7 @@ static bool is_for_work(const struct finder *f, uint32_t i)
 	const struct ended *e = ended_sum(&f->ended[i]) ? &f->ended[i] : &f->of_object[w->object];
 
 	return idle_is_memory_server(profile_upstream(f->p, w)) && e->cnt > e->timer_cnt &&
-	       e->upstream_ns / (e->cnt - e->timer_cnt) >= WORK_NS &&
+	       (e->upstream_ns / (e->cnt - e->timer_cnt) >= WORK_NS || is_worker_at_rest(f, w)) &&
 	       !profile_find_limit(f->p, LIMIT_OWED, profile_thread(f->p, w->thread)->pid, 0);
 }
 

@@ -9,10 +9,12 @@
 #include "features/tasks/rows.h"
 
 #define FULL 10	/* full except for a tenth of the window */
+#define RESTS_PART 10	/* of its waits */
 
 /*
  * What a thread of a pool runs, and what hands that in: libuv's src/threadpool.c, src/unix/fs.c, getaddrinfo.c;
- * Python's Lib/concurrent/futures/thread.py, which asyncio uses for what blocks; anyio has threads of its own.
+ * Python's Lib/concurrent/futures/thread.py, which asyncio uses for what blocks; anyio and Twisted
+ * (_threads/_threadworker.py) have threads of their own.
  * Tokio's runtime/blocking/pool.rs makes threads up to a limit while its work has to wait.
  */
 #define TOKIO_RUNS "tokio::runtime::blocking::pool::Inner::run"
@@ -28,6 +30,7 @@ static const struct work {
 	{ "uv__queue_work", "uv_queue_work", false, false },
 	{ "_WorkItem.run", "ThreadPoolExecutor.submit", false, true },
 	{ "WorkerThread.run", "run_sync_in_worker_thread", false, true },
+	{ "ThreadWorker.__init__.<locals>.work", "deferToThread", false, true },
 	{ TOKIO_RUNS, "tokio::", false, true },
 };
 
@@ -126,6 +129,17 @@ static uint32_t tasks_of(const struct profile *p, const struct finding *row)
 	return cnt >= row->threads_cnt + 1 ? (uint32_t)cnt : 0;
 }
 
+/* Its threads find the next piece of work as they end one: a queue of them, where others wait as well. */
+static bool never_rest(const struct findings *f, const struct finding *row)
+{
+	g_autofree bool *is_of_pool = finding_waiters_new(f, row);
+	uint64_t rests_cnt = 0;
+
+	EACH_ROW(i, const struct wait, w, f->profile->waits)
+		rests_cnt += is_of_pool[w->thread] && reasons_is_idle(f->reasons, i) && !work_of(f->profile, w->user) ? w->count : 0;
+	return rests_cnt <= row->count / RESTS_PART;
+}
+
 void asked_find(struct findings *f)
 {
 	const struct profile *p = f->profile;
@@ -142,6 +156,8 @@ void asked_find(struct findings *f)
 
 		if (work->is_awaited && !(is_tokio && row->loop) && row->pid && at_once_of(p, row) == row->threads_cnt)
 			row->queue_tasks = tasks_of(p, row);
+		row->is_pool_taken = !row->queue_tasks && work->is_awaited && !is_tokio && row->pid &&
+				     at_once_of(p, row) == row->threads_cnt && never_rest(f, row);
 		if (is_own || is_tokio)
 			continue;
 		find_asker(f, work, row);
