@@ -268,6 +268,9 @@ void clocks_append_meanwhile(GString *s, const struct findings *f, const struct 
  */
 void pauses_find(struct findings *f);
 
+/* Whom a thread asks at least half as often as it sleeps: the object's index + 1; 0: nobody. */
+uint32_t pauses_asked_by(const struct findings *f, uint32_t thread, uint64_t sleeps_cnt);
+
 /* "; between its sleeps it asks 127.0.0.1:18106"; nothing of other rows */
 void pauses_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 

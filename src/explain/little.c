@@ -353,14 +353,18 @@ static void append_rhythm(GString *s, const struct findings *f, bool is_told)
 	if (count < RHYTHM_MIN || ns <= p->info.duration_ns / 2 || p->info.duration_ns < 1000000000 ||
 	    !is_lone(p, most->thread, is_pause))
 		return;
-	const struct finding row = finding_of_wait(f, at);
+	struct finding row = finding_of_wait(f, at);
 
+	row.threads_cnt = 1;
+	row.asks_object = is_pause ? pauses_asked_by(f, most->thread, count) : 0;
 	g_string_append_c(s, ' ');
 	sentence_finding(s, f, &row);
-	g_string_append_printf(s, ", %.1f times a second%s", (double)count * 1e9 / (double)p->info.duration_ns,
-			       is_told	? "." :
-			       is_pause ? ": a clock, or a pause that its work waits for. If it looks whether something has come, wait for that instead." :
-					  ": it has asked for nothing meanwhile. If that is one answer, which comes in pieces, look at the peer.");
+	g_string_append_printf(s, ", %.1f times a second", (double)count * 1e9 / (double)p->info.duration_ns);
+	pauses_append_evidence(s, f, &row);
+	g_string_append(s, is_told	   ? "." :
+			   row.asks_object ? ": a clock, or a pause between tries, as where that refuses: see what is answered." :
+			   is_pause ? ": a clock, or a pause that its work waits for. If it looks whether something has come, wait for that instead." :
+				      ": it has asked for nothing meanwhile. If that is one answer, which comes in pieces, look at the peer.");
 }
 
 /*

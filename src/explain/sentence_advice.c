@@ -585,7 +585,7 @@ static const char *advice_of_ending(const struct findings *f, const struct findi
 	if (tcp_shares_is_way_full(f, row))
 		return "The link, or a limit on the way there (tc, a machine's bandwidth), is slower than this sender: send less, "
 		       "or compress it.";
-	if (row->reason == REASON_NETWORK_SEND && row->by.pid && row->by.pid != finding_pid(f, row))
+	if (row->reason == REASON_NETWORK_SEND && !is_of_rule(f, row) && row->by.pid && row->by.pid != finding_pid(f, row))
 		return "Whoever reads at the other end is slower than this sender: look at what it does meanwhile.";
 	if (row->by.timeouts_cnt)
 		return row->by.threads_cnt > 1 ?

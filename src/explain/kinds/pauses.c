@@ -24,7 +24,7 @@ bool pauses_is_question(const struct findings *f, uint32_t wait)
 }
 
 /* Whom these threads ask at least half as often as they sleep: the object's index + 1; 0: nobody. */
-static uint32_t whom_asks(const struct findings *f, const struct finding *row, const bool *sleeps)
+static uint32_t whom_asks(const struct findings *f, uint64_t sleeps_cnt, const bool *sleeps)
 {
 	const struct profile *p = f->profile;
 	g_autofree uint64_t *cnt = g_new0(uint64_t, (gsize)p->objects->len + 1);
@@ -36,7 +36,7 @@ static uint32_t whom_asks(const struct findings *f, const struct finding *row, c
 		cnt[w->object] += w->count;
 		most = cnt[w->object] > cnt[most] ? w->object : most;
 	}
-	return cnt[most] >= MAX(row->count / 2, ASKS_MIN) ? most : 0;
+	return cnt[most] >= MAX(sleeps_cnt / 2, ASKS_MIN) ? most : 0;
 }
 
 /* The holder of the database that these wait for is unknown. */
@@ -70,6 +70,14 @@ static void find_lock(struct findings *f, struct finding *row, const bool *sleep
 	}
 }
 
+uint32_t pauses_asked_by(const struct findings *f, uint32_t thread, uint64_t sleeps_cnt)
+{
+	g_autofree bool *sleeps = g_new0(bool, (gsize)f->profile->threads->len + 1);
+
+	sleeps[thread] = true;
+	return whom_asks(f, sleeps_cnt, sleeps);
+}
+
 void pauses_find(struct findings *f)
 {
 	EACH_FIRST(i, row, f, FINDINGS_TOLD_MAX) {
@@ -77,7 +85,7 @@ void pauses_find(struct findings *f)
 
 		if (!sleeps)
 			continue;
-		row->asks_object = whom_asks(f, row, sleeps);
+		row->asks_object = whom_asks(f, row->count, sleeps);
 		find_lock(f, row, sleeps);
 	}
 }
