@@ -8,6 +8,7 @@
 #include "explain/findings_part.h"
 #include "explain/limits.h"
 #include "analyse/actors.h"
+#include "analyse/reason/idle.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "base/find.h"
@@ -419,8 +420,11 @@ bool finding_ends_far(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
 	bool is_connection = o && (o->kind == OBJECT_SOCKET || object_upstream(o));
+	const struct waker by = { .pid = row->by.pid, .comm = row->by.comm };
 
-	return is_connection && o->pid && row->by.pid == o->pid && row->by.pid != finding_pid(f, row);
+	/* a master owns the socket, and its workers answer */
+	return is_connection && o->pid && by.pid && by.pid != finding_pid(f, row) &&
+	       (by.pid == o->pid || idle_is_asked(f->profile, profile_wait(f->profile, row->wait), &by));
 }
 
 unsigned finding_follow(const struct findings *f, const struct finding *row,

@@ -874,31 +874,44 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 		row->by.frame = -1;
 }
 
+static void find_cause_of(const struct cause_finder *c, struct finding *row)
+{
+	const uint32_t other = row->reason == REASON_PIPE ? deadlock_of_pipes(c->f->profile, row->wait) : 0;
+
+	if (other) {
+		row->deadlock = row->wait + 1;
+		row->deadlock_next = other;
+	}
+	if (row->deadlock)
+		find_by_of_deadlock(c, row);
+	else if (reason_family(row->reason) != FAMILY_CPU)
+		find_by(c, row);
+	row->is_told_elsewhere = row->is_told_elsewhere || (!row->deadlock && is_pipe_of_shell(c, row));
+}
+
+/* Whom it waits for may be far down in the list of a whole machine. */
+static void find_causes_behind(const struct cause_finder *c, struct finding *row)
+{
+	struct finding *next = finding_cause(c->f, row);
+
+	for (unsigned i = 0; i < FINDING_HOPS_MAX && next && !next->by.comm; i++, next = finding_cause(c->f, next))
+		find_cause_of(c, next);
+}
+
 void findings_find_causes(struct findings *f, const uint32_t *locks)
 {
-	const struct profile *p = f->profile;
-	uint32_t rows = MIN(f->rows->len, FINDINGS_WITH_CAUSES);
+	const uint32_t rows = MIN(f->rows->len, FINDINGS_WITH_CAUSES);
 	struct cause_finder c = {
 		.f = f,
 		.locks = locks,
-		.threads_of_wakers = actors_threads_of_wakers(p),
+		.threads_of_wakers = actors_threads_of_wakers(f->profile),
 	};
 
-	c.far_ends = far_ends_new(p, c.threads_of_wakers);
-	for (uint32_t r = 0; r < rows; r++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, r);
-
-		uint32_t other = row->reason == REASON_PIPE ? deadlock_of_pipes(p, row->wait) : 0;
-		if (other) {
-			row->deadlock = row->wait + 1;
-			row->deadlock_next = other;
-		}
-		if (row->deadlock)
-			find_by_of_deadlock(&c, row);
-		else if (reason_family(row->reason) != FAMILY_CPU)
-			find_by(&c, row);
-		row->is_told_elsewhere = row->is_told_elsewhere || (!row->deadlock && is_pipe_of_shell(&c, row));
-	}
+	c.far_ends = far_ends_new(f->profile, c.threads_of_wakers);
+	for (uint32_t r = 0; r < rows; r++)
+		find_cause_of(&c, &g_array_index(f->rows, struct finding, r));
+	for (uint32_t r = 0; r < rows; r++)
+		find_causes_behind(&c, &g_array_index(f->rows, struct finding, r));
 	far_ends_free(c.far_ends);
 	g_free(c.threads_of_wakers);
 }
