@@ -361,9 +361,11 @@ static void append_rhythm(GString *s, const struct findings *f, bool is_told)
 	sentence_finding(s, f, &row);
 	g_string_append_printf(s, ", %.1f times a second", (double)count * 1e9 / (double)p->info.duration_ns);
 	pauses_append_evidence(s, f, &row);
-	g_string_append(s, is_told	   ? "." :
-			   row.asks_object ? ": a clock, or a pause between tries, as where that refuses: see what is answered." :
-			   is_pause ? ": a clock, or a pause that its work waits for. If it looks whether something has come, wait for that instead." :
+	g_string_append(s, is_told ? "." :
+			   row.asks_object ? ": a clock, a look whether something has come (wait for that instead), or a pause between "
+					     "tries: see what is answered." :
+			   is_pause ? ": a clock, or a pause that its work waits for. If it looks whether something has come, wait for "
+				      "that instead." :
 				      ": it has asked for nothing meanwhile. If that is one answer, which comes in pieces, look at the peer.");
 }
 

@@ -42,6 +42,7 @@
 #define ANSWERED_SHARE 3 /* of a loop's waiting time: clients also send requests between answers */
 #define OWED_SHARE 10 /* the same for a loop whose clients wait for its answers */
 #define WORK_NS 200000000 /* average, for a server with all data in memory */
+#define RESTS_MIN 3	/* as long: fewer are no habit */
 #define PATH_MAX_NODES 256
 #define NONE UINT32_MAX
 
@@ -505,11 +506,13 @@ bool idle_is_memory_server(const char *who)
 static bool is_worker_at_rest(const struct finder *f, const struct wait *w)
 {
 	const struct peer_ends ends = peer_ends_of(f->p, profile_thread(f->p, w->thread)->pid);
-	uint64_t long_ns = 0;
+	uint64_t long_ns = 0, long_cnt = 0;
 
-	for (unsigned s = profile_hist_slot(WORK_NS); s < PROFILE_HIST_SLOTS; s++)
+	for (unsigned s = profile_hist_slot(WORK_NS); s < PROFILE_HIST_SLOTS; s++) {
 		long_ns += w->hist[s] * (3ULL << s) / 2;
-	return !ends.clients_cnt && !ends.listens && long_ns >= w->blocked_ns / 4 * 3;
+		long_cnt += w->hist[s];
+	}
+	return !ends.clients_cnt && !ends.listens && long_cnt >= RESTS_MIN && long_ns >= w->blocked_ns / 4 * 3;
 }
 
 /* A command whose answer takes long waits for work (BRPOP). */

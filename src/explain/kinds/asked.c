@@ -10,6 +10,7 @@
 
 #define FULL 10	/* full except for a tenth of the window */
 #define RESTS_PART 10	/* of its waits */
+#define PIECES_EACH 5	/* waits of a thread: fewer may all be for one piece of work */
 
 /*
  * What a thread of a pool runs, and what hands that in: libuv's src/threadpool.c, src/unix/fs.c, getaddrinfo.c;
@@ -157,6 +158,7 @@ void asked_find(struct findings *f)
 		if (work->is_awaited && !(is_tokio && row->loop) && row->pid && at_once_of(p, row) == row->threads_cnt)
 			row->queue_tasks = tasks_of(p, row);
 		row->is_pool_taken = !row->queue_tasks && work->is_awaited && !is_tokio && row->pid &&
+				     row->count >= (uint64_t)row->threads_cnt * PIECES_EACH &&
 				     at_once_of(p, row) == row->threads_cnt && never_rest(f, row);
 		if (is_own || is_tokio)
 			continue;

@@ -373,6 +373,7 @@ static void test_executor(void)
 
 			g_assert_cmpint(strstr(h->evidence, "10 tasks await what that pool does") != NULL, ==, cnt == 10);
 			g_assert_cmpint(strstr(h->advice, "max_workers") != NULL, ==, cnt == 10);
+			g_assert_cmpint(strstr(h->evidence, "no thread of that pool ever waits for work") != NULL, ==, cnt != 10);
 		}
 		explanation_free(e);
 		profile_free(p);

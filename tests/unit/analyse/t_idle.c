@@ -479,6 +479,98 @@ static void test_timer_set(void)
 	}
 }
 
+/* Whom a client has connected to by a Unix socket it waits for; who serves there, a bus and a pair of sockets tell nothing. */
+static void test_unix_peer(void)
+{
+	static const struct { const char *name; bool is_answer; } cases[] = {
+		{ "/run/my.sock (mariadbd)", true },
+		{ "my.sock (mariadbd)", true },
+		{ "/run/my.sock from (mysql)", false },
+		{ "unix socket (worker)", false },
+		{ "/run/dbus/system_bus_socket (dbus-daemon)", false },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new("process 1");
+		uint32_t wait = wait_of(m.p, thread_of(m.p, 1, 1, "dump", 0), 'S', "main@dump query@dump poll@libc.so.6", POLL, 900);
+		const struct object o = { .kind = OBJECT_SOCKET, .operation = "", .name = cases[i].name, .place = "unix", .pid = 7 };
+
+		g_array_index(m.p->waits, struct wait, wait).object = profile_object(m.p, &o) + 1;
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_of(r, wait), ==, cases[i].is_answer ? REASON_NETWORK_RECEIVE : REASON_EVENT_LOOP);
+		g_assert_true(!cases[i].is_answer || !reasons_is_idle(r, wait));
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* A library's poll is for an answer, or for room: what it asked the kernel for tells. */
+static void test_room_of_library(void)
+{
+	static const char *const stacks[] = {
+		"main@mariadbd Protocol::write@mariadbd net_real_write@mariadbd vio_write@mariadbd vio_io_wait@mariadbd poll@libc.so.6",
+		"main@app PQexec@libpq.so.5 poll@libc.so.6",
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(stacks) * 2; i++) {
+		struct maker m = maker_new("process 1");
+		uint32_t wait = wait_of(m.p, thread_of(m.p, 1, 1, "app", 0), 'S', stacks[i / 2], POLL, 900);
+		const struct object o = { .kind = OBJECT_SOCKET, .operation = i % 2 ? "send" : "", .name = ":3306 from 127.0.0.1", .place = "tcp" };
+
+		g_array_index(m.p->waits, struct wait, wait).object = profile_object(m.p, &o) + 1;
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_of(r, wait), ==, i % 2 ? REASON_NETWORK_SEND : REASON_NETWORK_RECEIVE);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* The main thread waits for its server's end and looks ten times a second for a signal; more often, or elsewhere, it waits for something. */
+static void test_main_looks(void)
+{
+	static const struct { uint64_t count; uint32_t tid; bool is_idle; } cases[] = { { 98, 1, true }, { 98, 2, false }, { 200, 1, false } };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new("process 1");
+		uint32_t wait = wait_of(m.p, thread_of(m.p, 1, cases[i].tid, "serve", 0), 'S',
+					"main@serve wait_for_termination@serve pthread_cond_timedwait@libc.so.6", FUTEX, cases[i].count);
+
+		wait_for(m.p, wait, (enum object_kind)LOCK_CONDITION, "stopped", 0);
+		woken_by(m.p, wait, UINT32_MAX, "");
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, wait), ==, cases[i].is_idle ? IDLE_POOL : IDLE_NOT);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* A worker's loop waits long for the next job of a queue, and shortly for what it asks beside; a server's waits are for answers. */
+static void test_loop_of_worker(void)
+{
+	enum { WORKER, SERVER, SHORT, CASES };
+
+	for (unsigned i = 0; i < CASES; i++) {
+		struct maker m = maker_new("process 2");
+		uint32_t redis = thread_of(m.p, 1, 1, "redis-server", 0), worker = thread_of(m.p, 2, 2, "thumbs", 0);
+		uint32_t wait = wait_of(m.p, worker, 'S', "main@thumbs uv_run@thumbs uv__io_poll@thumbs epoll_pwait@libc.so.6",
+					"__x64_sys_epoll_pwait@[kernel] ep_poll@[kernel]", 60);
+		struct wait *w = &g_array_index(m.p->waits, struct wait, wait);
+
+		w->blocked_ns = i == SHORT ? 8000 * MS : 7000 * MS;
+		w->hist[profile_hist_slot(10 * MS)] = i == SHORT ? 0 : 46;
+		w->hist[profile_hist_slot(i == SHORT ? 130 * MS : 500 * MS)] = i == SHORT ? 60 : 14;
+		wait_for(m.p, wait, OBJECT_EPOLL, "2 sockets (fd 3 of thumbs) -> 127.0.0.1:6379 (redis-server)", 1);
+		woken_by(m.p, wait, redis, "main@redis-server writeToClient@redis-server");
+		const struct connection c = { .pid = 2, .side = CONNECTION_SERVER, .local = "127.0.0.1:80", .remote = "127.0.0.1:4711" };
+		if (i == SERVER)
+			profile_add_connection(m.p, &c);
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, wait), ==, i == WORKER ? IDLE_LOOP : IDLE_NOT);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -488,6 +580,10 @@ int main(int argc, char **argv)
 	g_test_add_func("/idle/torn", test_torn);
 	g_test_add_func("/idle/nobodys", test_nobodys);
 	g_test_add_func("/idle/timer-set", test_timer_set);
+	g_test_add_func("/idle/unix-peer", test_unix_peer);
+	g_test_add_func("/idle/room-of-library", test_room_of_library);
+	g_test_add_func("/idle/main-looks", test_main_looks);
+	g_test_add_func("/idle/loop-of-worker", test_loop_of_worker);
 	g_test_add_func("/idle/lock-while-client-thinks", test_lock_while_client_thinks);
 	g_test_add_func("/idle/withheld", test_withheld);
 	g_test_add_func("/idle/handed-round", test_handed_round);
