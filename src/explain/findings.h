@@ -283,7 +283,7 @@ static inline uint32_t finding_pid(const struct findings *f, const struct findin
 	return profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread)->pid;
 }
 
-/* Each thread, or each piece of work, has its own condition: a thread waits for something of its own, not for a shared one. */
+/* Each thread, or piece of work, has its own condition: a thread waits for something of its own, not for a shared one. */
 bool finding_has_own_locks(const struct finding *row);
 /* NULL: not in the recording. */
 const char *finding_process_name(const struct findings *f, uint32_t pid);

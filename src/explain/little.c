@@ -467,9 +467,11 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	const struct rest rest = rest_of(f);
 	uint32_t failing = 0;
 
+	const bool are_unseen = has_unseen && !unseen_has_children(f->profile);	/* others than threads */
+
 	/* no all-clear while others wait, or what the program needs may be missing */
 	const bool is_silent = silent_append_most(s, f);
-	const bool is_owing = is_silent || owed_append_most(s, f) || append_held(s, f, little, has_unseen && !unseen_has_children(f->profile));
+	const bool is_owing = is_silent || owed_append_most(s, f) || append_held(s, f, little, are_unseen);
 	const bool fails = !is_owing && connects_append_most(s, f, &failing);
 	const bool is_trying = !is_owing && !fails && tries_append_most(s, f);
 	const bool is_unsignalled = !is_owing && !fails && !is_trying && unsignalled_append_most(s, f, true);

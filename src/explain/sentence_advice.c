@@ -513,7 +513,9 @@ static const char *advice_at_once(const struct findings *f, const struct finding
 	const bool is_alone = o && (o->kind == OBJECT_SOCKET || strcmp(o->place, "1 socket") == 0);
 
 	/* what else a loop has to do at its time is no limit of the answer that it waits for */
-	if ((!is_loop && (row->reason != REASON_NETWORK_RECEIVE || (o && o->kind == OBJECT_EPOLL && !is_alone))) || row->timed_out_cnt < LOST_MIN ||
+	const bool has_own_timers = o && o->kind == OBJECT_EPOLL && !is_alone;
+
+	if ((!is_loop && (row->reason != REASON_NETWORK_RECEIVE || has_own_timers)) || row->timed_out_cnt < LOST_MIN ||
 	    row->timed_out_cnt > row->woken_cnt / 2 || row->timed_out_cnt < row->woken_cnt / LOST_PART ||
 	    finding_percentile_ns(row, 0.5) >= row->max_ns / LOST_TIMES)
 		return NULL;
@@ -575,6 +577,16 @@ static const char *advice_of_slow_sync(const struct finding *row)
 	       "tells. One fsync for many changes meets that less often.";
 }
 
+/* Another program of this machine makes room, or TCP says that the other end has none. */
+static bool is_for_slow_reader(const struct findings *f, const struct finding *row)
+{
+	struct tcp_shares t;
+
+	return row->reason == REASON_NETWORK_SEND && !is_of_rule(f, row) &&
+	       ((row->by.pid && row->by.pid != finding_pid(f, row)) ||
+		(tcp_shares_find(f, row, &t) && t.most == TCP_SHARE_PEER));
+}
+
 /* How its waits end, or that nobody has time to end them; NULL: that says nothing more. */
 static const char *advice_of_ending(const struct findings *f, const struct finding *row)
 {
@@ -585,7 +597,7 @@ static const char *advice_of_ending(const struct findings *f, const struct findi
 	if (tcp_shares_is_way_full(f, row))
 		return "The link, or a limit on the way there (tc, a machine's bandwidth), is slower than this sender: send less, "
 		       "or compress it.";
-	if (row->reason == REASON_NETWORK_SEND && !is_of_rule(f, row) && row->by.pid && row->by.pid != finding_pid(f, row))
+	if (is_for_slow_reader(f, row))
 		return "Whoever reads at the other end is slower than this sender: look at what it does meanwhile.";
 	if (row->by.timeouts_cnt)
 		return row->by.threads_cnt > 1 ?

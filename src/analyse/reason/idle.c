@@ -505,14 +505,17 @@ bool idle_is_memory_server(const char *who)
 /* Nobody connects to its process, and most of the time is in waits of such a length, beside short questions. */
 static bool is_worker_at_rest(const struct finder *f, const struct wait *w)
 {
-	const struct peer_ends ends = peer_ends_of(f->p, profile_thread(f->p, w->thread)->pid);
 	uint64_t long_ns = 0, long_cnt = 0;
 
 	for (unsigned s = profile_hist_slot(WORK_NS); s < PROFILE_HIST_SLOTS; s++) {
 		long_ns += w->hist[s] * (3ULL << s) / 2;
 		long_cnt += w->hist[s];
 	}
-	return !ends.clients_cnt && !ends.listens && long_cnt >= RESTS_MIN && long_ns >= w->blocked_ns / 4 * 3;
+	if (long_cnt < RESTS_MIN || long_ns < w->blocked_ns / 4 * 3)
+		return false;
+	const struct peer_ends ends = peer_ends_of(f->p, profile_thread(f->p, w->thread)->pid);
+
+	return !ends.clients_cnt && !ends.listens;
 }
 
 /* A command whose answer takes long waits for work (BRPOP). */

@@ -187,8 +187,8 @@ const char *pool_advice(const struct finding *row)
 	return row->limit.is_full ?
 		       "Requests queue for one of these connections: raise that pool if the server there has room for more, or "
 		       "shorten what the server does for each." :
-		       "Where a connection carries one request at a time the others queue: for a pool of that size (raise it if the server "
-		       "there has room for more), or for a lock or queue of its own. Else shorten what the server does for each.";
+		       "Where a connection carries one request at a time the others queue: for a pool of that size (raise it if the "
+		       "server there has room for more), or for a lock or queue of its own. Else shorten what the server does for each.";
 }
 
 bool pool_is_many_small(const struct findings *f, const struct finding *row)

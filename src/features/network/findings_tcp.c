@@ -82,7 +82,7 @@ bool tcp_shares_find(const struct findings *f, const struct finding *row, struct
 	const struct object *o = finding_object(f, row);
 	const int direction = direction_of(row);
 
-	if (!o || row->busy || direction < 0 || is_accepted(o))
+	if (!o || row->busy || direction < 0 || (is_accepted(o) && direction != TCP_WAIT_SEND))
 		return false;
 	EACH_ROW(i, const struct tcp_wait, t, f->profile->tcp_waits) {
 		if (t->object != row->object - 1 || t->direction != direction)

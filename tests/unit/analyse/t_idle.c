@@ -479,7 +479,7 @@ static void test_timer_set(void)
 	}
 }
 
-/* Whom a client has connected to by a Unix socket it waits for; who serves there, a bus and a pair of sockets tell nothing. */
+/* A Unix socket's client waits for whom it has connected to; who serves there, a bus and a pair of sockets tell nothing. */
 static void test_unix_peer(void)
 {
 	static const struct { const char *name; bool is_answer; } cases[] = {
@@ -508,14 +508,16 @@ static void test_unix_peer(void)
 static void test_room_of_library(void)
 {
 	static const char *const stacks[] = {
-		"main@mariadbd Protocol::write@mariadbd net_real_write@mariadbd vio_write@mariadbd vio_io_wait@mariadbd poll@libc.so.6",
+		"main@mariadbd Protocol::write@mariadbd net_real_write@mariadbd vio_write@mariadbd vio_io_wait@mariadbd "
+		"poll@libc.so.6",
 		"main@app PQexec@libpq.so.5 poll@libc.so.6",
 	};
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(stacks) * 2; i++) {
 		struct maker m = maker_new("process 1");
 		uint32_t wait = wait_of(m.p, thread_of(m.p, 1, 1, "app", 0), 'S', stacks[i / 2], POLL, 900);
-		const struct object o = { .kind = OBJECT_SOCKET, .operation = i % 2 ? "send" : "", .name = ":3306 from 127.0.0.1", .place = "tcp" };
+		const struct object o = { .kind = OBJECT_SOCKET, .operation = i % 2 ? "send" : "", .name = ":3306 from 127.0.0.1",
+					  .place = "tcp" };
 
 		g_array_index(m.p->waits, struct wait, wait).object = profile_object(m.p, &o) + 1;
 		struct reasons *r = reasons_new(m.p, NULL);
@@ -525,10 +527,14 @@ static void test_room_of_library(void)
 	}
 }
 
-/* The main thread waits for its server's end and looks ten times a second for a signal; more often, or elsewhere, it waits for something. */
+/*
+ * The main thread waits for its server's end and looks ten times a second for a signal; more often, or elsewhere, it
+ * waits for something.
+ */
 static void test_main_looks(void)
 {
-	static const struct { uint64_t count; uint32_t tid; bool is_idle; } cases[] = { { 98, 1, true }, { 98, 2, false }, { 200, 1, false } };
+	static const struct { uint64_t count; uint32_t tid; bool is_idle; } cases[] = {
+		{ 98, 1, true }, { 98, 2, false }, { 200, 1, false } };
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
 		struct maker m = maker_new("process 1");
@@ -544,7 +550,10 @@ static void test_main_looks(void)
 	}
 }
 
-/* A worker's loop waits long for the next job of a queue, and shortly for what it asks beside; a server's waits are for answers. */
+/*
+ * A worker's loop waits long for the next job of a queue, and shortly for what it asks beside; a server's waits are for
+ * answers.
+ */
 static void test_loop_of_worker(void)
 {
 	enum { WORKER, SERVER, SHORT, CASES };
@@ -561,7 +570,8 @@ static void test_loop_of_worker(void)
 		w->hist[profile_hist_slot(i == SHORT ? 130 * MS : 500 * MS)] = i == SHORT ? 60 : 14;
 		wait_for(m.p, wait, OBJECT_EPOLL, "2 sockets (fd 3 of thumbs) -> 127.0.0.1:6379 (redis-server)", 1);
 		woken_by(m.p, wait, redis, "main@redis-server writeToClient@redis-server");
-		const struct connection c = { .pid = 2, .side = CONNECTION_SERVER, .local = "127.0.0.1:80", .remote = "127.0.0.1:4711" };
+		const struct connection c = { .pid = 2, .side = CONNECTION_SERVER, .local = "127.0.0.1:80",
+					      .remote = "127.0.0.1:4711" };
 		if (i == SERVER)
 			profile_add_connection(m.p, &c);
 		struct reasons *r = reasons_new(m.p, NULL);
