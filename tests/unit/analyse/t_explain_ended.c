@@ -842,9 +842,12 @@ static void test_held_back(void)
 		profile_add_wake(p, &wake);
 		add_wait(p, thread_of(p, 11, "app", 40), 'D', 80, 4, "main@app load@app read@libc.so.6", SYSCALL "io_schedule@[kernel]");
 		profile_add_limit(p, LIMIT_OWED, 10, 0, owed[i]);
+		for (unsigned k = 0; k < 2; k++)	/* of a pool, which rest */
+			profile_add_connection(p, &(struct connection){ .pid = 10, .local = k ? ":7" : ":8", .remote = "10.0.0.5:80" });
 		struct explanation *e = explanation_new(p, NULL);
 
 		g_assert_nonnull(e->little);
+		g_assert_cmpint(!!strstr(e->little, "does not give back the 2 connections of its pool to 10.0.0.5:80"), ==, i == 0);
 		g_assert_cmpint(g_str_has_prefix(e->little, "Little to find"), ==, i == 0);
 		g_assert_cmpint(!!strstr(e->little, "(a long poll): app waits for its own timers, and has asked nobody, while 7 of its clients waited"), ==, i == 0);
 		g_assert_null(strstr(e->little, "ended 12 waits"));

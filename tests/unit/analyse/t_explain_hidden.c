@@ -562,6 +562,72 @@ static void test_nameless_dotnet(void)
 	}
 }
 
+/* A lone thread that asks somebody at each turn of its loop may be refused; one that asks once is a clock. */
+static void test_asks_between_pauses(void)
+{
+	for (unsigned is_asking = 0; is_asking < 2; is_asking++) {
+		struct profile *p = window_new();
+		uint32_t thread = thread_of(p, 10, "report", 20);
+
+		ended_by(p, add_wait(p, thread, 'S', 4, 2400, "main@report nanosleep@libc.so.6", SLEEP), 0, NULL, "");
+		is_for(p, add_wait(p, thread, 'S', is_asking ? 4 : 1, 5, "main@report ask@report recv@libc.so.6",
+				   "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]"), OBJECT_SOCKET, "10.0.0.5:5432", 0);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_nonnull(e->little);
+		g_assert_cmpint(!!strstr(e->little, "between its sleeps it asks 10.0.0.5:5432: a clock, a look"), ==, is_asking);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* TCP says that a client's window was closed, or not: only then the client reads slowly. */
+static void test_slow_client(void)
+{
+	for (unsigned is_slow = 0; is_slow < 2; is_slow++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 10, "mirror", 20), 'S', 5, 1900, "main@mirror stream@mirror send@libc.so.6",
+					 "__x64_sys_sendto@[kernel] tcp_sendmsg@[kernel] sk_stream_wait_memory@[kernel]");
+
+		is_for(p, wait, OBJECT_SOCKET, ":80 from 10.0.0.9", 0);
+		profile_add_tcp_wait(p, &(struct tcp_wait){ .object = profile_wait(p, wait)->object - 1, .direction = TCP_WAIT_SEND,
+							    .count = 5, .blocked_ns = 9500 * MS, .peer_ns = is_slow ? 9000 * MS : 0 });
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "waits for a peer that reads too slowly, :80 from 10.0.0.9");
+
+		g_assert_cmpint(!!strstr(h->sentence, "the peer reads slowly"), ==, is_slow);
+		g_assert_cmpint(g_str_has_prefix(h->advice, "Whoever reads at the other end"), ==, is_slow);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A loop's few connections: each request asks once there, so others queue; or many times, one after the other. */
+static void test_questions_of_a_request(void)
+{
+	for (unsigned are_many = 0; are_many < 2; are_many++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 10, "timeline", 20), 'S', 1200, 8, "main@timeline uv_run@timeline epoll_wait@libc.so.6",
+					 "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]");
+		const struct waker server = { .pid = 30, .tid = 30, .comm = "store" }, client = { .pid = 40, .tid = 40, .comm = "curl" };
+
+		is_for(p, wait, OBJECT_EPOLL, "3 sockets (fd 3 of timeline) -> 10.0.0.5:6380 (store)", 30);
+		profile_add_limit(p, LIMIT_POOL, 10, 0, "1 of 1 connections to 10.0.0.5:6380, for 9 from clients, of which 9 wait");
+		p->info.has_wakers = true;
+		profile_add_wake(p, &(struct wake){ .wait = wait, .waker = profile_waker(p, &server), .count = are_many ? 1150 : 600,
+						    .blocked_ns = 9000 * MS });
+		profile_add_wake(p, &(struct wake){ .wait = wait, .waker = profile_waker(p, &client), .count = are_many ? 50 : 600,
+						    .blocked_ns = 600 * MS });
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "timeline has one connection to 10.0.0.5:6380");
+
+		g_assert_cmpint(strstr(h->advice, "ask for many at a time") != NULL, ==, are_many);
+		g_assert_cmpint(strstr(h->advice, "a lock or queue of its own") != NULL, ==, !are_many);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -583,6 +649,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/short-sleeps", test_short_sleeps);
 	g_test_add_func("/explain/own-rate", test_own_rate);
 	g_test_add_func("/explain/client-reader", test_client_reader);
+	g_test_add_func("/explain/asks-between-pauses", test_asks_between_pauses);
+	g_test_add_func("/explain/slow-client", test_slow_client);
+	g_test_add_func("/explain/questions-of-a-request", test_questions_of_a_request);
 	g_test_add_func("/explain/clock-of-lost-stack", test_clock_of_lost_stack);
 	g_test_add_func("/explain/nameless-dotnet", test_nameless_dotnet);
 	return g_test_run();
