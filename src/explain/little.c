@@ -16,6 +16,7 @@
 #define WAITING_PART 10		/* of the window: less is what a tenth of a thread waits on average */
 #define UNSEEN_MOST 2		/* maximum waits of a finding */
 #define COMPUTES 9		/* ratio of CPU time to waits: a CPU profile is more useful */
+#define OTHERS_PART 5	/* of its time: if it waits less for CPUs others' load makes that */
 #define SHARES_PART 10		/* of its time: a process that runs less does not compute */
 #define NOTHING_ELSE_PART 10	/* the same: less is negligible beside that */
 #define NAME_COLUMNS 40
@@ -89,7 +90,7 @@ static bool is_noticed(const struct findings *f, const struct finding *row)
 }
 
 /*
- * It hardly ran, and waited for CPUs at most a tenth of its time and half a thread on average: due to others' load,
+ * It hardly ran, and waited for CPUs at most a fifth of its time and half a thread on average: due to others' load,
  * not its own problem.
  */
 static bool is_others_load(const struct findings *f, const struct finding *row)
@@ -97,7 +98,7 @@ static bool is_others_load(const struct findings *f, const struct finding *row)
 	const struct finding_class *c = class_of(f, row);
 
 	return c && row->reason == REASON_CPU_QUEUE && !row->is_yield && c->on_cpu_ns < c->observed_ns / WAITING_PART &&
-	       row->time_ns < MIN(c->observed_ns / WAITING_PART, f->profile->info.duration_ns / 2);
+	       row->time_ns < MIN(c->observed_ns / OTHERS_PART, f->profile->info.duration_ns / 2);
 }
 
 /*
@@ -236,6 +237,21 @@ static void append_waits(GString *s, const struct findings *f, uint64_t clocks_n
 	}
 	g_string_append_printf(s, "%s%s%s", waits == 1 ? " wait took " : " waits took ",
 			       TEXT_NS(f->matters_ns - MIN(clocks_ns, f->matters_ns)), waits == 1 ? "." : " in all.");
+}
+
+/* " 1.02 s of that geo waited for a CPU, ..": others' load that is a tenth of its time or more */
+static void append_load(GString *s, const struct findings *f)
+{
+	EACH_ROW(i, const struct finding, row, f->rows) {
+		const struct finding_class *c = class_of(f, row);
+
+		if (!is_others_load(f, row) || row->time_ns < c->observed_ns / WAITING_PART)
+			continue;
+		g_string_append_printf(s, " %s of that ", TEXT_NS(row->time_ns));
+		text_safe_cut(s, row->process, NAME_COLUMNS);
+		g_string_append(s, " waited for a CPU, as others held them: record -a --runq-blame tells who.");
+		return;
+	}
 }
 
 /* How often the clock ticked. Of a script's children only those that it waits for explicitly count. */
@@ -497,6 +513,7 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 			       text_percent(f->idle_sum_ns + rest.all_ns, observed_ns - f->meant_ns), rest.clock ? " or a clock's" : "",
 			       rest.quick_ns ? " or for answers that come soon" : "");
 	append_waits(s, f, rest.all_ns);
+	append_load(s, f);
 	if (rest.clock && !is_unsignalled)
 		append_clock(s, f, rest.clock);
 	else if (!is_owing && !fails)

@@ -127,6 +127,24 @@ static void test_load(void)
 	}
 }
 
+/* Of a program that hardly runs a seventh of its time in the run queue is told with what is little, a third as a finding. */
+static void test_load_of_idle(void)
+{
+	for (unsigned is_much = 0; is_much < 2; is_much++) {
+		struct profile *p = window_new();
+		uint32_t thread = thread_of(p, 10, "geo", 300);
+
+		p->info.filters = profile_string(p, "process geo");
+		add_wait(p, thread, 'R', is_much ? 1700 : 700, 2, "main@geo work@geo", "");
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpint(e->little && strstr(e->little, "1.40 s of that geo waited for a CPU, as others held them"), ==, !is_much);
+		g_assert_cmpint(e->headlines->len, ==, is_much);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /*
  * Threads that a broadcast wakes: at one condition all of them wake, at conditions of their own one each, which is no herd.
  * There the answer leads that the one who wakes them waits for.  Nor is it one where they are woken seldom.
@@ -435,6 +453,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/full-queue", test_full_queue);
 	g_test_add_func("/explain/shared-lock", test_shared_lock);
 	g_test_add_func("/explain/load", test_load);
+	g_test_add_func("/explain/load-of-idle", test_load_of_idle);
 	g_test_add_func("/explain/own-conditions", test_own_conditions);
 	g_test_add_func("/explain/asyncio-deadlock", test_asyncio_deadlock);
 	g_test_add_func("/explain/relay", test_relay);
