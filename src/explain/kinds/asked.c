@@ -137,7 +137,8 @@ static bool never_rest(const struct findings *f, const struct finding *row)
 	uint64_t rests_cnt = 0;
 
 	EACH_ROW(i, const struct wait, w, f->profile->waits)
-		rests_cnt += is_of_pool[w->thread] && reasons_is_idle(f->reasons, i) && !work_of(f->profile, w->user) ? w->count : 0;
+		if (is_of_pool[w->thread] && reasons_is_idle(f->reasons, i) && !work_of(f->profile, w->user))
+			rests_cnt += w->count;
 	return rests_cnt <= row->count / RESTS_PART;
 }
 
