@@ -191,8 +191,9 @@ void sentence_object(GString *s, const struct finding *row, const struct object 
 		return;
 	const char *upstream = owed_upstream(row) ?: object_upstream(o);
 
-	if (upstream && o->kind == OBJECT_EPOLL && row->reason == REASON_NETWORK_RECEIVE) {
-		g_string_append(s, " from ");
+	if (upstream && o->kind == OBJECT_EPOLL &&
+	    (row->reason == REASON_NETWORK_RECEIVE || row->reason == REASON_NETWORK_SEND)) {
+		g_string_append(s, row->reason == REASON_NETWORK_SEND ? ", " : " from ");
 		text_safe_cut(s, upstream, FINDING_NAME_COLUMNS);
 		return;
 	}

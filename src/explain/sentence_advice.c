@@ -577,14 +577,22 @@ static const char *advice_of_slow_sync(const struct finding *row)
 	       "tells. One fsync for many changes meets that less often.";
 }
 
+/* The process on this machine that reads what is sent; 0: unknown. */
+static uint32_t reader_of(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+
+	return row->by.pid ? row->by.pid : o && !object_is_lock(o) ? o->pid : 0;
+}
+
 /* Another program of this machine makes room, or TCP says that the other end has none. */
 static bool is_for_slow_reader(const struct findings *f, const struct finding *row)
 {
+	const uint32_t reader = reader_of(f, row);
 	struct tcp_shares t;
 
 	return row->reason == REASON_NETWORK_SEND && !is_of_rule(f, row) &&
-	       ((row->by.pid && row->by.pid != finding_pid(f, row)) ||
-		(tcp_shares_find(f, row, &t) && t.most == TCP_SHARE_PEER));
+	       ((reader && reader != finding_pid(f, row)) || (tcp_shares_find(f, row, &t) && t.most == TCP_SHARE_PEER));
 }
 
 /* How its waits end, or that nobody has time to end them; NULL: that says nothing more. */

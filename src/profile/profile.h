@@ -776,6 +776,7 @@ void profile_add_on_cpu(struct profile *p, const struct on_cpu_sample *s);
 /* The standard error of a thread's time `part` of all_ns, from `all` samples. */
 double on_cpu_error(uint64_t all_ns, uint64_t part, uint64_t all);
 
+#define OBJECT_SENDS "send"	/* operation of poll(), and of an epoll set whose upstream does not read what was sent */
 #define OBJECT_UPSTREAM " -> "	/* separates the name of an epoll set from the upstream that its loop has asked */
 
 /* "127.0.0.1:8081 (python3)". NULL: not an epoll set, or no upstream. */

@@ -557,14 +557,22 @@ static bool is_for_output(const struct finder *f, uint32_t i)
 
 /*
  * poll() and select() of a few descriptors that are ended by a reader: it waits for room, as rsync does for the helper
- * that transfers its data.  A server's set has many clients, of which one may be slow.
+ * that transfers its data.  A server's set has many clients, of which one may be slow: of it only a connection that it
+ * made itself counts, which is full as the window ends.
  */
 static bool is_for_room(const struct finder *f, uint32_t i)
 {
-	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
+	const struct wait *w = profile_wait(f->p, i);
+	const struct object *o = profile_wait_object(f->p, w);
 
-	return o && (o->kind == OBJECT_SOCKET || o->kind == OBJECT_PIPE || o->kind == OBJECT_POLL) &&
-	       f->ended[i].room_ns > ended_sum(&f->ended[i]) / 2;
+	if (!o || o->kind != OBJECT_EPOLL)
+		return o && (o->kind == OBJECT_SOCKET || o->kind == OBJECT_PIPE || o->kind == OBJECT_POLL) &&
+		       f->ended[i].room_ns > ended_sum(&f->ended[i]) / 2;
+	const struct ended *e = ended_sum(&f->ended[i]) ? &f->ended[i] : &f->of_object[w->object];
+
+	return strcmp(o->operation, OBJECT_SENDS) == 0 &&
+	       (e->room_ns > ended_sum(e) / 2 ||
+		(w->flags & WAIT_OPEN_AT_END && w->max_ns >= f->p->info.duration_ns / 2));
 }
 
 /* A poll on a single accepted connection: its client has not asked anything yet. */
@@ -903,6 +911,17 @@ static void find_listeners(struct finder *f)
 			f->idle[i] = IDLE_POOL;
 }
 
+static enum reason reason_of_loop(const struct finder *f, uint32_t i)
+{
+	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
+
+	if (is_for_room(f, i))
+		return o->kind == OBJECT_PIPE ? REASON_PIPE : REASON_NETWORK_SEND;
+	if (is_answered(f, i) || profile_silent_peer(f->p, profile_wait(f->p, i)))
+		return REASON_NETWORK_RECEIVE;
+	return is_for_output(f, i) ? REASON_PIPE : REASON_EVENT_LOOP;
+}
+
 static uint64_t first_start_ns(const struct profile *p)
 {
 	uint64_t first_ns = UINT64_MAX;
@@ -941,15 +960,8 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		if (profile_wait(p, i)->state == ON_CPU_STATE)
 			continue;
 		ret_idle[i] = (uint8_t)decide(&f, i);
-		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP &&
-		    (is_answered(&f, i) || profile_silent_peer(p, profile_wait(p, i))))
-			reason[i] = REASON_NETWORK_RECEIVE;
-		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_for_output(&f, i))
-			reason[i] = REASON_PIPE;
-		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP && is_for_room(&f, i))
-			reason[i] = profile_wait_object(p, profile_wait(p, i))->kind == OBJECT_PIPE
-					    ? REASON_PIPE
-					    : REASON_NETWORK_SEND;
+		if (ret_idle[i] == IDLE_NOT && reason[i] == REASON_EVENT_LOOP)
+			reason[i] = (uint8_t)reason_of_loop(&f, i);
 		/* it waits for its children, whose time counts as theirs */
 		if (ret_idle[i] == IDLE_LOOP && f.ended[i].children_ns > ended_sum(&f.ended[i]) / 2)
 			ret_idle[i] = IDLE_JOIN;

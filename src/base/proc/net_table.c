@@ -14,6 +14,7 @@
 #define FRESH_NS 1000000000ULL
 #define V4_BYTES 4
 #define HEX_DIGITS 32	/* of an IPv6 address */
+#define TIMER_PROBE 4	/* net/ipv4/tcp_ipv4.c: get_tcp4_sock(): it asks whether the window is open again */
 #define KEPT_MAX 8	/* namespaces whose tables are kept for a while */
 
 struct kept {
@@ -83,11 +84,12 @@ static bool parse_end(const char *digits, unsigned port, struct net_end *ret)
 static bool parse_line(const char *line, struct net_socket *ret)
 {
 	char local[HEX_DIGITS + 1], remote[HEX_DIGITS + 1];
-	unsigned local_port, remote_port, state, queued;
+	unsigned local_port, remote_port, state, queued, timer;
 
-	if (sscanf(line, " %*u: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*x:%x %*x:%*x %*x %*u %*u %" SCNu64, local,
-		   &local_port, remote, &remote_port, &state, &queued, &ret->inode) != 7)
+	if (sscanf(line, " %*u: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*x:%x %x:%*x %*x %*u %*u %" SCNu64, local,
+		   &local_port, remote, &remote_port, &state, &queued, &timer, &ret->inode) != 8)
 		return false;
+	ret->is_shut_out = timer == TIMER_PROBE;
 	ret->state = (uint8_t)state;
 	ret->queued = state == TCP_LISTEN ? queued : 0;
 	return parse_end(local, local_port, &ret->local) && parse_end(remote, remote_port, &ret->remote);

@@ -25,6 +25,7 @@ struct net_socket {
 	uint64_t inode;		/* 0: it belongs to no process any more */
 	uint8_t state;		/* TCP_ESTABLISHED, TCP_LISTEN, ... */
 	bool is_tcp;
+	bool is_shut_out;	/* it has data to send, and the peer's window is closed */
 	uint32_t queued;	/* of TCP_LISTEN: connections not accepted yet */
 };
 

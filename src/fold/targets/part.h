@@ -111,15 +111,19 @@ struct upstream {
 	unsigned cnt;	/* connections to that address */
 	uint64_t inode;	/* of the socket there, or of the listener; 0: not on this machine */
 	uint64_t listener;	/* likewise of the listener there, as connections are short */
+	bool is_full;		/* a connection there has no room for more: the other end does not read what was sent */
 };
 
 /*
  * The upstream that an event loop has asked: the peer of most of the TCP or Unix connections that the epoll set
- * watches and this process made. False: none. sockets: struct upstream_socket; up to UPSTREAM_SOCKETS_MAX watched
+ * watches and this process made, or of one that is full. False: none. sockets: struct upstream_socket; up to UPSTREAM_SOCKETS_MAX watched
  * sockets are added.
  */
 bool upstream_find(struct net_tables *tables, struct net_homes *homes, const char *proc_dir, uint32_t pid, int epoll_fd,
 		   struct upstream *ret, GArray *sockets);
+
+/* The loop waits for room at a descriptor of the set. */
+bool upstream_wants_room(const char *proc_dir, uint32_t pid, int epoll_fd);
 
 /* The listening socket at "127.0.0.1:8081". 0: not on this machine, or not an address. */
 uint64_t upstream_listener(struct net_tables *tables, struct net_homes *homes, uint32_t pid, const char *there);

@@ -70,6 +70,7 @@ struct target {
 	uint8_t kind;		/* enum object_kind */
 	bool is_sought;		/* the other end is not known yet, but can be */
 	bool is_server;		/* socket: the other end made the connection */
+	bool is_full;		/* epoll set: the upstream does not read what was sent */
 	uint64_t peer_ino;	/* inode of the other end; 0: unknown */
 	uint32_t peer;		/* process at the other end, or the child; 0: unknown */
 	unsigned others;	/* number of further processes at the other end */
@@ -133,13 +134,15 @@ static void find_upstream(struct fold_targets *all, struct target *t)
 	struct upstream up;
 	const char *cut = strstr(t->base, OBJECT_UPSTREAM);
 
-	if (t->peer)
+	/* a full connection may have room again, or another one none */
+	if (t->peer && !t->is_full && !upstream_wants_room(all->proc_dir, t->rec.pid, t->rec.fd))
 		return;
+	t->is_full = false;
 	if (!t->watched)
 		t->watched = g_array_new(FALSE, FALSE, sizeof(struct upstream_socket));
 	g_array_set_size(t->watched, 0);
 	if (!upstream_find(all->nets, all->homes, all->proc_dir, t->rec.pid, t->rec.fd, &up, t->watched)) {
-		if (!cut)
+		if (!cut || t->peer)
 			return;
 		/* the connection is closed again, but the listener may still be found */
 		up.address = g_strdup(cut + strlen(OBJECT_UPSTREAM));
@@ -147,6 +150,7 @@ static void find_upstream(struct fold_targets *all, struct target *t)
 	}
 	g_autofree char *address = up.address, *before = t->base, *name = NULL;
 
+	t->is_full = up.is_full;
 	t->peer = up.inode ? fd_owners_find(all->owners, up.inode, FD_READS | FD_WRITES, t->rec.pid, &t->others) : 0;
 	if (!t->peer && up.listener)
 		t->peer = fd_owners_find(all->owners, up.listener, FD_READS | FD_WRITES, t->rec.pid, &t->others);
@@ -390,8 +394,8 @@ static uint32_t intern(struct fold_targets *all, struct target *t)
 	if (!t->is_complete)
 		complete_name(t);
 
-	const struct object o = { .kind = t->kind, .operation = target_operation(&t->rec), .name = t->base,
-				   .place = t->detail, .pid = t->peer };
+	const struct object o = { .kind = t->kind, .operation = t->is_full ? OBJECT_SENDS : target_operation(&t->rec),
+				  .name = t->base, .place = t->detail, .pid = t->peer };
 
 	return profile_object(all->profile, &o) + 1;
 }

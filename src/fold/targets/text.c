@@ -165,7 +165,7 @@ const char *target_operation(const struct offcpu_rec_target *rec)
 	switch (rec->purpose) {
 	case OFFCPU_FOR_ANY: return "";
 	case OFFCPU_FOR_CONNECTION: return "connect";
-	case OFFCPU_FOR_ROOM: return "send";
+	case OFFCPU_FOR_ROOM: return OBJECT_SENDS;
 	default: return op < G_N_ELEMENTS(uring) && uring[op] ? uring[op] : "uring";
 	}
 }

@@ -6,31 +6,37 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "base/opener/opener.h"
 
-/* Inodes of the sockets that the set watches, as a set. */
-static GHashTable *watched_new(const char *proc_dir, uint32_t pid, int epoll_fd)
+#define WATCHED_SCAN "tfd: %*d events: %" SCNx32 " data: %*x pos:%*d ino:%" SCNx64
+
+/*
+ * Inodes of what the set watches, and as values those that it is to be told of room at.  A loop that sleeps at one
+ * would be told at once if there was any.  Where each change is told only once (EPOLLET) programs ask for that always.
+ */
+static GHashTable *watched_new(const char *proc_dir, uint32_t pid, int epoll_fd, bool *ret_wants_room)
 {
 	GHashTable *inodes = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/fdinfo/%d", proc_dir, pid, epoll_fd);
 	FILE *file = opener_file(path);
 	char line[256];
 
+	*ret_wants_room = false;
 	for (unsigned left = UPSTREAM_WATCHED_MAX; file && left && fgets(line, sizeof(line), file);) {
-		int fd;
-
-		if (sscanf(line, "tfd: %d", &fd) != 1)
-			continue;
-		left--;	/* of any kind: each costs a lookup */
-		g_autofree char *link = g_strdup_printf("%s/%" PRIu32 "/fd/%d", proc_dir, pid, fd);
-		g_autofree char *text = opener_link(link);
+		uint32_t events;
 		uint64_t inode;
 
-		if (text && sscanf(text, "socket:[%" SCNu64 "]", &inode) == 1)
-			g_hash_table_add(inodes, g_memdup2(&inode, sizeof(inode)));
+		if (sscanf(line, WATCHED_SCAN, &events, &inode) != 2)
+			continue;
+		left--;
+		bool wants_room = events & EPOLLOUT && !(events & EPOLLET);
+
+		*ret_wants_room = *ret_wants_room || wants_room;
+		g_hash_table_insert(inodes, g_memdup2(&inode, sizeof(inode)), GUINT_TO_POINTER(wants_room));
 	}
 	if (file)
 		fclose(file);
@@ -67,9 +73,22 @@ static void find_inodes(const GArray *sockets, struct net_homes *homes, const st
 		ret->inode = ret->listener;
 }
 
+static bool wants_room(GHashTable *watched, uint64_t inode)
+{
+	return GPOINTER_TO_UINT(g_hash_table_lookup(watched, &inode));
+}
+
 static uint64_t listener_of(const GArray *sockets, const char *name)
 {
 	return FIRST_ROW(const struct unix_socket, s, sockets, strcmp(s->name, name) == 0 && s->listens, s->inode, 0);
+}
+
+static void set_by_unix(const GArray *sockets, const struct unix_socket *peer, struct upstream *ret)
+{
+	g_free(ret->address);
+	ret->address = g_strdup(*peer->name ? peer->name : "unix socket");
+	ret->inode = peer->inode;
+	ret->listener = *peer->name ? listener_of(sockets, peer->name) : 0;
 }
 
 /*
@@ -88,6 +107,11 @@ static void find_by_unix(const GArray *sockets, GHashTable *watched, bool serves
 			continue;
 		serves = serves || *s->name;
 		peer = *s->name ? NULL : unix_table_find(sockets, s->peer);
+		if (peer && wants_room(watched, s->inode)) {
+			ret->is_full = true;
+			set_by_unix(sockets, peer, ret);
+			return;
+		}
 		if (!peer || !*peer->name)
 			continue;
 		unsigned cnt = GPOINTER_TO_UINT(g_hash_table_lookup(cnts, peer->name)) + 1;
@@ -98,12 +122,8 @@ static void find_by_unix(const GArray *sockets, GHashTable *watched, bool serves
 			best = peer;
 		}
 	}
-	if (!best || !serves)
-		return;
-	g_free(ret->address);
-	ret->address = g_strdup(best->name);
-	ret->inode = best->inode;
-	ret->listener = listener_of(sockets, best->name);
+	if (best && serves)
+		set_by_unix(sockets, best, ret);
 }
 
 static void add_socket(GArray *ret_sockets, const struct net_socket *s, bool is_server)
@@ -121,14 +141,22 @@ uint64_t upstream_listener(struct net_tables *tables, struct net_homes *homes, u
 	return net_end_read(there, &end) ? listener_at(net_tables_of(tables, pid), homes, &end) : 0;
 }
 
+bool upstream_wants_room(const char *proc_dir, uint32_t pid, int epoll_fd)
+{
+	bool is_one;
+
+	g_hash_table_unref(watched_new(proc_dir, pid, epoll_fd, &is_one));
+	return is_one;
+}
+
 bool upstream_find(struct net_tables *tables, struct net_homes *homes, const char *proc_dir, uint32_t pid, int epoll_fd,
 		   struct upstream *ret, GArray *ret_sockets)
 {
-	g_autoptr(GHashTable) watched = watched_new(proc_dir, pid, epoll_fd);
+	bool serves = false, is_any;
+	g_autoptr(GHashTable) watched = watched_new(proc_dir, pid, epoll_fd, &is_any);
 	g_autoptr(GHashTable) cnts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	const GArray *sockets = g_hash_table_size(watched) ? net_tables_of(tables, pid) : NULL;
 	const struct net_socket *best = NULL;
-	bool serves = false;
 
 	*ret = (struct upstream){ 0 };
 	EACH_ROW_OF(i, const struct net_socket, s, sockets) {
@@ -137,7 +165,7 @@ bool upstream_find(struct net_tables *tables, struct net_homes *homes, const cha
 		bool is_server = is_of_server(sockets, s->local.port);
 
 		add_socket(ret_sockets, s, is_server);
-		if (s->state != TCP_ESTABLISHED)
+		if (s->state != TCP_ESTABLISHED || ret->is_full)
 			continue;
 		if (is_server) {
 			serves = true;
@@ -147,7 +175,8 @@ bool upstream_find(struct net_tables *tables, struct net_homes *homes, const cha
 		unsigned cnt = GPOINTER_TO_UINT(g_hash_table_lookup(cnts, there)) + 1;
 
 		g_hash_table_replace(cnts, g_steal_pointer(&there), GUINT_TO_POINTER(cnt));
-		if (cnt > ret->cnt) {
+		ret->is_full = s->is_shut_out || wants_room(watched, s->inode);
+		if (cnt > ret->cnt || ret->is_full) {
 			ret->cnt = cnt;
 			best = s;
 		}
@@ -156,7 +185,7 @@ bool upstream_find(struct net_tables *tables, struct net_homes *homes, const cha
 		ret->address = net_end_text(&best->remote);
 		find_inodes(sockets, homes, best, ret);
 	}
-	if (g_hash_table_size(watched))
+	if (g_hash_table_size(watched) && !ret->is_full)
 		find_by_unix(net_tables_unix(tables), watched, serves, ret);
 	return ret->address != NULL;
 }

@@ -185,6 +185,51 @@ static void test_silent_peer(void)
 	}
 }
 
+/*
+ * A loop whose connection is full waits for its reader, if it slept for most of the window, or if readers end such waits;
+ * of one that timers wake that is not known, nor where no connection of its own was full.
+ */
+static void test_loop_sends(void)
+{
+	static const struct { const char *operation, *ended_by; uint64_t open_ms, ended_ms; bool is_told; } cases[] = {
+		{ "send", NULL, 8000, 0, true }, { "", NULL, 8000, 0, false }, { "send", NULL, 1000, 0, false },
+		{ "send", "__alloc_skb@[kernel] sk_stream_write_space@[kernel]", 1000, 8000, true },
+		{ "send", "hrtimer_wakeup@[kernel]", 1000, 8000, false },
+	};
+	static const char loop[] = "main@app uv_run@libuv.so.1 uv__io_poll@libuv.so.1 epoll_wait@libc.so.6",
+			  in[] = "entry_SYSCALL_64@[kernel] do_syscall_64@[kernel] __x64_sys_epoll_wait@[kernel] ep_poll@[kernel]";
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		const struct object set = { .kind = OBJECT_EPOLL, .operation = cases[i].operation, .place = "",
+					     .name = "1 socket (fd 3 of app) -> 10.0.0.5:5140" };
+		const uint32_t object = profile_object(p, &set) + 1, thread = thread_of(p, 10, "app", 10);
+		uint32_t wait = add_wait(p, thread, 'S', 1, cases[i].open_ms, loop, in);
+
+		g_array_index(p->waits, struct wait, wait).object = object;
+		goes_on(p, wait);
+		g_array_index(p->waits, struct wait, wait).flags = WAIT_OPEN_AT_END;
+		if (cases[i].ended_ms) {
+			const struct waker waker = { .irq = strstr(cases[i].ended_by, "timer") ? "timer" : "softirq:NET_RX",
+						     .kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, cases[i].ended_by) };
+			const struct wake wake = { .wait = add_wait(p, thread, 'S', 4, cases[i].ended_ms / 4, loop, in),
+						   .waker = profile_waker(p, &waker), .count = 4,
+						   .blocked_ns = cases[i].ended_ms * MS };
+
+			g_array_index(p->waits, struct wait, wake.wait).object = object;
+			profile_add_wake(p, &wake);
+		}
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%zu: %s", i, e->headlines->len ? g_array_index(e->headlines, struct headline, 0).sentence : e->little);
+		g_assert_cmpint(e->headlines->len, ==, cases[i].is_told);
+		if (cases[i].is_told)
+			headline_with(e, "app waits for a peer that reads too slowly, 10.0.0.5:5140");
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* All workers of a pool of processes wait for work while a result is waited for: who had that task was killed. */
 static void test_lost_task(void)
 {
@@ -744,6 +789,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/standby", test_standby);
 	g_test_add_func("/explain/few-polls", test_few_polls);
 	g_test_add_func("/explain/silent-peer", test_silent_peer);
+	g_test_add_func("/explain/loop-sends", test_loop_sends);
 	g_test_add_func("/explain/ticking-leader", test_ticking_leader);
 	g_test_add_func("/explain/lost-task", test_lost_task);
 	g_test_add_func("/explain/still", test_still);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -38,6 +39,18 @@ static void add_fd(const struct fixture *x, unsigned pid, int fd, const char *li
 	g_assert_cmpint(g_mkdir_with_parents(in, 0700), ==, 0);
 	g_assert_cmpint(symlink(link, path), ==, 0);
 	write_file(x, info_folder, number, info);
+}
+
+/* An epoll set's line for one descriptor, as of Linux 4.13. */
+#define WATCHES "tfd: %8d events: %8x data: %16x  pos:0 ino:%" PRIx64 " sdev:8\n"
+
+static void add_set(const struct fixture *x, int fd, int first, unsigned events, const uint64_t *inodes)
+{
+	g_autoptr(GString) info = g_string_new("ino:\t51\n");
+
+	for (int at = first; *inodes; at++, inodes++)
+		g_string_append_printf(info, WATCHES, at, events, at, *inodes);
+	add_fd(x, 70, fd, "anon_inode:[eventpoll]", info->str);
 }
 
 static void set_up(struct fixture *x, gconstpointer data)
@@ -329,11 +342,11 @@ static void test_upstream(struct fixture *x, gconstpointer data)
 	struct offcpu_rec_target rec = record_of(x, 7, 0, 51), other = record_of(x, 8, 0, 51);
 
 	(void)data;
-	add_fd(x, 70, 7, "anon_inode:[eventpoll]", "ino:\t51\ntfd:        9 events: 1\ntfd:       10 events: 1\ntfd:       11 events: 1\n");
+	add_set(x, 7, 9, EPOLLIN, (const uint64_t[]){ 902, 903, 904, 0 });
 	add_fd(x, 70, 9, "socket:[902]", "");
 	add_fd(x, 70, 10, "socket:[903]", "");
 	add_fd(x, 70, 11, "socket:[904]", "");
-	add_fd(x, 70, 8, "anon_inode:[eventpoll]", "ino:\t51\ntfd:        9 events: 1\n");
+	add_set(x, 8, 9, EPOLLIN, (const uint64_t[]){ 902, 0 });
 	add_fd(x, 80, 4, "socket:[901]", "ino:\t901\n");
 	write_file(x, "70/net", "tcp", table);
 	check(object_of(x, &rec), OBJECT_EPOLL, "3 sockets (fd 7 of waiter) -> 127.0.0.1:8081 (other; end)", 80);
@@ -353,7 +366,50 @@ static void test_upstream(struct fixture *x, gconstpointer data)
 	check(set, OBJECT_EPOLL, "1 socket (fd 8 of waiter) -> 127.0.0.1:8081 (other; end)", 80);
 }
 
-static void add_socket(const struct fixture *x, uint32_t pid, int fd, int of)
+/*
+ * A loop that is to be told of room at a connection of its own sends; at one that it accepted, or with each change told
+ * once, that says nothing; but a closed window does.
+ */
+static void test_full(struct fixture *x, gconstpointer data)
+{
+	static const char table[] =
+		"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 900 1\n"
+		"   2: 0100007F:1F90 0100007F:9C40 01 00000000:00000000 00:00000000 00000000     0        0 902 1\n"
+		"   3: 0100007F:9C41 0100007F:1F92 01 00000000:00000000 00:00000000 00000000     0        0 903 1\n"
+		"   4: 0100007F:9C42 0100007F:1F91 01 00001000:00000000 04:00000014 00000000     0        0 904 1\n"
+		"   5: 0100007F:1F91 0100007F:9C42 01 00000000:00001000 00:00000000 00000000     0        0 905 1\n";
+	static const struct {
+		unsigned events;
+		uint64_t inodes[3];
+		const char *name, *operation;
+	} cases[] = {
+		{ EPOLLIN | EPOLLOUT, { 902, 0 }, "1 socket (fd 7 of waiter)", "" },
+		{ EPOLLIN | EPOLLOUT | EPOLLET, { 903, 0 }, "1 socket (fd 8 of waiter) -> 127.0.0.1:8082", "" },
+		{ EPOLLIN | EPOLLOUT, { 903, 0 }, "1 socket (fd 9 of waiter) -> 127.0.0.1:8082", "send" },
+		{ EPOLLIN, { 903, 904, 0 }, "2 sockets (fd 10 of waiter) -> 127.0.0.1:8081 (other; end)", "send" },
+	};
+
+	(void)data;
+	for (int fd = 20; fd < 22; fd++)
+		add_fd(x, 70, fd, "socket:[1]", "");
+	add_fd(x, 80, 4, "socket:[905]", "ino:\t905\n");
+	write_file(x, "70/net", "tcp", table);
+	struct offcpu_rec_target recs[G_N_ELEMENTS(cases)];
+
+	for (int i = 0; i < (int)G_N_ELEMENTS(cases); i++) {
+		recs[i] = record_of(x, 7 + i, 0, 51);
+		add_set(x, 7 + i, 20, cases[i].events, cases[i].inodes);
+		fold_targets_add(x->targets, &recs[i], sizeof(recs[i]));
+	}
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct object *o = object_of(x, &recs[i]);
+
+		g_assert_cmpstr(o->name, ==, cases[i].name);
+		g_assert_cmpstr(o->operation, ==, cases[i].operation);
+	}
+}
+
+static uint64_t add_socket(const struct fixture *x, uint32_t pid, int fd, int of)
 {
 	struct stat st;
 
@@ -362,15 +418,19 @@ static void add_socket(const struct fixture *x, uint32_t pid, int fd, int of)
 	g_autofree char *info = g_strdup_printf("ino:\t%" PRIu64 "\n", (uint64_t)st.st_ino);
 
 	add_fd(x, pid, fd, link, info);
+	return st.st_ino;
 }
 
-/* The same by a Unix socket, of a loop that has clients; without any it may be one to a bus, which asks for nothing. */
+/*
+ * The same by a Unix socket, of a loop that has clients; without any it may be one to a bus, which asks for nothing,
+ * unless it is full.
+ */
 static void test_upstream_unix(struct fixture *x, gconstpointer data)
 {
 	static const char table[] =
 		"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 900 1\n"
 		"   2: 0100007F:1F90 0100007F:9C40 01 00000000:00000000 00:00000000 00000000     0        0 902 1\n";
-	struct offcpu_rec_target rec = record_of(x, 7, 0, 51), other = record_of(x, 8, 0, 51);
+	struct offcpu_rec_target rec = record_of(x, 7, 0, 51), other = record_of(x, 8, 0, 51), full = record_of(x, 6, 0, 51);
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int listener = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
 
@@ -382,16 +442,23 @@ static void test_upstream_unix(struct fixture *x, gconstpointer data)
 	g_assert_cmpint(connect(client, (const struct sockaddr *)&at, bytes), ==, 0);
 	int accepted = accept(listener, NULL, NULL);
 	g_autofree char *name = g_strdup_printf("2 sockets (fd 7 of waiter) -> @%s (other; end)", at.sun_path + 1);
+	g_autofree char *full_name = g_strdup_printf("1 socket (fd 6 of waiter) -> @%s (other; end)", at.sun_path + 1);
 
 	g_assert_cmpint(accepted, >=, 0);
-	add_fd(x, 70, 7, "anon_inode:[eventpoll]", "ino:\t51\ntfd:        9 events: 1\ntfd:       10 events: 1\n");
-	add_fd(x, 70, 9, "socket:[902]", "");
-	add_socket(x, 70, 10, client);
-	add_fd(x, 70, 8, "anon_inode:[eventpoll]", "ino:\t51\ntfd:       10 events: 1\n");
+	add_fd(x, 70, 20, "socket:[902]", "");
+	const uint64_t own = add_socket(x, 70, 21, client);
+
+	add_set(x, 7, 20, EPOLLIN, (const uint64_t[]){ 902, own, 0 });
+	add_set(x, 8, 21, EPOLLIN, (const uint64_t[]){ own, 0 });
+	add_set(x, 6, 21, EPOLLOUT, (const uint64_t[]){ own, 0 });
 	add_socket(x, 80, 4, accepted);
 	write_file(x, "70/net", "tcp", table);
 	check(object_of(x, &rec), OBJECT_EPOLL, name, 80);
 	check(object_of(x, &other), OBJECT_EPOLL, "1 socket (fd 8 of waiter)", 0);
+	const struct object *o = object_of(x, &full);
+
+	check(o, OBJECT_EPOLL, full_name, 80);
+	g_assert_cmpstr(o->operation, ==, "send");
 	close(accepted);
 	close(client);
 	close(listener);
@@ -531,7 +598,7 @@ int main(int argc, char **argv)
 		{ "/targets/hostile", test_hostile }, { "/targets/frames", test_frames },
 		{ "/targets/other_namespace", test_other_namespace }, { "/targets/twin_namespaces", test_twin_namespaces },
 		{ "/targets/connections", test_connections },
-		{ "/targets/upstream", test_upstream }, { "/targets/upstream_unix", test_upstream_unix },
+		{ "/targets/upstream", test_upstream }, { "/targets/full", test_full }, { "/targets/upstream_unix", test_upstream_unix },
 	};
 
 	g_test_init(&argc, &argv, NULL);
