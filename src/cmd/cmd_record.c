@@ -166,6 +166,7 @@ struct record_options {
 	gboolean wants_tasks, until_eof, is_estimate;
 	struct record_tasks *tasks;	/* NULL: not begun, or already added to the profile */
 	struct quota_users *quota;	/* NULL: nobody has a quota */
+	struct datagram_drops *drops;	/* NULL before the begin */
 	struct group_limits *groups;
 	struct silent_peers *silent;
 	struct failing_calls *failing;
@@ -361,6 +362,8 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 		o->tasks = record_tasks_begin(run->target, o->wants_tasks);
 	if (!o->quota && !elapsed_ns)
 		o->quota = quota_users_begin("/proc", run->target->collect.pids);
+	if (!o->drops)
+		o->drops = datagram_drops_begin("/proc", run->target->collect.pids);
 	note_groups(run, o, elapsed_ns);
 	if (run->target->command)
 		silent_peers_look(o->silent, (uint32_t)run->child, elapsed_ns);
@@ -451,6 +454,7 @@ static int write_recording(struct run *run, struct record_options *o, const char
 	silent_peers_put(o->silent, p);
 	failing_calls_put(o->failing, p);
 	quota_users_end(g_steal_pointer(&o->quota), p);
+	datagram_drops_end(g_steal_pointer(&o->drops), p);
 	if (o->tasks)
 		record_tasks_put(g_steal_pointer(&o->tasks), p);
 	if (is_file)
@@ -536,6 +540,7 @@ int cmd_record(int argc, char **argv)
 out:
 	record_tasks_free(own.tasks);
 	quota_users_free(own.quota);
+	datagram_drops_free(own.drops);
 	group_limits_free(own.groups);
 	silent_peers_free(own.silent);
 	failing_calls_free(own.failing);

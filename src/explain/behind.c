@@ -219,14 +219,40 @@ static struct finding *unanswered_for(const struct findings *f, const struct fin
 	return NULL;
 }
 
+/* Most of its time is for one that mostly does what `by` says. */
+static bool is_mostly_for(const struct finding *row)
+{
+	return row->by.does_ns > row->by.off_cpu_ns / 2 && row->by.blocked_ns > row->time_ns / 2;
+}
+
+/*
+ * Who was asked waits for a lock itself, or asks others on and on, the last of which does: the lock is the cause.
+ * NULL: none is.
+ */
+static struct finding *lock_asked_for(const struct findings *f, const struct finding *row)
+{
+	const struct finding *hops[FINDING_HOPS_MAX];
+	struct finding *cause;
+
+	if (row->reason != REASON_NETWORK_RECEIVE || row->deadlock || has_own_limit(row) || !finding_ends_far(f, row))
+		return NULL;
+	unsigned cnt = finding_follow(f, row, hops);
+
+	for (unsigned i = 0; i < cnt; i++)
+		if (!is_mostly_for(hops[i]))
+			return NULL;
+	cause = finding_cause(f, cnt ? hops[cnt - 1] : row);
+	return cause && is_mostly_for(row) && reason_family(cause->reason) == FAMILY_LOCK && !cause->is_told_with &&
+	       cause->process != row->process && cause->time_ns > row->time_ns / 2 ? cause : NULL;
+}
+
 void behind_find_peers(struct findings *f)
 {
 	EACH_FIRST(i, row, f, FINDINGS_TOLD_MAX) {
-		struct finding *cause = unanswered_for(f, row);
-		bool is_unanswered = cause;
+		struct finding *known = unanswered_for(f, row) ?: lock_asked_for(f, row);
+		struct finding *cause = known ?: finding_cause(f, row);
 
-		cause = cause ?: finding_cause(f, row);
-		if (cause && (is_unanswered || is_asked_on(row, cause) || is_for_waiting_writer(f, row, cause) ||
+		if (cause && (known || is_asked_on(row, cause) || is_for_waiting_writer(f, row, cause) ||
 			      is_for_free_worker(f, row, cause))) {
 			row->is_told_with = row->is_behind = true;
 			cause->leads_ns += row->time_ns;

@@ -192,13 +192,12 @@ void serial_append_command(GString *s, const struct findings *f, const struct fi
 const char *serial_advice(const struct findings *f);
 
 /*
- * Connections that wait in the kernel to be accepted, while all workers are busy.  Reported with the first finding
- * about these workers.
+ * Connections that wait in the kernel to be accepted, while all workers are busy, or datagrams that it dropped meanwhile.
+ * Reported with the first finding about these workers.
  */
 void backlog_find(struct findings *f);
 /* The workers wait for slow or silent clients: analyse/reason/idle.h. */
 bool backlog_is_of_clients(const struct findings *f, const struct finding *row);
-void backlog_append_evidence(GString *s, const struct finding *row);
 /* " As the recording ended 17 connections at :80 waited to be accepted.", if no finding says so. */
 void backlog_append_most(GString *s, const struct findings *f);
 const char *backlog_advice(const struct findings *f, const struct finding *row);	/* NULL: the finding's own says more */

@@ -114,6 +114,9 @@ bool owed_append_most(GString *s, const struct findings *f);
  * 127.0.0.1:4873, and nothing has come from there since, for 12.1 s of 14.0 s. ..".  False: none does so for half of the time.
  */
 bool silent_append_most(GString *s, const struct findings *f);
+/* "; as the recording ended 17 connections at :80 waited to be accepted", "; meanwhile 812 datagrams at :8125 were .." */
+void backlog_append_evidence(GString *s, const struct profile_limit *l);
+const char *backlog_advice_of_drops(const struct profile_limit *l);	/* NULL: not a LIMIT_DROPPED */
 /* A proxy at work: few clients per connection, and it wakes too often for any of them to have waited long. */
 bool owed_is_quick(const struct findings *f, const struct finding *row);
 /* "127.0.0.1:8081 (python3)"; NULL: it has no LIMIT_OWED. */

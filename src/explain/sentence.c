@@ -770,7 +770,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	}
 	if (r->busy == BUSY_REFUSES) {
 		g_string_append_printf(s, "process %" PRIu32, r->pid);
-		backlog_append_evidence(s, r);
+		backlog_append_evidence(s, r->backlog);
 		return;
 	}
 	if (r->busy) {
@@ -806,7 +806,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	bursts_append_evidence(s, f, r);
 	append_limit(s, f, r);
 	append_size(s, f, r);
-	backlog_append_evidence(s, r);
+	backlog_append_evidence(s, r->backlog);
 	spawns_append_evidence(s, f, r);
 	restarts_append_evidence(s, f, r);
 	if (r->reason == REASON_CPU_QUEUE && f->profile->info.has_blame)

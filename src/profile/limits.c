@@ -10,6 +10,7 @@
 #include "base/proc/net_table.h"
 
 #define LIMIT_BACKLOG_SCAN "%" SCNu32 " connections wait at %n"
+#define LIMIT_DROPPED_SCAN "%" SCNu32 " datagrams dropped at %n"
 #define TEXT_MAX_BYTES 16000	/* of all limits together: readers accept no longer text */
 
 static const char *const kinds[LIMIT_KIND_COUNT] = {
@@ -25,7 +26,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_REFAULTS] = "refaults", [LIMIT_USED] = "used",
 	[LIMIT_FILES] = "files",   [LIMIT_TASKS] = "tasks",
 	[LIMIT_SEMAPHORE] = "semaphore", [LIMIT_SILENT] = "silent", [LIMIT_FAILS] = "fails",
-	[LIMIT_SIZE] = "size",
+	[LIMIT_SIZE] = "size", [LIMIT_DROPPED] = "dropped",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -171,7 +172,9 @@ uint32_t limit_backlog_read(const struct profile_limit *l, const char **ret_wher
 	uint32_t cnt = 0;
 	int at = 0;
 
-	if (!l || l->kind != LIMIT_BACKLOG || sscanf(l->text, LIMIT_BACKLOG_SCAN, &cnt, &at) != 1 || !at)
+	if (!l || (l->kind != LIMIT_BACKLOG && l->kind != LIMIT_DROPPED) ||
+	    (l->kind == LIMIT_BACKLOG ? sscanf(l->text, LIMIT_BACKLOG_SCAN, &cnt, &at)
+				      : sscanf(l->text, LIMIT_DROPPED_SCAN, &cnt, &at)) != 1 || !at)
 		return 0;
 	*ret_where = l->text + at;
 	return cnt;

@@ -40,6 +40,7 @@ enum profile_limit_kind {
 	LIMIT_FILES,	/* the process has (nearly) as many descriptors as it may: LIMIT_FILES_FORMAT */
 	LIMIT_TASKS,	/* likewise for processes: "4 processes and threads, of which 4 are there" */
 	LIMIT_SILENT,	/* a process of the command has sent something to a peer that sent nothing since: LIMIT_SILENT_FORMAT */
+	LIMIT_DROPPED,	/* datagrams for a process that the kernel dropped meanwhile: LIMIT_DROPPED_FORMAT */
 	LIMIT_SEMAPHORE,	/* other users of the awaited named semaphore: "nobody", or "4711 printer" */
 	LIMIT_FAILS,	/* a system call that failed again and again in the thread: limit_fails_text() */
 	LIMIT_SIZE,	/* resident memory in KiB of a process whose address space others waited for: "1536000" */
@@ -59,6 +60,9 @@ enum profile_limit_kind {
 
 /* Followed by the address: ":8080", "/run/app.sock". */
 #define LIMIT_BACKLOG_FORMAT "%" PRIu32 " connections wait at "
+
+/* Followed by the address: ":8125". */
+#define LIMIT_DROPPED_FORMAT "%" PRIu32 " datagrams dropped at "
 
 /* Followed by the address and its process: "127.0.0.1:8080 (nginx)". */
 #define LIMIT_FULL_FORMAT "%" PRIu32 " connections in a queue for %" PRIu32 " at "
@@ -145,7 +149,7 @@ struct limit_connect {
 bool limit_connect_read(const struct profile_limit *l, struct limit_connect *ret);
 uint64_t profile_failed_connects(const struct profile *p, uint32_t pid, uint32_t tid);	/* tid 0: all threads */
 
-/* The number of waiting connections, and the address in *ret_where. 0: not a LIMIT_BACKLOG. */
+/* The number of connections or datagrams, and the address in *ret_where. 0: neither LIMIT_BACKLOG nor LIMIT_DROPPED. */
 uint32_t limit_backlog_read(const struct profile_limit *l, const char **ret_where);
 
 /* The number of waiting connections, and the address in *ret_there. 0: not a LIMIT_FULL. */

@@ -219,3 +219,92 @@ def what_a_pausing_program_tries_is_told(env):
     finally:
         for process in perl, python, server:
             end(process)
+
+
+@case
+@nightly
+def loop_whose_peer_does_not_read(env):
+    """asyncio sleeps in epoll until there is room, by a connection of its own; a server with a client that reads slowly is little to find."""
+    text = """
+        import asyncio
+        async def main():
+            if SERVES:
+                async def reply(reader, writer):
+                    writer.write(b"x" * 50000000)
+                    await writer.drain()
+                server = await asyncio.start_server(reply, "127.0.0.1", PORT)
+                print(flush=True)
+                await server.serve_forever()
+            reader, writer = await asyncio.open_connection("127.0.0.1", PORT)
+            writer.write(b"x" * 50000000)
+            print(flush=True)
+            await writer.drain()
+        asyncio.run(main())
+        """
+    for serves in False, True:
+        port = free_port()
+        values = {"SERVES": serves, "PORT": port}
+        text_of = re.sub("SERVES|PORT", lambda word: str(values[word.group()]), text)
+        if serves:
+            process = script(env, [sys.executable, "-c"], text_of)
+            peer = socket.create_connection(("127.0.0.1", port))
+        else:
+            listener = socket.create_server(("127.0.0.1", port))
+            process = script(env, [sys.executable, "-c"], text_of)
+            peer = listener.accept()[0]
+        report, first = record(env, process)
+        if serves:
+            first.is_healthy()
+        else:
+            spent = report.data["findings"][0]["time_ns"]
+            env.check.that(spent > 0.9 * report.data["window"]["duration_ns"], f"it waits all the time: {spent} ns")
+            first.names("waits for a peer that reads too slowly", f"127.0.0.1:{port}")
+            listener.close()
+        peer.close()
+        end(process)
+
+
+def low_port():
+    """Below those that the kernel chooses, as a server's: of others it is not known who asks."""
+    for port in range(21000 + os.getpid() % 5000, 32000):
+        try:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+                s.bind(("127.0.0.1", port))
+            return port
+        except OSError:
+            pass
+    raise Skip("all ports below 32,000 are taken")
+
+
+@case
+@nightly
+def datagrams_that_come_too_fast(env):
+    """Each is stored before the next one is read, so the kernel drops most; the same reader keeps up with ten a second."""
+    for pause in 0.0005, 0.1:
+        port = low_port()
+        process = script(env, [sys.executable, "-c"], f"""
+            import socket, time
+            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+            s.bind(("127.0.0.1", {port}))
+            def store(line): time.sleep(0.005)
+            print(flush=True)
+            while True: store(s.recv(1000))
+            """)
+        sender = script(env, [sys.executable, "-c"], f"""
+            import socket, time
+            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            print(flush=True)
+            while True:
+                s.sendto(b"x" * 500, ("127.0.0.1", {port}))
+                time.sleep({pause})
+            """)
+        report, first = record(env, process)
+        if pause < 0.01:
+            first.names("sleeps until a timer in store", culprits=["store"])
+            evidence = report.data["headlines"][0]["evidence"]
+            env.check.that(re.search(rf"meanwhile [0-9,]+ datagrams at :{port} were dropped", evidence), f"what is told beside it: {evidence}")
+        else:
+            first.is_healthy()
+        end(process)
+        end(sender)

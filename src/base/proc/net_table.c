@@ -86,9 +86,11 @@ static bool parse_line(const char *line, struct net_socket *ret)
 	char local[HEX_DIGITS + 1], remote[HEX_DIGITS + 1];
 	unsigned local_port, remote_port, state, queued, timer;
 
-	if (sscanf(line, " %*u: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*x:%x %x:%*x %*x %*u %*u %" SCNu64, local,
-		   &local_port, remote, &remote_port, &state, &queued, &timer, &ret->inode) != 8)
+	/* TCP's lines have no drops at the end, but other numbers */
+	if (sscanf(line, " %*u: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*x:%x %x:%*x %*x %*u %*u %" SCNu64 " %*u %*s %" SCNu32, local,
+		   &local_port, remote, &remote_port, &state, &queued, &timer, &ret->inode, &ret->dropped) < 8)
 		return false;
+	ret->dropped = ret->is_tcp ? 0 : ret->dropped;
 	ret->is_shut_out = timer == TIMER_PROBE;
 	ret->state = (uint8_t)state;
 	ret->queued = state == TCP_LISTEN ? queued : 0;

@@ -27,6 +27,7 @@ struct net_socket {
 	bool is_tcp;
 	bool is_shut_out;	/* it has data to send, and the peer's window is closed */
 	uint32_t queued;	/* of TCP_LISTEN: connections not accepted yet */
+	uint32_t dropped;	/* UDP: datagrams that the kernel dropped since the socket was made, mostly for want of room */
 };
 
 struct net_tables;

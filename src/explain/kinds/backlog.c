@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/findings_part.h"
 
+#include "explain/limits.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 #include "profile/limits.h"
@@ -31,54 +32,62 @@ static bool is_told(const struct findings *f, const struct profile_limit *l)
 	return false;
 }
 
+/* Datagrams are dropped while the process does this; a pause of it is no clock's then. */
+static bool is_of_drops(const struct profile_limit *l)
+{
+	return l && l->kind == LIMIT_DROPPED;
+}
+
 void backlog_find(struct findings *f)
 {
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX) && f->profile->limits->len; i++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, i);
 		const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread);
-		const struct profile_limit *l = profile_find_limit(f->profile, LIMIT_BACKLOG, t->pid, 0);
+		const struct profile_limit *l = profile_find_limit(f->profile, LIMIT_BACKLOG, t->pid, 0) ?:
+						profile_find_limit(f->profile, LIMIT_DROPPED, t->pid, 0);
 
-		if (l && !row->busy && row->reason != REASON_CPU_QUEUE && row->clock_ns <= row->time_ns / 2 &&
-		    !is_told(f, l) && is_busy(f, row))
+		if (l && !row->busy && row->reason != REASON_CPU_QUEUE &&
+		    (row->clock_ns <= row->time_ns / 2 || is_of_drops(l)) && !is_told(f, l) && is_busy(f, row))
 			row->backlog = l;
 	}
 }
 
-static void append_backlog(GString *s, uint32_t cnt, const char *where)
-{
-	g_string_append_printf(s, "%s connections at ", TEXT_COUNT(cnt));
-	text_safe_cut(s, where, FINDING_NAME_COLUMNS);
-	g_string_append(s, " waited to be accepted");
-}
-
-void backlog_append_evidence(GString *s, const struct finding *row)
+static void append_backlog(GString *s, const struct profile_limit *l, bool is_begin)
 {
 	const char *where;
-	uint32_t cnt = limit_backlog_read(row->backlog, &where);
+	uint32_t cnt = limit_backlog_read(l, &where);
 
-	if (!cnt)
+	if (is_of_drops(l))
+		g_string_append_printf(s, "%seanwhile %s datagrams at ", is_begin ? "M" : "m", TEXT_COUNT(cnt));
+	else
+		g_string_append_printf(s, "%ss the recording ended %s connections at ", is_begin ? "A" : "a", TEXT_COUNT(cnt));
+	text_safe_cut(s, where, FINDING_NAME_COLUMNS);
+	g_string_append(s, is_of_drops(l) ? " were dropped, as nobody read them in time" : " waited to be accepted");
+}
+
+void backlog_append_evidence(GString *s, const struct profile_limit *l)
+{
+	const char *where;
+
+	if (!limit_backlog_read(l, &where))
 		return;
-	g_string_append(s, "; as the recording ended ");
-	append_backlog(s, cnt, where);
+	g_string_append(s, "; ");
+	append_backlog(s, l, false);
 }
 
 void backlog_append_most(GString *s, const struct findings *f)
 {
-	uint32_t most_cnt = 0;
-	const char *most = NULL, *where;
+	const struct profile_limit *most = NULL;
+	const char *where;
 
-	EACH_ROW(i, const struct profile_limit, l, f->profile->limits) {
-		uint32_t cnt = limit_backlog_read(l, &where);
-
-		if (cnt <= most_cnt || !selection_has_process(f->selection, f->profile, l->pid))
-			continue;
-		most_cnt = cnt;
-		most = where;
-	}
+	EACH_ROW(i, const struct profile_limit, l, f->profile->limits)
+		if (limit_backlog_read(l, &where) > limit_backlog_read(most, &where) &&
+		    selection_has_process(f->selection, f->profile, l->pid))
+			most = l;
 	if (!most)
 		return;
-	g_string_append(s, " As the recording ended ");
-	append_backlog(s, most_cnt, most);
+	g_string_append_c(s, ' ');
+	append_backlog(s, most, true);
 	g_string_append_c(s, '.');
 }
 
@@ -86,9 +95,17 @@ bool backlog_is_of_clients(const struct findings *f, const struct finding *row)
 {
 	const char *where;
 
-	return row->backlog && row->reason == REASON_NETWORK_RECEIVE && row->object &&
+	return row->backlog && !is_of_drops(row->backlog) && row->reason == REASON_NETWORK_RECEIVE && row->object &&
 	       limit_backlog_read(row->backlog, &where) &&
 	       object_is_accepted_at(profile_get_object(f->profile, row->object - 1), where);
+}
+
+const char *backlog_advice_of_drops(const struct profile_limit *l)
+{
+	return is_of_drops(l) ?
+		       "Datagrams come faster than they are read: hand this to another thread, or have several sockets at that port "
+		       "(SO_REUSEPORT), or send fewer. A larger buffer (SO_RCVBUF) helps against bursts alone." :
+		       NULL;
 }
 
 const char *backlog_advice(const struct findings *f, const struct finding *row)

@@ -886,6 +886,19 @@ static bool may_take_twice(const struct task_findings *f, const struct task_wait
 	return false;
 }
 
+/* Its process does not read datagrams in time; told with its first finding. */
+static void find_drops(const struct profile *p, const struct task_findings *f, struct task_wait *w)
+{
+	EACH_ROW(i, const struct task_wait, o, f->rows) {
+		if (o == w)
+			break;
+		if (same_process(o, w))
+			return;
+	}
+	w->drops = profile_find_limit(p, LIMIT_DROPPED, w->pid, 0);
+	w->advice = backlog_advice_of_drops(w->drops) ?: w->advice;
+}
+
 struct task_findings *task_findings_new(const struct profile *p, const struct selection *selection)
 {
 	struct task_findings *f = g_new0(struct task_findings, 1);
@@ -917,6 +930,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 						       : UNRECEIVED_ADVICE;
 		else if (may_take_twice(f, w))
 			w->advice = TWICE_ADVICE;
+		find_drops(p, f, w);
 		EACH_ROW(k, const struct task_wait, o, f->rows) {
 			/* a library's task alone waits for its client, or for one that counts itself */
 			bool counts = o->rank_ns || (task_is_of_python(o->kind) && !*o->idle && *o->path);

@@ -50,6 +50,7 @@ struct task_wait {
 	double ended_percent;	/* share of ended_by */
 	/* waits of the process in epoll sets that are answered at once; none if answers take time */
 	struct at_once at_once;
+	const struct profile_limit *drops;	/* datagrams for its process that were dropped meanwhile; NULL: none */
 	const char *says, *advice;	/* "wait for a mutex", in the plural */
 };
 

@@ -97,6 +97,7 @@ void sentence_task_evidence(GString *s, const struct findings *f, const struct t
 		text_who(s, w->ended_by->comm, w->ended_by->pid, NAME_COLUMNS);
 		sentence_function(s, f, user ? plumbing_user_parent(reasons_plumbing(f->reasons), user) : -1, " in ");
 	}
+	backlog_append_evidence(s, w->drops);
 	if (w->meanwhile) {
 		g_string_append(s, w->is_held_there ? "; when they wait, " : "; meanwhile ");
 		append_tasks(s, w->meanwhile, true, w->is_held_there ? 1 : w->meanwhile->tasks);

@@ -211,4 +211,19 @@ struct quota_users *quota_users_begin(const char *proc_dir, const GArray *pids);
 void quota_users_end(struct quota_users *q, struct profile *p);
 void quota_users_free(struct quota_users *q);	/* NULL is fine */
 
+/*
+ * Datagrams that the kernel dropped meanwhile, because nobody read them in time: a receiver that is too slow never
+ * waits for any.  Counted in our own network namespace and those of the processes to be recorded.
+ */
+struct datagram_drops;
+
+#define DROPS_NAMESPACES_MAX 8
+#define DROPS_MIN 10	/* datagrams: a single burst may lose some */
+
+/* pids: uint32_t; may be NULL. */
+struct datagram_drops *datagram_drops_begin(const char *proc_dir, const GArray *pids);
+/* Adds LIMIT_DROPPED to processes with such a socket, and frees d, which may be NULL. */
+void datagram_drops_end(struct datagram_drops *d, struct profile *p);
+void datagram_drops_free(struct datagram_drops *d);	/* NULL is fine */
+
 #endif

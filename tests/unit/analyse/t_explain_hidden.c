@@ -628,6 +628,33 @@ static void test_questions_of_a_request(void)
 	}
 }
 
+/* Datagrams that nobody reads in time are told with what the reader does meanwhile, which is no clock then. */
+static void test_drops(void)
+{
+	for (int is_dropped = 0; is_dropped < 2; is_dropped++) {
+		struct profile *p = window_new();
+		const uint32_t wait = add_wait(p, thread_of(p, 10, "logd", 10), 'S', 2000, 4, "main@logd archive@logd usleep@libc.so.6",
+					       SLEEP);
+
+		p->info.has_wakers = true;
+		p->info.filters = profile_string(p, "process 10");
+		ended_by(p, wait, 0, NULL, "");
+		if (is_dropped)
+			profile_add_limit(p, LIMIT_DROPPED, 10, 0, "8088 datagrams dropped at :7892");
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *first = e->headlines->len ? &g_array_index(e->headlines, struct headline, 0) : NULL;
+
+		g_test_message("%s: %s", first ? first->sentence : e->little, first ? first->evidence : "");
+		g_assert_cmpint(first != NULL, ==, is_dropped);
+		if (first) {
+			g_assert_nonnull(strstr(first->evidence, "meanwhile 8,088 datagrams at :7892 were dropped, as nobody read them in time"));
+			g_assert_true(g_str_has_prefix(first->advice, "Datagrams come faster than they are read"));
+		}
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -654,5 +681,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/questions-of-a-request", test_questions_of_a_request);
 	g_test_add_func("/explain/clock-of-lost-stack", test_clock_of_lost_stack);
 	g_test_add_func("/explain/nameless-dotnet", test_nameless_dotnet);
+	g_test_add_func("/explain/drops", test_drops);
 	return g_test_run();
 }

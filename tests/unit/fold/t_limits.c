@@ -566,6 +566,48 @@ static void test_refaults(void)
 	}
 }
 
+#define UDP_LINE " 401: 0100007F:%s 00000000:0000 07 00000000:00000300 00:00000000 00000000     0        0 %u 2 0000000000000000 %u\n"
+
+/* Datagrams that were dropped meanwhile, at a socket of the process; not those from before, nor a few. */
+static void test_drops(void)
+{
+	static const struct { unsigned before, after, inode; const char *text; } cases[] = {
+		{ 100, 150, 77, "50 datagrams dropped at :7891" }, { 100, 105, 77, NULL }, { 100, 150, 78, NULL },
+		{ 0, 4000000000, 77, NULL }, { 100, 0, 77, NULL },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new('S');
+		g_autoptr(GArray) pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+		const uint32_t pid = 10;
+
+		begin();
+		put("proc/self/ns/net", "%s", "");
+		put("proc/10/ns/net", "%s", "");
+		put("proc/10/net/udp", UDP_LINE, "1ED3", 77, cases[i].before);
+		put("proc/10/net/udp6", "%s", "junk\n");
+		put("proc/10/fd/README", "%s", "");
+		g_autofree char *fd = g_build_filename(folder, "proc/10/fd/4", NULL);
+
+		g_assert_cmpint(symlink(cases[i].inode == 77 ? "socket:[77]" : "socket:[78]", fd), ==, 0);
+		g_array_append_val(pids, pid);
+		g_autofree char *proc = g_build_filename(folder, "proc", NULL);
+		struct datagram_drops *d = datagram_drops_begin(proc, pids);
+
+		put("proc/10/net/udp", UDP_LINE, "1ED3", 77, cases[i].after);
+		datagram_drops_end(d, p);
+		const struct profile_limit *l = profile_find_limit(p, LIMIT_DROPPED, 10, 0);
+		const char *where = "";
+
+		g_assert_cmpstr(l ? l->text : NULL, ==, cases[i].text);
+		if (l) {
+			g_assert_cmpuint(limit_backlog_read(l, &where), ==, 50);
+			g_assert_cmpstr(where, ==, ":7891");
+		}
+		end(p);
+	}
+}
+
 /* Who uses a group's quota: the processes of groups within count, and children that have ended. */
 static void test_quota_users(void)
 {
@@ -787,6 +829,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/limits/child", test_child);
 	g_test_add_func("/limits/refaults", test_refaults);
 	g_test_add_func("/limits/quota-users", test_quota_users);
+	g_test_add_func("/limits/drops", test_drops);
 	g_test_add_func("/limits/ended", test_ended);
 	g_test_add_func("/limits/used-up", test_used_up);
 	g_test_add_func("/limits/fifo", test_fifo);
