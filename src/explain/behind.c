@@ -226,22 +226,22 @@ static bool is_mostly_for(const struct finding *row)
 }
 
 /*
- * Who was asked waits for a lock itself, or asks others on and on, the last of which does: the lock is the cause.
- * NULL: none is.
+ * Who was asked asks others on and on, the last of whom waits for a lock, which is the cause; NULL: none is. Of a lock
+ * of the one that was asked itself this finding's own sentence tells.
  */
 static struct finding *lock_asked_for(const struct findings *f, const struct finding *row)
 {
 	const struct finding *hops[FINDING_HOPS_MAX];
 	struct finding *cause;
 
-	if (row->reason != REASON_NETWORK_RECEIVE || row->deadlock || has_own_limit(row) || !finding_ends_far(f, row))
+	if (row->reason != REASON_NETWORK_RECEIVE || row->deadlock || has_own_limit(row))
 		return NULL;
 	unsigned cnt = finding_follow(f, row, hops);
 
 	for (unsigned i = 0; i < cnt; i++)
 		if (!is_mostly_for(hops[i]))
 			return NULL;
-	cause = finding_cause(f, cnt ? hops[cnt - 1] : row);
+	cause = cnt ? finding_cause(f, hops[cnt - 1]) : NULL;
 	return cause && is_mostly_for(row) && reason_family(cause->reason) == FAMILY_LOCK && !cause->is_told_with &&
 	       cause->process != row->process && cause->time_ns > row->time_ns / 2 ? cause : NULL;
 }

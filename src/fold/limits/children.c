@@ -227,39 +227,54 @@ static bool is_for_exit(const struct profile *p, const struct wait *w)
 	return profile_stack_names(p, w->kernel, exits);
 }
 
-/* For each thread: total time of waits for children to end. */
-static uint64_t *exits_new(const struct profile *p)
-{
-	uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
-
-	for (guint i = 0; i < p->waits->len; i++)
-		ns[profile_wait(p, i)->thread] += is_for_exit(p, profile_wait(p, i)) ? profile_wait(p, i)->blocked_ns
-										     : 0;
-	return ns;
-}
-
-/* Is it a wait for a child to end, or for its output, possibly in pieces? */
-static bool is_for_child(const struct profile *p, const struct wait *w, const uint64_t *exits_ns)
+/* For the output of another program, in one pipe or in several. */
+static bool is_for_output(const struct profile *p, const struct wait *w)
 {
 	static const char *const pipes[] = { "pipe_read", "anon_pipe_read", NULL };
-	const uint64_t enough_ns = p->info.duration_ns / WAITED_SHARE;
+	const struct object *o = profile_wait_object(p, w);
 
-	if (w->flags & WAIT_OPEN_AT_END && exits_ns[w->thread] >= enough_ns)
+	return profile_stack_names(p, w->kernel, pipes) ||
+	       (o && o->kind == OBJECT_POLL && g_str_has_prefix(o->name, "pipe"));
+}
+
+/* A thread's waits for children to end, and for what they print. */
+struct awaited {
+	uint64_t exits_ns, output_ns;
+};
+
+static struct awaited *awaited_new(const struct profile *p)
+{
+	struct awaited *all = g_new0(struct awaited, (gsize)p->threads->len + 1);
+
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		all[w->thread].exits_ns += is_for_exit(p, w) ? w->blocked_ns : 0;
+		all[w->thread].output_ns += is_for_output(p, w) ? w->blocked_ns : 0;
+	}
+	return all;
+}
+
+/* Is it a wait for a child to end, or for its output, possibly of one child after another, or in pieces? */
+static bool is_for_child(const struct profile *p, const struct wait *w, const struct awaited *all)
+{
+	const uint64_t enough_ns = p->info.duration_ns / WAITED_SHARE;
+	const bool is_open = w->flags & WAIT_OPEN_AT_END;
+
+	if (is_open && all[w->thread].exits_ns >= enough_ns)
 		return is_for_exit(p, w);
-	return w->blocked_ns >= enough_ns && profile_stack_names(p, w->kernel, pipes);
+	return (is_open ? all[w->thread].output_ns : w->blocked_ns) >= enough_ns && is_for_output(p, w);
 }
 
 void children_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir)
 {
 	const struct looker l = { nets, peers, proc_dir };
 	g_autoptr(GHashTable) recorded = limits_pids_new(p);
-	g_autofree uint64_t *exits_ns = exits_new(p);
+	g_autofree struct awaited *awaited = awaited_new(p);
 	unsigned left = CHILDREN_LOOKS_MAX;
 
 	EACH_ROW_WHILE(i, const struct wait, w, p->waits, left) {
 		uint32_t pid = profile_thread(p, w->thread)->pid;
 
-		if (!is_for_child(p, w, exits_ns) || profile_find_limit(p, LIMIT_CHILD, pid, 0))
+		if (!is_for_child(p, w, awaited) || profile_find_limit(p, LIMIT_CHILD, pid, 0))
 			continue;
 		left--;
 		struct child c = waited_for(&l, p, w);

@@ -66,7 +66,8 @@ struct datagram_drops *datagram_drops_begin(const char *proc_dir, const GArray *
 	d->before = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	EACH_ROW(i, const struct net_socket, s, sockets)
 		if (s->dropped)
-			g_hash_table_insert(d->before, g_memdup2(&s->inode, sizeof(s->inode)), GUINT_TO_POINTER(s->dropped));
+			g_hash_table_insert(d->before, g_memdup2(&s->inode, sizeof(s->inode)),
+					    GUINT_TO_POINTER(s->dropped));
 	return d;
 }
 

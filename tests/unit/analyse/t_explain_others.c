@@ -443,6 +443,45 @@ static void test_unanswered(void)
 	}
 }
 
+static uint32_t process_of(struct profile *p, uint32_t pid, const char *name)
+{
+	uint32_t thread = fixture_thread(p, pid, pid, name, name);
+
+	g_array_index(p->threads, struct thread, thread).to_ns = WINDOW_MS * MS;
+	return thread;
+}
+
+/* A client asks a program that asks a database, which waits for a row: the row leads, if it takes most of that time. */
+static void test_chain_to_lock(void)
+{
+	static const char receive[] = "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]";
+	const struct object at_app = { .kind = OBJECT_SOCKET, .pid = 200, .name = "10.0.0.2:80 (app)", .place = "tcp" },
+			    at_base = { .kind = OBJECT_SOCKET, .pid = 300, .name = "10.0.0.3:9 (base)", .place = "tcp" };
+
+	for (int is_lock = 0; is_lock < 2; is_lock++) {
+		struct profile *p = window_new();
+		const uint32_t client = process_of(p, 100, "client"), app = process_of(p, 200, "app"), base = process_of(p, 300, "base");
+		uint32_t asks = add_wait(p, client, 'S', 10, 950, "main@client buy@client recv@libc.so.6", receive);
+		uint32_t passes = add_wait(p, app, 'S', 10, 930, "main@app serve@app query@app recv@libc.so.6", receive);
+
+		p->info.filters = profile_string(p, "process client,app,base");
+		is_for(p, asks, &at_app);
+		is_for(p, passes, &at_base);
+		ended_by(p, asks, &(struct waker){ .pid = 200, .tid = 200, .comm = "app" }, "main@app serve@app send@libc.so.6", "");
+		ended_by(p, passes, &(struct waker){ .pid = 300, .tid = 300, .comm = "base" }, "main@base reply@base send@libc.so.6", "");
+		add_wait(p, base, 'S', 10, is_lock ? 900 : 300, "main@base statement@base lock_wait@base pthread_mutex_lock@libc.so.6", FUTEX);
+		if (!is_lock)
+			add_wait(p, base, 'D', 10, 600, "main@base statement@base pread@libc.so.6", READ);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+
+		g_test_message("%s; %s", first->sentence, first->evidence);
+		g_assert_cmpint(strstr(first->sentence, "base waits for a lock") != NULL, ==, is_lock);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -459,5 +498,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/relay", test_relay);
 	g_test_add_func("/explain/sole-waker", test_sole_waker);
 	g_test_add_func("/explain/unanswered", test_unanswered);
+	g_test_add_func("/explain/chain-to-lock", test_chain_to_lock);
 	return g_test_run();
 }

@@ -566,6 +566,39 @@ static void test_refaults(void)
 	}
 }
 
+/* One child after another, of which the last had not ended: of their pipes together the time is enough, in a poll() as well. */
+static void test_child_output(void)
+{
+	static const struct { enum object_kind kind; const char *name, *kernel; uint64_t open_ms; bool is_told; } cases[] = {
+		{ OBJECT_PIPE, "pipe from sh", "anon_pipe_read@[kernel]", 60, true },
+		{ OBJECT_POLL, "pipe from sh and 1 more", "do_sys_poll@[kernel]", 60, true },
+		{ OBJECT_PIPE, "pipe from sh", "anon_pipe_read@[kernel]", 0, false },	/* none was under way */
+		{ OBJECT_SOCKET, "10.0.0.5:80", "do_sys_poll@[kernel]", 60, false },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new('S');
+		const struct object o = { .kind = (uint8_t)cases[i].kind, .name = cases[i].name, .operation = "", .place = "", .pid = 20 };
+		struct wait *w = &g_array_index(p->waits, struct wait, 0);
+		struct wait last = *w;
+
+		w->blocked_ns = 450 * MS;
+		w->kernel = last.kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, cases[i].kernel);
+		w->object = last.object = profile_object(p, &o) + 1;
+		last.blocked_ns = cases[i].open_ms * MS;
+		last.flags = WAIT_OPEN_AT_END;
+		if (cases[i].open_ms)
+			profile_add_wait(p, &last);
+		begin();
+		put("proc/20/status", "%s", "Name:\tsh\nState:\tS (sleeping)\nPPid:\t10\n");
+		put("proc/20/comm", "%s", "sh\n");
+		put("proc/20/wchan", "%s", "hrtimer_nanosleep");
+		look(p);
+		assert_limit(p, LIMIT_CHILD, 0, cases[i].is_told ? "20 sleeps 0 - sh" : NULL);
+		end(p);
+	}
+}
+
 #define UDP_LINE " 401: 0100007F:%s 00000000:0000 07 00000000:00000300 00:00000000 00000000     0        0 %u 2 0000000000000000 %u\n"
 
 /* Datagrams that were dropped meanwhile, at a socket of the process; not those from before, nor a few. */
@@ -830,6 +863,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/limits/refaults", test_refaults);
 	g_test_add_func("/limits/quota-users", test_quota_users);
 	g_test_add_func("/limits/drops", test_drops);
+	g_test_add_func("/limits/child-output", test_child_output);
 	g_test_add_func("/limits/ended", test_ended);
 	g_test_add_func("/limits/used-up", test_used_up);
 	g_test_add_func("/limits/fifo", test_fifo);
