@@ -7,21 +7,20 @@
 
 #define THERE_BYTES 64
 
-/* It is for one child after another, of which the last had not ended. */
-static bool is_open(const struct findings *f, const struct finding *row)
-{
-	for (uint32_t i = 0; i < f->profile->waits->len; i++)
-		if (f->blocked_in[i] == row->id && profile_wait(f->profile, i)->flags & WAIT_OPEN_AT_END)
-			return true;
-	return false;
-}
-
+/* Of several processes, or of one child after another: of a wait that was not over. */
 bool child_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
 {
+	ret->limit = NULL;
 	if (row->reason != REASON_CHILD_EXIT && row->reason != REASON_PIPE)
 		return false;
-	ret->limit = profile_find_limit(f->profile, LIMIT_CHILD, finding_pid(f, row), 0);
-	return ret->limit && is_open(f, row);
+	for (uint32_t i = 0; i < f->profile->waits->len && !ret->limit; i++) {
+		const struct wait *w = profile_wait(f->profile, i);
+
+		if (f->blocked_in[i] == row->id && w->flags & WAIT_OPEN_AT_END)
+			ret->limit = profile_find_limit(f->profile, LIMIT_CHILD,
+							profile_thread(f->profile, w->thread)->pid, 0);
+	}
+	return ret->limit;
 }
 
 static const char *const says[CHILD_DOES_COUNT] = {

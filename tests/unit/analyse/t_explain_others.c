@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "features/tasks/rows.h"
+#include "profile/limits.h"
 
 #define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
 #define POLL "__x64_sys_poll@[kernel] do_sys_poll@[kernel]"
@@ -482,6 +483,32 @@ static void test_chain_to_lock(void)
 	}
 }
 
+/* What the last child does is told of whichever process still waited for it. */
+static void test_child_of_another(void)
+{
+	for (int is_open = 0; is_open < 2; is_open++) {
+		struct profile *p = window_new();
+		const struct object child = { .kind = OBJECT_CHILD, .name = "sh", .place = "" };
+		static const char in_wait[] = "__x64_sys_wait4@[kernel] kernel_wait4@[kernel] do_wait@[kernel]",
+				  user[] = "main@job render@job waitpid@libc.so.6";
+		uint32_t first = add_wait(p, process_of(p, 100, "job"), 'S', 2, 4000, user, in_wait),
+			 last = add_wait(p, process_of(p, 200, "job"), 'S', 1, 3000, user, in_wait);
+
+		p->info.filters = profile_string(p, "process job");
+		is_for(p, first, &child);
+		is_for(p, last, &child);
+		g_array_index(p->waits, struct wait, last).flags = is_open ? WAIT_OPEN_AT_END : 0;
+		profile_add_limit(p, LIMIT_CHILD, 200, 0, "4711 network 0 10.0.0.5:80 curl");
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "job waits for a child to end");
+
+		g_test_message("%s; %s", h->sentence, h->evidence);
+		g_assert_cmpint(strstr(h->evidence, "its child curl/4711 waits for 10.0.0.5:80") != NULL, ==, is_open);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -498,6 +525,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/relay", test_relay);
 	g_test_add_func("/explain/sole-waker", test_sole_waker);
 	g_test_add_func("/explain/unanswered", test_unanswered);
+	g_test_add_func("/explain/child-of-another", test_child_of_another);
 	g_test_add_func("/explain/chain-to-lock", test_chain_to_lock);
 	return g_test_run();
 }
