@@ -413,14 +413,14 @@ static void append_meant(GString *s, const struct findings *f)
 
 /*
  * The same of tasks, "2 goroutines wait for an answer, 10.0.0.7:9205 (queue-svc), in main.receive (main.go:3). ..":
- * a long poll.
+ * a long poll, or a limit of their own rate.
  */
 static bool append_meant_task(GString *s, const struct task_findings *tasks, const char *little)
 {
 	const struct task_wait *most = NULL;
 
 	EACH_ROW(i, const struct task_wait, w, tasks->rows)
-		if (w->is_long_poll && (!most || w->task_ns > most->task_ns))
+		if (w->may_be_meant && (!most || w->task_ns > most->task_ns))
 			most = w;
 	if (!most)
 		return false;

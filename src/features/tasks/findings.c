@@ -5,6 +5,7 @@
 
 #include "analyse/peers.h"
 #include "analyse/reason/idle.h"
+#include "base/find.h"
 #include "base/hash.h"
 #include "base/order.h"
 #include "explain/findings_part.h"
@@ -160,6 +161,7 @@ enum kind {
 	GROUP,
 	CONDITION,
 	SLEEP,
+	LIMITER,	/* a library's limit of its own rate */
 	NETWORK,
 	FULL,
 	REQUEST,
@@ -209,6 +211,8 @@ static const struct {
 	[GROUP] = { "wait for others to be done", "The slowest of those counts: look at what they do." },
 	[CONDITION] = { "wait for a condition to be signalled", "Look at who is to signal it." },
 	[SLEEP] = { "sleep until a timer", NULL, REASON_SLEEP },
+	[LIMITER] = { "wait to keep to a limit of their own rate",
+		      "Such a limit may be meant; else raise it, or ask in larger pieces." },
 	[NETWORK] = { "wait for the network", "Look at the peer; ask it less often, or in parallel." },
 	[FULL] = { "wait for a peer that reads too slowly",
 		   "The peer does not read what it is sent, or slowly, so its connection is full (Send-Q of `ss -tnp` tells which): send it less, "
@@ -263,6 +267,15 @@ static bool is_called(const struct task_wait *w, const char *function)
 	return ends_with_function(w->call, function);
 }
 
+/* Go's x/time/rate, uber's and juju's, Python's aiolimiter. */
+static bool is_at_limiter(const struct task_wait *w)
+{
+	static const char *const calls[] = { "golang.org/x/time/rate.", "go.uber.org/ratelimit.",
+					     "github.com/juju/ratelimit.", "AsyncLimiter." };
+
+	return ANY(x, calls, g_str_has_prefix(w->call, *x));
+}
+
 /* What an asyncio task or greenlet waits for, by the function that the program awaits or calls. */
 static enum kind python_kind_of(const struct task_wait *w)
 {
@@ -277,6 +290,8 @@ static enum kind python_kind_of(const struct task_wait *w)
 		return SEMAPHORE;
 	if (strcmp(w->call, "Lock.acquire") == 0)
 		return LOCK;
+	if (is_at_limiter(w))
+		return LIMITER;
 	if (is_called(w, "acquire") || is_called(w, "_acquire"))
 		return ACQUIRE;
 	if (is_called(w, "put"))
@@ -351,7 +366,9 @@ static enum kind kind_of(const struct task_wait *w)
 		return CONDITION;
 	if (g_str_has_prefix(w->call, "net/http.(*Server)."))	/* Shutdown() waits for open requests */
 		return GROUP;
-	if (mentions(w->reason, "sleep") || g_str_has_prefix(w->call, "golang.org/x/time/rate."))
+	if (is_at_limiter(w))
+		return LIMITER;
+	if (mentions(w->reason, "sleep"))
 		return SLEEP;
 	if (g_str_has_prefix(w->call, "golang.org/x/sync/semaphore."))
 		return SEMAPHORE;
@@ -592,7 +609,7 @@ static uint64_t rank_of(const struct profile *p, const struct task_findings *f, 
 	if (is_dialling(w) || shakes_hands(w))	/* told by those who wait for it */
 		return 0;
 	if (*w->idle || !is_waiting(k) || is_loop || w->tasks < TASKS_LITTLE || (is_main(w) && waits_for_work(k)) ||
-	    is_for_client(p, f, w) || is_of_runtime(w) || w->is_long_poll)
+	    is_for_client(p, f, w) || is_of_runtime(w) || w->may_be_meant)
 		return 0;
 	if (is_java)
 		return java_rank_of(w, k);
@@ -810,7 +827,7 @@ static void rank(const struct profile *p, struct task_findings *f)
 	EACH_ROW(i, struct task_wait, w, f->rows) {
 		const enum kind k = kind_of(w);
 
-		w->is_long_poll = is_long_poll(p, w);
+		w->may_be_meant = is_long_poll(p, w) || (k == LIMITER && !w->answers_request && w->tasks >= TASKS_LITTLE);
 		w->rank_ns = rank_of(p, f, w);
 		w->is_sleep = k == SLEEP;
 		w->says = kinds[k].says;
@@ -912,7 +929,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 			add_population(f, profile_tasks(p, i));
 	rank(p, f);
 	EACH_ROW(i, struct task_wait, w, f->rows) {
-		if (!w->is_long_poll)
+		if (!w->may_be_meant || kind_of(w) == LIMITER)
 			continue;
 		find_peer(p, f, w);
 		w->advice = LATE_ANSWER_ADVICE;

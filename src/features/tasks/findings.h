@@ -32,7 +32,8 @@ struct task_wait {
 	bool reads_request;	/* it waits for the rest of its client's request */
 	bool awaits_connection;	/* asyncio and Java: no connection of a pool is free */
 	bool is_sleep;
-	bool is_long_poll;	/* it likely waits for work by an answer that comes late: nobody waits for its process */
+	/* it likely waits for work by an answer that comes late, or for its own limiter: nobody waits for its process */
+	bool may_be_meant;
 	bool reads_socket, has_asked;	/* Java; has_asked: within a client call */
 	uint32_t line;
 	uint64_t looks, task_ns;

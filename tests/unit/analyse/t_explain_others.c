@@ -483,10 +483,15 @@ static void test_chain_to_lock(void)
 	}
 }
 
-/* What the last child does is told of whichever process still waited for it. */
+/* What holds the last child up is told of whichever process still waited for it; that one of many sleeps is not. */
 static void test_child_of_another(void)
 {
-	for (int is_open = 0; is_open < 2; is_open++) {
+	static const struct { bool is_open, is_told; const char *does; } cases[] = {
+		{ true, true, "4711 network 0 10.0.0.5:80 curl" }, { false, false, "4711 network 0 10.0.0.5:80 curl" },
+		{ true, false, "4711 sleeps 0 - curl" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		struct profile *p = window_new();
 		const struct object child = { .kind = OBJECT_CHILD, .name = "sh", .place = "" };
 		static const char in_wait[] = "__x64_sys_wait4@[kernel] kernel_wait4@[kernel] do_wait@[kernel]",
@@ -497,13 +502,13 @@ static void test_child_of_another(void)
 		p->info.filters = profile_string(p, "process job");
 		is_for(p, first, &child);
 		is_for(p, last, &child);
-		g_array_index(p->waits, struct wait, last).flags = is_open ? WAIT_OPEN_AT_END : 0;
-		profile_add_limit(p, LIMIT_CHILD, 200, 0, "4711 network 0 10.0.0.5:80 curl");
+		g_array_index(p->waits, struct wait, last).flags = cases[i].is_open ? WAIT_OPEN_AT_END : 0;
+		profile_add_limit(p, LIMIT_CHILD, 200, 0, cases[i].does);
 		struct explanation *e = explanation_new(p, NULL);
 		const struct headline *h = headline_with(e, "job waits for a child to end");
 
 		g_test_message("%s; %s", h->sentence, h->evidence);
-		g_assert_cmpint(strstr(h->evidence, "its child curl/4711 waits for 10.0.0.5:80") != NULL, ==, is_open);
+		g_assert_cmpint(strstr(h->evidence, "its child curl/4711") != NULL, ==, cases[i].is_told);
 		explanation_free(e);
 		profile_free(p);
 	}

@@ -822,8 +822,40 @@ static void test_long_poll(void)
 		const struct task_wait *one = &g_array_index(f->rows, struct task_wait, 0);
 
 		g_assert_cmpuint(f->cnt, ==, i > 0);
-		g_assert_true(one->is_long_poll == !i);
+		g_assert_true(one->may_be_meant == !i);
 		g_assert_cmpstr(one->peer, ==, "127.0.0.1:9205 (queue-svc)");
+		task_findings_free(f);
+		profile_free(p);
+	}
+}
+
+/* A library's limit of its own rate may be meant, but for a request that waits for it. */
+static void test_limiter(void)
+{
+	static const struct task_frame stacks[][5] = {
+		{ { "runtime.gopark", NULL, 0 }, { "golang.org/x/time/rate.(*Limiter).Wait", NULL, 0 }, { "main.submit", "/src/a.go", 3 },
+		  { "main.run", "/src/a.go", 9 } },
+		{ { "runtime.gopark", NULL, 0 }, { "golang.org/x/time/rate.(*Limiter).Wait", NULL, 0 }, { "main.submit", "/src/a.go", 3 },
+		  { "main.handle", "/src/a.go", 9 }, { "net/http.serverHandler.ServeHTTP", NULL, 0 } },
+	};
+
+	for (int i = 0; i < 2; i++) {
+		struct profile *p = profile_new();
+		struct tasks *t = tasks_new(TASKS_GO, 12);
+
+		p->info.duration_ns = 1000000000;
+		for (unsigned k = 0; k < 10; k++) {
+			see(t, row_of(t, 1, "select", stacks[i], i ? 5 : 4), 6);
+			tasks_look_done(t, (k + 1) * (uint64_t)100000000, 100000000);
+		}
+		tasks_finish(t);
+		struct task_findings *f = findings_of(p, t);
+		const struct task_wait *one = &g_array_index(f->rows, struct task_wait, 0);
+
+		g_test_message("%s in %s: %s", one->says, one->function, one->advice);
+		g_assert_cmpstr(one->says, ==, "wait to keep to a limit of their own rate");
+		g_assert_cmpint(one->may_be_meant, ==, !i);
+		g_assert_cmpuint(f->cnt, ==, i);
 		task_findings_free(f);
 		profile_free(p);
 	}
@@ -843,6 +875,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/findings/peer", test_peer);
 	g_test_add_func("/tasks/findings/ends", test_ends);
 	g_test_add_func("/tasks/findings/long-poll", test_long_poll);
+	g_test_add_func("/tasks/findings/limiter", test_limiter);
 	g_test_add_func("/tasks/findings/at-once", test_at_once);
 	g_test_add_func("/tasks/turns-at-a-pool", test_turns_at_a_pool);
 	g_test_add_func("/tasks/handlers-that-receive", test_handlers_that_receive);
