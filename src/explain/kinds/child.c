@@ -14,8 +14,8 @@ static bool is_held_up(const struct profile_limit *l)
 	struct limit_child c;
 
 	return limit_child_read(l, &c, there, sizeof(there)) &&
-	       (c.does == CHILD_NETWORK || c.does == CHILD_FILE_LOCK || c.does == CHILD_DISK || c.does == CHILD_STOPPED ||
-		c.does == CHILD_PIPE_FULL || c.does == CHILD_TERMINAL);
+	       (c.does == CHILD_NETWORK || c.does == CHILD_FILE_LOCK || c.does == CHILD_DISK ||
+		c.does == CHILD_STOPPED || c.does == CHILD_PIPE_FULL || c.does == CHILD_TERMINAL);
 }
 
 /* Of several processes, or of one child after another: of a wait that was not over. */
@@ -27,8 +27,8 @@ bool child_find(const struct findings *f, const struct finding *row, struct find
 	for (uint32_t i = 0; i < f->profile->waits->len && !ret->limit; i++) {
 		const struct wait *w = profile_wait(f->profile, i);
 		const bool is_open = f->blocked_in[i] == row->id && w->flags & WAIT_OPEN_AT_END;
-		const struct profile_limit *l =
-			is_open ? profile_find_limit(f->profile, LIMIT_CHILD, profile_thread(f->profile, w->thread)->pid, 0) : NULL;
+		const uint32_t pid = profile_thread(f->profile, w->thread)->pid;
+		const struct profile_limit *l = is_open ? profile_find_limit(f->profile, LIMIT_CHILD, pid, 0) : NULL;
 
 		if (i == row->wait || is_held_up(l))
 			ret->limit = l;

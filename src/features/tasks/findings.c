@@ -821,13 +821,18 @@ static const char *advice_of_sleep(const struct profile *p, const struct task_wa
 	return tries_of_process(p, w->pid, NULL) ?: (w->answers_request ? PAUSE_ADVICE : NULL);
 }
 
+static bool is_own_limit(const struct task_wait *w)
+{
+	return kind_of(w) == LIMITER && !w->answers_request && w->tasks >= TASKS_LITTLE;
+}
+
 static void rank(const struct profile *p, struct task_findings *f)
 {
 	find_dials(f);
 	EACH_ROW(i, struct task_wait, w, f->rows) {
 		const enum kind k = kind_of(w);
 
-		w->may_be_meant = is_long_poll(p, w) || (k == LIMITER && !w->answers_request && w->tasks >= TASKS_LITTLE);
+		w->may_be_meant = is_long_poll(p, w) || is_own_limit(w);
 		w->rank_ns = rank_of(p, f, w);
 		w->is_sleep = k == SLEEP;
 		w->says = kinds[k].says;
@@ -906,12 +911,8 @@ static bool may_take_twice(const struct task_findings *f, const struct task_wait
 /* Its process does not read datagrams in time; told with its first finding. */
 static void find_drops(const struct profile *p, const struct task_findings *f, struct task_wait *w)
 {
-	EACH_ROW(i, const struct task_wait, o, f->rows) {
-		if (o == w)
-			break;
-		if (same_process(o, w))
-			return;
-	}
+	if (FIRST_ROW(const struct task_wait, o, f->rows, same_process(o, w), o, NULL) != w)
+		return;
 	w->drops = profile_find_limit(p, LIMIT_DROPPED, w->pid, 0);
 	w->advice = backlog_advice_of_drops(w->drops) ?: w->advice;
 }
@@ -929,7 +930,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 			add_population(f, profile_tasks(p, i));
 	rank(p, f);
 	EACH_ROW(i, struct task_wait, w, f->rows) {
-		if (!w->may_be_meant || kind_of(w) == LIMITER)
+		if (!w->may_be_meant || is_own_limit(w))
 			continue;
 		find_peer(p, f, w);
 		w->advice = LATE_ANSWER_ADVICE;
