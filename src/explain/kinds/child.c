@@ -18,19 +18,25 @@ static bool is_held_up(const struct profile_limit *l)
 		c.does == CHILD_STOPPED || c.does == CHILD_PIPE_FULL || c.does == CHILD_TERMINAL);
 }
 
-/* Of several processes, or of one child after another: of a wait that was not over. */
+/* The child that a wait is for which was not over as the recording ended; NULL: it was over, or nothing is known. */
+static const struct profile_limit *child_of_wait(const struct findings *f, uint32_t wait)
+{
+	const struct wait *w = profile_wait(f->profile, wait);
+	const uint32_t pid = profile_thread(f->profile, w->thread)->pid;
+
+	return w->flags & WAIT_OPEN_AT_END ? profile_find_limit(f->profile, LIMIT_CHILD, pid, 0) : NULL;
+}
+
+/* Of the longest wait, else of others of several processes, or of one child after another. */
 bool child_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
 {
-	ret->limit = NULL;
 	if (row->reason != REASON_CHILD_EXIT && row->reason != REASON_PIPE)
 		return false;
+	*ret = (struct finding_limit){ .limit = child_of_wait(f, row->wait) };
 	for (uint32_t i = 0; i < f->profile->waits->len && !ret->limit; i++) {
-		const struct wait *w = profile_wait(f->profile, i);
-		const bool is_open = f->blocked_in[i] == row->id && w->flags & WAIT_OPEN_AT_END;
-		const uint32_t pid = profile_thread(f->profile, w->thread)->pid;
-		const struct profile_limit *l = is_open ? profile_find_limit(f->profile, LIMIT_CHILD, pid, 0) : NULL;
+		const struct profile_limit *l = f->blocked_in[i] == row->id ? child_of_wait(f, i) : NULL;
 
-		if (i == row->wait || is_held_up(l))
+		if (is_held_up(l))
 			ret->limit = l;
 	}
 	return ret->limit;
