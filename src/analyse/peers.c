@@ -170,3 +170,29 @@ struct peer_ends peer_ends_of(const struct profile *p, uint32_t pid)
 	e.is_one = e.is_one && e.asked_cnt;
 	return e;
 }
+
+#define ASKED_SHARE 10	/* of the time without a question: less may be for an answer */
+
+bool peer_sends_unasked(const struct tcp_wait *t)
+{
+	return t->direction == TCP_WAIT_RECEIVE && t->silent_ns && t->silent_ns >= t->blocked_ns / 2 &&
+	       t->peer_ns + t->network_ns + t->unclear_ns <= t->silent_ns / ASKED_SHARE;
+}
+
+bool peers_send_unasked(const struct profile *p, uint32_t pid)
+{
+	g_autoptr(GHashTable) sets = g_hash_table_new(NULL, NULL);
+	struct tcp_wait all = { .direction = TCP_WAIT_RECEIVE };
+
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		const struct object *o = profile_wait_object(p, w);
+
+		if (o && o->kind == OBJECT_EPOLL && profile_thread(p, w->thread)->pid == pid)
+			g_hash_table_add(sets, GUINT_TO_POINTER(w->object));
+	}
+	EACH_ROW(i, const struct tcp_wait, t, p->tcp_waits) {
+		if (t->direction == TCP_WAIT_RECEIVE && g_hash_table_contains(sets, GUINT_TO_POINTER(t->object + 1)))
+			ADD_MEMBERS(&all, t, count, blocked_ns, silent_ns, peer_ns, network_ns, unclear_ns);
+	}
+	return peer_sends_unasked(&all) && all.blocked_ns / MAX(all.count, 1) >= PEER_UNASKED_NS;
+}

@@ -20,6 +20,9 @@ struct finding finding_of_wait(const struct findings *f, uint32_t wait);
 #define LATE_ANSWER_ADVICE \
 	"Each takes a second or more, and nobody was seen to wait for this program: of a consumer that asks for work (a long poll) that " \
 	"is meant. Else the peer is slow: look at it."
+#define UNASKED_ADVICE \
+	"It had asked for nothing since the last data came: of who listens that is meant. If it is one answer, which comes in pieces, look " \
+	"at the peer."
 #define LATE_ANSWER_NS 1000000000ULL	/* on average, where nobody waits for who asks: likely a long poll */
 #define CHILDREN_ADVICE \
 	"A supervisor waits so until one of its children ends, which is meant. Else look at what they do: record them, too (their numbers " \

@@ -2,6 +2,7 @@
 #include "analyse/reason/idle.h"
 
 #include "analyse/actors.h"
+#include "analyse/peers.h"
 #include "analyse/reason/reasons.h"
 #include "base/hash.h"
 #include "features/wakers/analysis.h"
@@ -10,7 +11,7 @@
 #define SERVER_BUSY_SHARE 10 /* of its time: a busier server is what its clients wait for */
 #define PIPELINE_MAX 8 /* parts of `tail -F | grep | ..` */
 #define LISTENS_NS 200000000 /* on average: what comes in pieces faster than that is read from somebody slow */
-#define LISTENS_SHARE 10 /* of its time: less is for anything else; of the waits: less is known to be for an answer */
+#define LISTENS_SHARE 10 /* of its time: less is for anything else */
 #define RESTS_PART 5 /* of its time: more is not waiting for others */
 #define OTHERS_PART 10 /* of what another client would have waited, too, had the server worked for this one */
 
@@ -128,9 +129,7 @@ static bool *unasked_new(const struct profile *p)
 	bool *is_unasked = g_new0(bool, (gsize)p->objects->len + 1);
 
 	EACH_ROW(i, const struct tcp_wait, t, p->tcp_waits)
-		if (t->direction == TCP_WAIT_RECEIVE && t->silent_ns >= t->blocked_ns / 2 &&
-		    t->peer_ns + t->network_ns + t->unclear_ns <= t->silent_ns / LISTENS_SHARE)
-			is_unasked[t->object + 1] = true;
+		is_unasked[t->object + 1] = is_unasked[t->object + 1] || peer_sends_unasked(t);
 	return is_unasked;
 }
 

@@ -821,9 +821,16 @@ static const char *advice_of_sleep(const struct profile *p, const struct task_wa
 	return tries_of_process(p, w->pid, NULL) ?: (w->answers_request ? PAUSE_ADVICE : NULL);
 }
 
-static bool is_own_limit(const struct task_wait *w)
+/* For what may be meant, as nobody was seen to wait for the process; NULL: there is no sign of that. */
+static const char *meant_advice(const struct profile *p, const struct task_wait *w)
 {
-	return kind_of(w) == LIMITER && !w->answers_request && w->tasks >= TASKS_LITTLE;
+	if (is_long_poll(p, w))
+		return LATE_ANSWER_ADVICE;
+	if (*w->idle || w->answers_request || w->tasks < TASKS_LITTLE || profile_is_of_command(p))
+		return NULL;
+	if (kind_of(w) == NETWORK && peers_send_unasked(p, w->pid))
+		return UNASKED_ADVICE;
+	return kind_of(w) == LIMITER ? kinds[LIMITER].advice : NULL;
 }
 
 static void rank(const struct profile *p, struct task_findings *f)
@@ -832,7 +839,7 @@ static void rank(const struct profile *p, struct task_findings *f)
 	EACH_ROW(i, struct task_wait, w, f->rows) {
 		const enum kind k = kind_of(w);
 
-		w->may_be_meant = is_long_poll(p, w) || is_own_limit(w);
+		w->may_be_meant = meant_advice(p, w);
 		w->rank_ns = rank_of(p, f, w);
 		w->is_sleep = k == SLEEP;
 		w->says = kinds[k].says;
@@ -908,15 +915,6 @@ static bool may_take_twice(const struct task_findings *f, const struct task_wait
 	return false;
 }
 
-/* Its process does not read datagrams in time; told with its first finding. */
-static void find_drops(const struct profile *p, const struct task_findings *f, struct task_wait *w)
-{
-	if (FIRST_ROW(const struct task_wait, o, f->rows, same_process(o, w), o, NULL) != w)
-		return;
-	w->drops = profile_find_limit(p, LIMIT_DROPPED, w->pid, 0);
-	w->advice = backlog_advice_of_drops(w->drops) ?: w->advice;
-}
-
 struct task_findings *task_findings_new(const struct profile *p, const struct selection *selection)
 {
 	struct task_findings *f = g_new0(struct task_findings, 1);
@@ -930,10 +928,10 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 			add_population(f, profile_tasks(p, i));
 	rank(p, f);
 	EACH_ROW(i, struct task_wait, w, f->rows) {
-		if (!w->may_be_meant || is_own_limit(w))
+		if (!w->may_be_meant)
 			continue;
 		find_peer(p, f, w);
-		w->advice = LATE_ANSWER_ADVICE;
+		w->advice = meant_advice(p, w);
 	}
 	for (guint i = 0; i < f->cnt; i++) {
 		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
@@ -948,7 +946,9 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 						       : UNRECEIVED_ADVICE;
 		else if (may_take_twice(f, w))
 			w->advice = TWICE_ADVICE;
-		find_drops(p, f, w);
+		if (FIRST_ROW(const struct task_wait, o, f->rows, same_process(o, w), o, NULL) == w)	/* told once */
+			w->drops = profile_find_limit(p, LIMIT_DROPPED, w->pid, 0);
+		w->advice = backlog_advice_of_drops(w->drops) ?: w->advice;
 		EACH_ROW(k, const struct task_wait, o, f->rows) {
 			/* a library's task alone waits for its client, or for one that counts itself */
 			bool counts = o->rank_ns || (task_is_of_python(o->kind) && !*o->idle && *o->path);

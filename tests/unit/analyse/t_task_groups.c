@@ -829,6 +829,44 @@ static void test_long_poll(void)
 	}
 }
 
+/* Who sends unasked is listened to, unless it comes soon, as one answer in pieces does, or a question went before. */
+static void test_unasked(void)
+{
+	static const struct task_frame listens[] = { { "internal/poll.runtime_pollWait", NULL, 0 }, { "net.(*conn).Read", NULL, 0 },
+						    { "main.receive", "/src/sub.go", 3 }, { "main.run", "/src/sub.go", 9 } };
+	static const struct { uint64_t count, silent_ms, peer_ms; bool is_meant; } cases[] = {
+		{ 13, 3600, 0, true }, { 13, 0, 3600, false }, { 400, 3600, 0, false }, { 13, 3000, 600, false },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = profile_new();
+		struct tasks *t = tasks_new(TASKS_GO, 12);
+		const struct object epoll = { .kind = OBJECT_EPOLL, .pid = 50, .place = "", .operation = "",
+					      .name = "2 sockets (fd 3 of sub) -> 127.0.0.1:9205 (queue-svc)" };
+		const struct wait w = { .thread = fixture_thread(p, 12, 12, "sub", "sub"), .state = 'S', .count = 13,
+					.blocked_ns = 3900000000, .object = profile_object(p, &epoll) + 1 };
+		const struct tcp_wait row = { .object = w.object - 1, .count = cases[i].count, .blocked_ns = 3900000000,
+					      .silent_ns = cases[i].silent_ms * 1000000, .peer_ns = cases[i].peer_ms * 1000000 };
+
+		p->info.duration_ns = 4000000000;
+		profile_add_wait(p, &w);
+		profile_add_tcp_wait(p, &row);
+		for (unsigned k = 0; k < 10; k++) {
+			see(t, row_of(t, 1, "IO wait", listens, 4), 1);
+			tasks_look_done(t, (k + 1) * (uint64_t)400000000, 400000000);
+		}
+		tasks_finish(t);
+		struct task_findings *f = findings_of(p, t);
+		const struct task_wait *one = &g_array_index(f->rows, struct task_wait, 0);
+
+		g_test_message("%zu: %s, %s", i, one->says, one->advice);
+		g_assert_cmpint(one->may_be_meant, ==, cases[i].is_meant);
+		g_assert_cmpuint(f->cnt, ==, !cases[i].is_meant);
+		task_findings_free(f);
+		profile_free(p);
+	}
+}
+
 /* A library's limit of its own rate may be meant, but for a request that waits for it. */
 static void test_limiter(void)
 {
@@ -875,6 +913,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/findings/peer", test_peer);
 	g_test_add_func("/tasks/findings/ends", test_ends);
 	g_test_add_func("/tasks/findings/long-poll", test_long_poll);
+	g_test_add_func("/tasks/findings/unasked", test_unasked);
 	g_test_add_func("/tasks/findings/limiter", test_limiter);
 	g_test_add_func("/tasks/findings/at-once", test_at_once);
 	g_test_add_func("/tasks/turns-at-a-pool", test_turns_at_a_pool);
