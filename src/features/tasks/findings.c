@@ -828,8 +828,11 @@ static const char *meant_advice(const struct profile *p, const struct task_wait 
 		return LATE_ANSWER_ADVICE;
 	if (*w->idle || w->answers_request || w->tasks < TASKS_LITTLE || profile_is_of_command(p))
 		return NULL;
-	if (kind_of(w) == NETWORK && peers_send_unasked(p, w->pid))
-		return UNASKED_ADVICE;
+	if (kind_of(w) == NETWORK && peers_send_unasked(p, w->pid)) {
+		const struct answers a = answers_of(p, w->pid);
+
+		return is_for_work(p, w, &a) ? NULL : UNASKED_ADVICE;
+	}
 	return kind_of(w) == LIMITER ? kinds[LIMITER].advice : NULL;
 }
 
