@@ -267,11 +267,10 @@ static bool is_called(const struct task_wait *w, const char *function)
 	return ends_with_function(w->call, function);
 }
 
-/* Go's x/time/rate, uber's and juju's, Python's aiolimiter. */
+/* Go's x/time/rate and uber's, Python's aiolimiter. */
 static bool is_at_limiter(const struct task_wait *w)
 {
-	static const char *const calls[] = { "golang.org/x/time/rate.", "go.uber.org/ratelimit.",
-					     "github.com/juju/ratelimit.", "AsyncLimiter." };
+	static const char *const calls[] = { "golang.org/x/time/rate.", "go.uber.org/ratelimit.", "AsyncLimiter." };
 
 	return ANY(x, calls, g_str_has_prefix(w->call, *x));
 }
