@@ -702,6 +702,17 @@ static bool grows(const struct wait *w)
 	return slots >= GROWING_SLOTS;
 }
 
+/*
+ * A duty of housekeeping has one thread.  Several of one kind that sleep in what their loop calls pause within their
+ * work.
+ */
+static bool is_of_workers(const struct finder *f, const struct wait *w)
+{
+	const struct role *role = &g_array_index(f->roles->rows, struct role, f->roles->of_thread[w->thread]);
+
+	return role->threads_cnt > 1 && !is_main(profile_thread(f->p, w->thread)) && f->depth[w->user] > 1;
+}
+
 static const char *ranks_of(const struct profile *p)
 {
 	g_autofree bool *in_mpi = g_new0(bool, (gsize)p->nodes->len + 1);
@@ -735,7 +746,8 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 	if (!is_main(profile_thread(f->p, w->thread)) && w->count == 1 && wait_is_all_along(w) &&
 	    f->depth[w->user] <= SLEEP_DEPTH + 2)
 		return IDLE_TIMER;
-	if (f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth)
+	if (f->depth[w->user] > MIN(facts->base_depth, SLEEP_DEPTH) || f->depth[w->user] >= facts->work_depth ||
+	    is_of_workers(f, w))
 		return IDLE_NOT;
 	/* a worker that asks for its work and pauses in between */
 	if (facts->questions >= w->count / 2 && facts->questions && (per_second(f, w) >= LOOKS_PER_S_POLL || grows(w)))
@@ -971,7 +983,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	withheld_find(p, &(struct withheld_input){ pl, rule, reason }, ret_idle);
 	starved_find(p, &(struct starved_input){ f.roles, f.depth, rule, reason }, ret_idle);
 	taken_find(p, reason, ret_idle);
-	relays_find(p, reason, ret_idle);
+	relays_find(p, rule, reason, ret_idle);
 	timeouts_find(p, &(struct timeouts_input){ pl, f.depth, rule, reason }, ret_idle);
 	turns_find(p, rule, reason, ret_idle, ret_kept);
 	for (uint32_t i = 0; i < p->waits->len; i++) {

@@ -38,12 +38,12 @@ bool idle_is_memory_server(const char *who);
 void taken_find(const struct profile *p, uint8_t *reason, uint8_t *idle);
 
 /*
- * Threads and processes that a relay (stunnel, socat) makes for one connection each: they watch both sides by poll().
- * What ends their waits is an answer if it comes from a program of which no process connects to this one, while others
- * do; or, of a command that was recorded, if it comes by TCP and nobody connects to that program (apt's methods).
- * Makes such waits IDLE_NOT and network.receive.
+ * Loops that wait for what they have asked.  Threads and processes that a relay (stunnel, socat) makes for one
+ * connection each watch both sides by poll(): what ends their waits is an answer if it comes from a program of which no
+ * process connects to this one, while others do.  Of a command that was recorded it is an answer if it comes by TCP and
+ * nobody connects to that program (npm, apt's methods).  Makes such waits IDLE_NOT and network.receive.
  */
-void relays_find(const struct profile *p, uint8_t *reason, uint8_t *idle);
+void relays_find(const struct profile *p, const struct rule *const *rule, uint8_t *reason, uint8_t *idle);
 
 struct torn_input {
 	const struct roles *roles;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/reason/idle.h"
 
+#include "analyse/peers.h"
 #include "analyse/reason/reasons.h"
 #include "features/wakers/analysis.h"
 
@@ -62,19 +63,31 @@ static bool is_for_one(const struct thread *t, uint64_t from_ns)
 	return t->process && t->from_ns > from_ns && !(t->flags & (THREAD_OPEN_AT_START | THREAD_KERNEL));
 }
 
-/* The waker was asked by this program, and never asked it. */
-static bool is_asked(const struct profile *p, const struct clients *c, const struct thread *t, const struct waker *by)
+/* A relay's thread was asked by nobody who ends its waits. */
+static bool is_asked(const struct clients *c, const struct thread *t, const struct waker *by)
 {
-	static const char *const brings[] = { "tcp_data_queue", "tcp_data_ready", NULL };
-
-	/* all connections of a command were made while it was recorded */
-	if (!c)
-		return profile_is_of_command(p) && profile_stack_names(p, by->kernel, brings);
 	return !by->irq && by->comm && by->pid != t->pid && !g_hash_table_contains(c->comms, by->comm) &&
 	       !g_hash_table_contains(c->pids, GUINT_TO_POINTER(by->pid));
 }
 
-void relays_find(const struct profile *p, uint8_t *reason, uint8_t *idle)
+/* All connections of a command were made while it was recorded: if none came to it, it has made the one that brings. */
+static bool is_answer(const struct profile *p, const struct waker *by)
+{
+	static const char *const brings[] = { "tcp_data_queue", "tcp_data_ready", NULL };
+
+	return profile_is_of_command(p) && profile_stack_names(p, by->kernel, brings);
+}
+
+/* Epoll sets of relays have many connections. */
+static bool may_be_asked(const struct profile *p, const struct clients *c, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(p, w);
+
+	return o && (o->kind == OBJECT_POLL ||
+		     (!c && o->kind == OBJECT_EPOLL && !peer_ends_of(p, profile_thread(p, w->thread)->pid).listens));
+}
+
+void relays_find(const struct profile *p, const struct rule *const *rule, uint8_t *reason, uint8_t *idle)
 {
 	g_autoptr(GHashTable) all = clients_new(p);
 	const uint64_t from_ns = window_from_ns(p);
@@ -84,16 +97,19 @@ void relays_find(const struct profile *p, uint8_t *reason, uint8_t *idle)
 	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct thread *t = profile_thread(p, profile_wait(p, wake->wait)->thread);
 
+		const struct clients *c = t->process ? g_hash_table_lookup(all, t->process) : NULL;
+		const struct waker *by = profile_get_waker(p, wake->waker);
+
 		woken_ns[wake->wait] += wake->blocked_ns;
-		if (is_for_one(t, from_ns) &&
-		    is_asked(p, g_hash_table_lookup(all, t->process), t, profile_get_waker(p, wake->waker)))
+		if (c ? is_for_one(t, from_ns) && is_asked(c, t, by) : is_answer(p, by))
 			asked_ns[wake->wait] += wake->blocked_ns;
 	}
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct object *o = profile_wait_object(p, profile_wait(p, i));
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		const char *process = profile_thread(p, w->thread)->process;
 
-		if (idle[i] != IDLE_LOOP || reason[i] != REASON_EVENT_LOOP || !o || o->kind != OBJECT_POLL ||
-		    asked_ns[i] <= woken_ns[i] / 2)
+		if (idle[i] != IDLE_LOOP || reason[i] != REASON_EVENT_LOOP || asked_ns[i] <= woken_ns[i] / 2 ||
+		    (rule[i] && rule[i]->idle == RULE_IDLE_YES) ||
+		    !may_be_asked(p, process ? g_hash_table_lookup(all, process) : NULL, w))
 			continue;
 		idle[i] = IDLE_NOT;
 		reason[i] = REASON_NETWORK_RECEIVE;
