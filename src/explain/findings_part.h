@@ -281,6 +281,8 @@ bool pauses_is_of_connection(const struct findings *f, uint32_t wait);
 /* A wait for an answer, not for clients. */
 bool pauses_is_question(const struct findings *f, uint32_t wait);
 
+/* Several threads that sleep so, while their process does nothing else than to wait for them. */
+bool pauses_are_all_work(const struct findings *f, const struct finding *row);
 /* NULL: the sleep's purpose is unknown. */
 const char *pauses_advice(const struct finding *row);
 

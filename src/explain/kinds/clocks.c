@@ -148,7 +148,7 @@ bool clocks_is_all(const struct findings *f, const struct finding *row)
 			      !(rule && rule->advice);
 
 	return (is_clock || is_scripts_pause(f, row)) &&
-	       !row->waited_ns && !row->leads_ns && !row->backlog && !row->limit.limit && !row->loop &&
+	       !row->may_be_meant && !row->waited_ns && !row->leads_ns && !row->backlog && !row->limit.limit && !row->loop &&
 	       !row->queue_tasks;
 }
 

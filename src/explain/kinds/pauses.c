@@ -7,6 +7,7 @@
 #include "explain/text.h"
 
 #define ASKS_MIN 3
+#define REST_PART 20	/* of the sleeps: so much the process may wait for beside them */
 
 bool pauses_is_of_connection(const struct findings *f, uint32_t wait)
 {
@@ -90,6 +91,19 @@ void pauses_find(struct findings *f)
 	}
 }
 
+bool pauses_are_all_work(const struct findings *f, const struct finding *row)
+{
+	uint64_t other_ns = 0;
+
+	if (row->reason != REASON_SLEEP || row->threads_cnt < 2 || !row->pid || !clocks_is_all(f, row))
+		return false;
+	EACH_ROW(i, const struct wait, w, f->profile->waits)
+		if (f->blocked_in[i] != row->id && profile_thread(f->profile, w->thread)->pid == row->pid &&
+		    reasons_idle(f->reasons, i) != IDLE_JOIN)
+			other_ns += w->blocked_ns;
+	return other_ns <= row->time_ns / REST_PART;
+}
+
 void pauses_append_evidence(GString *s, const struct findings *f, const struct finding *row)
 {
 	if (row->reason != REASON_SLEEP || !row->asks_object)
@@ -103,7 +117,10 @@ const char *pauses_advice(const struct finding *row)
 	if (row->may_hold)
 		return "Others wait meanwhile for a lock that this thread uses, too: if it sleeps with it, as within a transaction, let it "
 		       "go before.";
-	return row->asks_object ? "A pause between tries, a limit of its rate, or a look whether something has come: see what is answered, "
-				  "and why it pauses." :
-				  NULL;
+	if (row->asks_object)
+		return "A pause between tries, a limit of its rate, or a look whether something has come: see what is answered, "
+		       "and why it pauses.";
+	return row->may_be_meant ? "They do little else: a pause between tries, a limit of their rate, or a look whether something has come. "
+				   "See what they try in between, and whether it fails." :
+				   NULL;
 }

@@ -369,6 +369,7 @@ void unended_find(struct findings *f)
 						 : LONG_POLL_ADVICE;
 			row->may_be_meant = true;
 		}
+		row->may_be_meant = row->may_be_meant || pauses_are_all_work(f, row);
 		if (ending && is_unended && !row->busy) {
 			row->may_be_meant = may_be_meant(f, row, ending);
 			row->unended = row->may_be_meant || row->reason != REASON_CHILD_EXIT ? ending->advice : NULL;
