@@ -536,8 +536,7 @@ static const char *advice_of_timeouts(const struct findings *f, const struct fin
 		return row->timed_out_cnt * 10 > row->woken_cnt * 9 ?
 			       "Time limits end these waits: the peer does not answer, or at once or not at all, as where packets are lost "
 			       "(nstat, its log). A shorter timeout bounds the wait." :
-			       "Answers come, and between them a time limit of a library's own wakes it: look at the peer that it "
-			       "waits for.";
+			       "A time limit of a library's own wakes it again and again while it waits: look at the peer that it waits for.";
 	if (row->reason == REASON_LOCK_OTHER && !is_of_rule(f, row))
 		return "Its own time limit ends most of these waits, so nobody holds it up: see whether it should look that often, "
 		       "and what it looks for.";

@@ -57,6 +57,7 @@ struct ended {
 	uint64_t begun_ns; /* processes that began in the window, after this one */
 	uint64_t upstream_ns; /* part of it: the process that the loop has asked */
 	uint64_t broadcast_ns; /* by threads that a broadcast had woken */
+	uint64_t tcp_ns; /* by data that came by TCP */
 	uint64_t room_ns; /* by a reader that made room in a pipe or socket */
 	uint64_t notice_ns; /* by a server that forwarded a notification to a listening client */
 	uint64_t cnt, timer_cnt; /* number of sleeps, and of those ended by a timer */
@@ -229,7 +230,7 @@ bool idle_is_asked(const struct profile *p, const struct wait *w, const struct w
 
 /* Facts about a waker. */
 struct waker_facts {
-	bool is_broadcast, is_notice, gives_room;
+	bool is_broadcast, is_notice, gives_room, brings_by_tcp;
 };
 
 static struct waker_facts *waker_facts_new(const struct profile *p)
@@ -242,6 +243,7 @@ static struct waker_facts *waker_facts_new(const struct profile *p)
 
 	EACH_ROW(i, const struct waker, waker, p->wakers) {
 		facts[i].is_broadcast = waker_is_broadcast(p, waker);
+		facts[i].brings_by_tcp = waker_brings_by_tcp(p, waker);
 		facts[i].gives_room = profile_stack_names(p, waker->kernel, room);
 		facts[i].is_notice = waker->user && profile_stack_names(p, waker->user, notices);
 	}
@@ -302,6 +304,8 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 		e->upstream_ns += ns;
 	if (facts[wake->waker].is_broadcast)
 		e->broadcast_ns += ns;
+	if (facts[wake->waker].brings_by_tcp)
+		e->tcp_ns += ns;
 	if (facts[wake->waker].gives_room)
 		e->room_ns += ns;
 	if (facts[wake->waker].is_notice)
@@ -543,7 +547,10 @@ static bool is_answered(const struct finder *f, uint32_t i)
 	       (e->upstream_ns > ended_sum(e) / OWED_SHARE && profile_find_limit(f->p, LIMIT_OWED, pid, 0));
 }
 
-/* It only watches pipes that another program writes to, as a server does that started a helper for a request. */
+/*
+ * It watches pipes that another program writes to, as a server does that started a helper for a request. Of several
+ * descriptors the pipe may be only the first.
+ */
 static bool is_for_output(const struct finder *f, uint32_t i)
 {
 	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
@@ -552,7 +559,7 @@ static bool is_for_output(const struct finder *f, uint32_t i)
 	bool is_poll = o && o->kind == OBJECT_POLL && g_str_has_prefix(o->name, "pipe and ");
 
 	return (is_poll || g_str_has_prefix(name, "pipe (fd") || g_str_has_prefix(name, "pipes (fd")) &&
-	       e->others_ns > ended_sum(e) / 2;
+	       e->others_ns - MIN(e->tcp_ns, e->others_ns) > ended_sum(e) / 2;
 }
 
 /*

@@ -73,9 +73,7 @@ static bool is_asked(const struct clients *c, const struct thread *t, const stru
 /* All connections of a command were made while it was recorded: if none came to it, it has made the one that brings. */
 static bool is_answer(const struct profile *p, const struct waker *by)
 {
-	static const char *const brings[] = { "tcp_data_queue", "tcp_data_ready", NULL };
-
-	return profile_is_of_command(p) && profile_stack_names(p, by->kernel, brings);
+	return profile_is_of_command(p) && waker_brings_by_tcp(p, by);
 }
 
 /* Epoll sets of relays have many connections. */

@@ -159,6 +159,13 @@ bool waker_is_connection(const struct profile *p, const struct waker *waker)
 	return profile_stack_names(p, waker->kernel, connects);
 }
 
+bool waker_brings_by_tcp(const struct profile *p, const struct waker *waker)
+{
+	static const char *const brings[] = { "tcp_data_queue", "tcp_data_ready", NULL };
+
+	return profile_stack_names(p, waker->kernel, brings);
+}
+
 bool wakers_are_connections(const struct profile *p, const char *const *programs, const char *program)
 {
 	g_autofree bool *is_connection = g_new(bool, (gsize)p->wakers->len + 1);

@@ -47,6 +47,8 @@ bool waker_is_broadcast(const struct profile *p, const struct waker *waker);
 
 /* Is it an incoming connection? */
 bool waker_is_connection(const struct profile *p, const struct waker *waker);
+/* By data on a TCP connection. */
+bool waker_brings_by_tcp(const struct profile *p, const struct waker *waker);
 
 /* Do incoming connections end most sleeps of these programs' threads (see actors_programs()), in many threads? */
 bool wakers_are_connections(const struct profile *p, const char *const *programs, const char *program);
