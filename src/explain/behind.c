@@ -188,14 +188,6 @@ static bool is_asked_on(const struct finding *row, const struct finding *cause)
 	       row->by.blocked_ns > row->time_ns / 2 && cause->time_ns > row->time_ns / 2;
 }
 
-/* The pipe's writer mostly waits itself, but for no pipe: that is the cause of the reader's wait. */
-static bool is_for_waiting_writer(const struct findings *f, const struct finding *row, const struct finding *cause)
-{
-	return finding_is_by(f, row, "pipe-read") && cause->reason != REASON_PIPE &&
-	       row->by.pid && cause->pid == row->by.pid && cause->pid != row->pid && !cause->is_told_elsewhere &&
-	       !row->deadlock && finding_mostly_does(row) && cause->time_ns > row->time_ns / 2;
-}
-
 /* All workers of the asked process are occupied by silent clients, so it was not accepted yet. */
 static bool is_for_free_worker(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
@@ -252,8 +244,7 @@ void behind_find_peers(struct findings *f)
 		struct finding *known = unanswered_for(f, row) ?: lock_asked_for(f, row);
 		struct finding *cause = known ?: finding_cause(f, row);
 
-		if (cause && (known || is_asked_on(row, cause) || is_for_waiting_writer(f, row, cause) ||
-			      is_for_free_worker(f, row, cause))) {
+		if (cause && (known || is_asked_on(row, cause) || is_for_free_worker(f, row, cause))) {
 			row->is_told_with = row->is_behind = true;
 			cause->leads_ns += row->time_ns;
 		}

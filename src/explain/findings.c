@@ -645,6 +645,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	full_find_refusals(f);
 	unended_find(f);
 	behind_find_peers(f);
+	chain_find(f);
 	asked_find(f);
 	requests_of_find(f);
 	serial_find(f);

@@ -170,6 +170,8 @@ void asked_find(struct findings *f);
  */
 void behind_find(struct findings *f);
 void behind_find_peers(struct findings *f);
+/* Readers of pipes whose writers wait, in the end, for what another finding tells: they queue behind that one. */
+void chain_find(struct findings *f);
 
 /*
  * Busy threads that delay requests or callbacks in a queue, where no thread waits: an event loop that computes, a

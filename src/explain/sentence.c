@@ -526,7 +526,7 @@ static void append_what(GString *s, const struct findings *f, const struct findi
 	const char *says = sentence_says(f, row);
 	const char *protocol = row->loop || is_library_loop(f, row) || reasons_is_anywhere(f->reasons, row->wait) ? "" : reasons_protocol(f->reasons, row->wait);
 
-	const char *silent = row->reason == REASON_NETWORK_RECEIVE && o && o->kind == OBJECT_EPOLL ?
+	const char *silent = row->reason == REASON_NETWORK_RECEIVE ?
 				     profile_silent_peer(f->profile, profile_wait(f->profile, row->wait)) : NULL;
 
 	g_string_append(s, says);

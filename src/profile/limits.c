@@ -234,14 +234,11 @@ const char *profile_silent_peer(const struct profile *p, const struct wait *w)
 	const struct thread *t = profile_thread(p, w->thread);
 	const char *there;
 
-	if (!o || t->pid != t->tid || w->state == 'R' ||
-	    limit_silent_read(profile_find_limit(p, LIMIT_SILENT, t->pid, 0), &there) <= p->info.duration_ns / 2)
+	if (!o || o->kind != OBJECT_EPOLL || t->pid != t->tid || w->state == 'R')
 		return NULL;
-	const size_t bytes = strlen(there);
-	const bool is_named = (o->kind == OBJECT_SOCKET || o->kind == OBJECT_POLL) && !strncmp(o->name, there, bytes) &&
-			      (!o->name[bytes] || o->name[bytes] == ' ');
+	uint64_t silent_ns = limit_silent_read(profile_find_limit(p, LIMIT_SILENT, t->pid, 0), &there);
 
-	return o->kind == OBJECT_EPOLL || is_named ? there : NULL;
+	return silent_ns > p->info.duration_ns / 2 ? there : NULL;
 }
 
 const char *limit_cycle_read(const struct profile_limit *l, uint32_t *ret_pid)
