@@ -116,7 +116,11 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 	case REASON_DISK_READ:
 	case REASON_DISK_WRITE:
 	case REASON_DISK_SYNC:
-		break;
+	case REASON_DISK_METADATA:
+		if (!finding_is_by(f, row, "fuse*"))
+			break;
+		found.limit = stopped_peer(f, row);	/* a process serves it, no disk */
+		return found;
 	default:
 		found.limit = stopped_peer(f, row);
 		if (!found.limit && !child_find(f, row, &found) && !cycle_find(f, row, &found) &&

@@ -141,8 +141,8 @@ bool loss_is_of_this_machine(const struct finding *row);
 	"(ethtool -S, nstat, tc -s qdisc) before the peer."
 #define LOSS_LOCAL_SAYS ": TCP sends again what was dropped"
 #define LOSS_LOCAL_ADVICE \
-	"What stays on this machine is dropped where a queue is full, mostly that of connections that are not accepted yet: " \
-	"see ss -lnt, nstat -az TcpExtListenOverflows and TcpExtListenDrops, and the backlog of who listens there."
+	"What stays on this machine is dropped by a packet filter (counters of iptables -nvL, nft list ruleset, tc -s qdisc), or where a " \
+	"queue is full, mostly that of connections that are not accepted yet: see ss -lnt, nstat -az TcpExtListenOverflows."
 #define FULL_SAYS ": the queue of connections there is full"
 #define FULL_ADVICE \
 	"The kernel drops who connects while that queue is full, and TCP tries again after 1, 3, 7 s: accept faster (more workers), " \

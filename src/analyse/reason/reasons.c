@@ -44,7 +44,7 @@ struct frame_rules {
 	const struct rule **of_node; /* by user node; NULL: not evaluated yet, &no_rule: none matches */
 };
 
-enum ended { ENDED_UNKNOWN, ENDED_BY_TIMER, ENDED_BY_WAKING, ENDED_BY_EXIT, ENDED_BY_STOP, ENDED_COUNT };
+enum ended { ENDED_UNKNOWN, ENDED_BY_TIMER, ENDED_BY_WAKING, ENDED_BY_EXIT, ENDED_BY_STOP, ENDED_BY_FUSE, ENDED_COUNT };
 
 /* Results that depend only on stacks, objects and wakers, shared by sets of rows. */
 struct reasons_base {
@@ -57,7 +57,7 @@ struct reasons_base {
 	struct frame_rules loops, pools, spins;
 	const struct rule **protocol_of_pattern; /* NULL: of no protocol */
 	const char **node_protocol; /* by user node; NULL: not computed yet, "": none */
-	uint8_t *tells; /* by waker: enum ended, what it reports to its parent; ENDED_UNKNOWN: nothing */
+	uint8_t *tells; /* by waker: enum ended, what its waking is part of; ENDED_UNKNOWN: unknown */
 	GHashTable *known; /* struct verdict_key -> const struct rule * */
 	bool asks_threads; /* some rule depends on names of threads */
 };
@@ -266,11 +266,12 @@ static void mark_call_of_libc(const struct reasons_base *r, const struct wait *w
 	matcher_mark_text(r->matcher, RULE_SYSCALL, call);
 }
 
-/* A process reports its exit, stop or continuation to its parent. */
+/* A process reports its exit, stop or continuation to its parent, or what was read of its file system to the kernel. */
 static uint8_t *tells_new(const struct profile *p)
 {
 	static const char *const exits[] = { "do_notify_parent", NULL };
 	static const char *const stops[] = { "do_notify_parent_cldstop", "ptrace_stop", NULL };
+	static const char *const serves[] = { "fuse_dev_do_write", "fuse_dev_write", "fuse_dev_splice_write", "fuse_uring_commit", NULL };
 	uint8_t *tells = g_new0(uint8_t, (gsize)p->wakers->len + 1);
 
 	EACH_ROW(i, const struct waker, w, p->wakers) {
@@ -279,6 +280,8 @@ static uint8_t *tells_new(const struct profile *p)
 			tells[i] = ENDED_BY_STOP;
 		else if (w->kernel && profile_stack_names(p, w->kernel, exits))
 			tells[i] = ENDED_BY_EXIT;
+		else if (w->kernel && profile_stack_names(p, w->kernel, serves))
+			tells[i] = ENDED_BY_FUSE;
 	}
 	return tells;
 }
@@ -327,6 +330,7 @@ static void mark_ended(struct matcher *matcher, enum ended ended)
 {
 	static const char *const words[ENDED_COUNT] = {
 		[ENDED_BY_TIMER] = "timer", [ENDED_BY_EXIT] = "exit", [ENDED_BY_STOP] = "stop",
+		[ENDED_BY_FUSE] = "fuse",
 	};
 
 	if (words[ended])

@@ -89,7 +89,20 @@ static struct finding *cause_of(const struct findings *f, const struct links *l,
 		ns[cause->id] += wake->blocked_ns;
 		most = !most || ns[cause->id] > ns[most->id] ? cause : most;
 	}
-	return most && ns[most->id] > row->time_ns / 2 ? most : NULL;
+	if (most)
+		return ns[most->id] > row->time_ns / 2 ? most : NULL;
+	/* nobody wrote in the window */
+	const struct object *o = finding_object(f, row);
+	const uint32_t writer = o && o->pid && !row->woken_cnt ? cause_thread(f->profile, o->pid, o->pid) : CAUSE_NONE;
+
+	most = end_of(f, l, writer, row->time_ns);
+	return most != row ? most : NULL;
+}
+
+/* A reader, also one that is left to read till the end. */
+static bool is_reader(const struct findings *f, const struct finding *row)
+{
+	return finding_is_by(f, row, "pipe-read") || finding_is_by(f, row, "command-output");
 }
 
 void chain_find(struct findings *f)
@@ -99,7 +112,7 @@ void chain_find(struct findings *f)
 	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
 		struct finding *row = &g_array_index(f->rows, struct finding, i), *cause;
 
-		if (row->reason != REASON_PIPE || row->deadlock || row->is_behind || !finding_is_by(f, row, "pipe-read"))
+		if (row->reason != REASON_PIPE || row->deadlock || row->is_behind || !is_reader(f, row))
 			continue;
 		if (!l.by)
 			l = links_of(f->profile);
