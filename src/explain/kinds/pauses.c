@@ -93,9 +93,12 @@ void pauses_find(struct findings *f)
 
 bool pauses_are_all_work(const struct findings *f, const struct finding *row)
 {
+	const struct rule *rule = finding_rule(f, row);
 	uint64_t other_ns = 0;
 
-	if (row->reason != REASON_SLEEP || row->threads_cnt < 2 || !row->pid || !clocks_is_all(f, row))
+	/* others wait for what an executor does */
+	if (row->reason != REASON_SLEEP || row->threads_cnt < 2 || !row->pid || !clocks_is_all(f, row) ||
+	    (rule && rule->idle == RULE_IDLE_NO))
 		return false;
 	EACH_ROW(i, const struct wait, w, f->profile->waits)
 		if (f->blocked_in[i] != row->id && profile_thread(f->profile, w->thread)->pid == row->pid &&

@@ -306,9 +306,69 @@ static void test_relay(void)
 		}
 		struct explanation *e = explanation_new(p, NULL);
 
-		g_assert_cmpuint(e->headlines->len, ==, i == ANSWERS || i == COMMAND);
+		g_assert_cmpuint(e->headlines->len, ==, i == COMMAND ? 2 : i == ANSWERS);
 		if (e->headlines->len)
 			g_assert_nonnull(strstr(headline_with(e, "tunnel waits for data from the network in transfer")->evidence, "claims"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/*
+ * Readers of pipes queue behind what the last writer waits for: also where a child, an own thread or a poll lies between, and
+ * where nobody has written; one whose writer works leads itself.
+ */
+static void test_chain_of_pipes(void)
+{
+	enum { BY_CHILD, WORKS, UNENDED, CASES };
+
+	for (int i = 0; i < CASES; i++) {
+		struct profile *p = window_new();
+		const uint32_t reader = fixture_thread(p, 20, 20, "git", "git"), hook = fixture_thread(p, 30, 30, "hook", "hook"),
+			       curl = fixture_thread(p, 40, 40, "curl", "curl");
+		const uint32_t reads = add_wait(p, reader, 'S', 1, 9500, "main@git read@libc.so.6",
+						"__x64_sys_read@[kernel] vfs_read@[kernel] anon_pipe_read@[kernel]");
+		const struct waker by_hook = { .pid = 30, .tid = 30, .comm = "hook" }, by_curl = { .pid = 40, .tid = 40, .comm = "curl" };
+
+		p->info.filters = profile_string(p, "command git push");
+		for (uint32_t t = 0; t < p->threads->len; t++)
+			g_array_index(p->threads, struct thread, t).to_ns = WINDOW_MS * MS;
+		is_for(p, reads, &(struct object){ .kind = OBJECT_PIPE, .name = "pipe from hook", .pid = 30 });
+		if (i == UNENDED)
+			g_array_index(p->waits, struct wait, reads).flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
+		else
+			ended_by(p, reads, &by_hook, "", "");
+		const uint32_t child = add_wait(p, hook, 'S', 1, i == WORKS ? 3000 : 9400, "main@hook waitpid@libc.so.6", "__x64_sys_wait4@[kernel] do_wait@[kernel]");
+		ended_by(p, child, &by_curl, "", "do_notify_parent@[kernel]");
+		is_for(p, child, &(struct object){ .kind = OBJECT_CHILD, .name = "curl", .pid = 40 });
+		const uint32_t asks = add_wait(p, curl, 'S', 10, i == WORKS ? 290 : 930, "main@curl fetch@curl recv@libc.so.6",
+					       "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel] sk_wait_data@[kernel]");
+		is_for(p, asks, &(struct object){ .kind = OBJECT_SOCKET, .name = "10.0.0.7:80", .place = "tcp" });
+		struct explanation *e = explanation_new(p, NULL);
+		const char *first = g_array_index(e->headlines, struct headline, 0).sentence;
+
+		g_test_message("case %d: %s", i, first);
+		g_assert_nonnull(strstr(first, i == WORKS ? "git waits for data in a pipe" : "curl waits for data from the network"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* Threads of one kind that do nothing but pause are named, as may be meant; one alone beside them does something else. */
+static void test_pausing_workers(void)
+{
+	for (int works = 0; works < 2; works++) {
+		struct profile *p = window_new();
+
+		for (uint32_t t = 0; t < 3; t++)
+			ended_by(p, add_wait(p, thread_of(p, 20 + t, "spooler", 1), 'S', 10, 980, "work@spooler put@spooler nanosleep@libc.so.6",
+					     "__x64_sys_nanosleep@[kernel] hrtimer_nanosleep@[kernel]"), &(struct waker){ .comm = "", .irq = "timer" }, "", "");
+		if (works)
+			add_wait(p, thread_of(p, 30, "spooler", 100), 'D', 100, 20, "main@spooler pread@libc.so.6", READ);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%s", e->little ?: "headlines");
+		g_assert_cmpint(e->little && strstr(e->little, "if this is meant: spooler sleeps until a timer in put"), ==, !works);
 		explanation_free(e);
 		profile_free(p);
 	}
@@ -532,5 +592,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/unanswered", test_unanswered);
 	g_test_add_func("/explain/child-of-another", test_child_of_another);
 	g_test_add_func("/explain/chain-to-lock", test_chain_to_lock);
+	g_test_add_func("/explain/chain-of-pipes", test_chain_of_pipes);
+	g_test_add_func("/explain/pausing-workers", test_pausing_workers);
 	return g_test_run();
 }

@@ -550,6 +550,61 @@ static void test_main_looks(void)
 	}
 }
 
+#define EPOLL "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]"
+#define BY_TCP "tcp_data_queue@[kernel] sock_def_readable@[kernel]"
+
+/*
+ * The loop of a recorded command waits for answers, however many come, unless somebody connects to it, or it listens; of Go's
+ * scheduler its goroutines tell.  A poll of a pipe and a connection is for what comes by the connection.
+ */
+static void test_answers_of_command(void)
+{
+	enum { COMMAND, POLLS_A_PIPE, PROCESS, SERVES, LISTENS, OF_GO, CASES };
+	for (int i = 0; i < CASES; i++) {
+		struct maker m = maker_new(i == PROCESS ? "process 1" : "command ./deploy");
+		const uint32_t thread = thread_of(m.p, 1, 1, "deploy", 0);
+		const bool is_poll = i == POLLS_A_PIPE;
+		const uint32_t wait = wait_of(m.p, thread, 'S', i == OF_GO ? "main@deploy runtime.netpoll@deploy epoll_wait@libc.so.6" :
+					      is_poll ? "main@deploy poll@libc.so.6" : "main@deploy epoll_wait@libc.so.6", is_poll ? POLL : EPOLL, 600);
+		struct waker by = { .pid = 2, .tid = 2, .comm = "api" };
+		struct connection listens = { .pid = 1, .side = CONNECTION_SERVER, .local = ":8080", .remote = "" };
+
+		wait_for(m.p, wait, is_poll ? OBJECT_POLL : OBJECT_EPOLL, is_poll ? "pipe and 1 more" : "1 socket (fd 3 of deploy)", 0);
+		by.kernel = fixture_stack(m.p, FRAME_KERNEL, STACK_COMPLETE, BY_TCP);
+		profile_add_wake(m.p, &(struct wake){ .wait = wait, .waker = profile_waker(m.p, &by), .count = 600, .blocked_ns = 6000 * MS });
+		by.kernel = fixture_stack(m.p, FRAME_KERNEL, STACK_COMPLETE, "tcp_child_process@[kernel]");
+		if (i == SERVES)
+			profile_add_wake(m.p, &(struct wake){ .wait = wait, .waker = profile_waker(m.p, &by), .count = 1, .blocked_ns = MS });
+		if (i == LISTENS)
+			profile_add_connection(m.p, &listens);
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_test_message("case %d", i);
+		g_assert_cmpint(reasons_idle(r, wait), ==, i == COMMAND || is_poll ? IDLE_NOT : IDLE_LOOP);
+		g_assert_cmpint(reasons_of(r, wait), ==, i == COMMAND || is_poll ? REASON_NETWORK_RECEIVE : REASON_EVENT_LOOP);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* Housekeeping has one thread for a duty, and sleeps in its loop; several that sleep in what that calls pause in their work. */
+static void test_pauses_of_workers(void)
+{
+	for (int i = 0; i < 4; i++) {
+		const bool are_several = i & 1, is_deep = i & 2;
+		struct maker m = maker_new("process 1");
+		uint32_t wait = 0;
+
+		for (uint32_t t = 0; t < (are_several ? 3 : 1); t++)
+			wait = wait_of(m.p, thread_of(m.p, 1, 10 + t, "spooler", 0), 'S',
+				       is_deep ? "work@spooler put@spooler nanosleep@libc.so.6" : "work@spooler nanosleep@libc.so.6",
+				       "__x64_sys_nanosleep@[kernel] hrtimer_nanosleep@[kernel]", 10);
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, wait), ==, are_several && is_deep ? IDLE_NOT : IDLE_TIMER);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
 /*
  * A worker's loop waits long for the next job of a queue, and shortly for what it asks beside; a server's waits are for
  * answers.
@@ -581,6 +636,26 @@ static void test_loop_of_worker(void)
 	}
 }
 
+/* A page that a FUSE server's write brings is none of a disk. */
+static void test_page_of_fuse(void)
+{
+	for (int is_fuse = 0; is_fuse < 2; is_fuse++) {
+		struct maker m = maker_new("process 1");
+		uint32_t wait = wait_of(m.p, thread_of(m.p, 1, 1, "web", 0), 'S', "main@web read@libc.so.6",
+					"__x64_sys_read@[kernel] filemap_read@[kernel] folio_wait_bit_common@[kernel]", 10);
+		struct waker by = { .pid = 2, .tid = 2, .comm = "rclone" };
+
+		by.kernel = fixture_stack(m.p, FRAME_KERNEL, STACK_COMPLETE,
+					  is_fuse ? "fuse_dev_do_write@[kernel] folio_unlock@[kernel]" : "blk_update_request@[kernel] folio_unlock@[kernel]");
+		profile_add_wake(m.p, &(struct wake){ .wait = wait, .waker = profile_waker(m.p, &by), .count = 10, .blocked_ns = 100 * MS });
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_of(r, wait), ==, REASON_DISK_READ);
+		g_assert_cmpstr(reasons_rule(r, wait)->name, ==, is_fuse ? "fuse-page" : "disk-read");
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -607,5 +682,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/idle/stripped", test_stripped);
 	g_test_add_func("/idle/pipeline", test_pipeline);
 	g_test_add_func("/idle/withheld-from-one", test_withheld_from_one);
+	g_test_add_func("/idle/answers-of-command", test_answers_of_command);
+	g_test_add_func("/idle/pauses-of-workers", test_pauses_of_workers);
+	g_test_add_func("/idle/page-of-fuse", test_page_of_fuse);
 	return g_test_run();
 }
