@@ -127,6 +127,8 @@ bool upstream_wants_room(const char *proc_dir, uint32_t pid, int epoll_fd);
 
 /* The listening socket at "127.0.0.1:8081". 0: not on this machine, or not an address. */
 uint64_t upstream_listener(struct net_tables *tables, struct net_homes *homes, uint32_t pid, const char *there);
+/* The same of a Unix socket's name. 0: not in our own network namespace. */
+uint64_t upstream_unix_listener(struct net_tables *tables, const char *name);
 
 /*
  * Which processes have which socket or pipe open, since the other end is known only by its inode. This reads all of

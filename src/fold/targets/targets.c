@@ -203,7 +203,10 @@ static void find_peer(struct fold_targets *all, struct target *t)
 
 	if (t->kind == OBJECT_PIPE)
 		access = t->rec.f_mode == FD_READS ? FD_WRITES : FD_READS;
-	t->peer = fd_owners_find(all->owners, t->peer_ino, access, t->rec.pid, &t->others);
+	/* what is not accepted yet has no inode, and is in the listener's queue */
+	const uint64_t ino = t->peer_ino ?: upstream_unix_listener(all->nets, t->base);
+
+	t->peer = ino ? fd_owners_find(all->owners, ino, access, t->rec.pid, &t->others) : 0;
 	if (!t->peer)
 		return;
 	t->peer_name = fd_owners_name(all->owners, t->peer);
@@ -212,7 +215,7 @@ static void find_peer(struct fold_targets *all, struct target *t)
 
 static void seek_peer(struct fold_targets *all, struct target *t)
 {
-	if (!t->peer_ino)
+	if (!t->peer_ino && !t->rec.is_peers_text)
 		return;
 	t->is_sought = true;
 	find_peer(all, t);	/* the last reading may have it */

@@ -80,6 +80,8 @@ static bool wants_room(GHashTable *watched, uint64_t inode)
 
 static uint64_t listener_of(const GArray *sockets, const char *name)
 {
+	if (!sockets)
+		return 0;
 	return FIRST_ROW(const struct unix_socket, s, sockets, strcmp(s->name, name) == 0 && s->listens, s->inode, 0);
 }
 
@@ -132,6 +134,11 @@ static void add_socket(GArray *ret_sockets, const struct net_socket *s, bool is_
 
 	if (ret_sockets->len < UPSTREAM_SOCKETS_MAX && (s->state == TCP_ESTABLISHED || s->state == TCP_LISTEN))
 		g_array_append_val(ret_sockets, one);
+}
+
+uint64_t upstream_unix_listener(struct net_tables *tables, const char *name)
+{
+	return listener_of(net_tables_unix(tables), name);
 }
 
 uint64_t upstream_listener(struct net_tables *tables, struct net_homes *homes, uint32_t pid, const char *there)
