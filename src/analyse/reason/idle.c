@@ -543,7 +543,7 @@ static bool is_answered(const struct finder *f, uint32_t i)
 	const struct ended *e = object && !ended_sum(&f->ended[i]) ? &f->of_object[object] : &f->ended[i];
 	uint32_t pid = profile_thread(f->p, profile_wait(f->p, i)->thread)->pid;
 
-	return e->upstream_ns > ended_sum(e) / ANSWERED_SHARE ||
+	return (e->upstream_ns > ended_sum(e) / ANSWERED_SHARE && !idle_only_listens(f->p, profile_wait(f->p, i))) ||
 	       (e->upstream_ns > ended_sum(e) / OWED_SHARE && profile_find_limit(f->p, LIMIT_OWED, pid, 0));
 }
 

@@ -31,6 +31,9 @@ static inline bool idle_knows_place(const struct profile *p, const struct wait *
 /* "127.0.0.1:6379 (redis-server)": a server with all data in memory, which answers at once. */
 bool idle_is_memory_server(const char *who);
 
+/* Nothing was sent since the last data came: it listens to what is sent on its own. */
+bool idle_only_listens(const struct profile *p, const struct wait *w);
+
 /*
  * Workers occupied by clients: each waits on a connection whose client is slow or silent, while other connections wait
  * to be accepted.  Changes such waits to IDLE_NOT and network.receive; arrays are by wait.

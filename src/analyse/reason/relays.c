@@ -76,8 +76,7 @@ static bool is_answer(const struct profile *p, const struct waker *by)
 	return profile_is_of_command(p) && waker_brings_by_tcp(p, by);
 }
 
-/* Nothing was sent since the last data came: it listens to what is sent on its own. */
-static bool only_listens(const struct profile *p, const struct wait *w)
+bool idle_only_listens(const struct profile *p, const struct wait *w)
 {
 	EACH_ROW(i, const struct tcp_wait, t, p->tcp_waits)
 		if (t->object + 1 == w->object && t->direction == TCP_WAIT_RECEIVE && t->silent_ns > t->peer_ns)
@@ -91,7 +90,7 @@ static bool may_be_asked(const struct profile *p, const struct clients *c, const
 	const struct object *o = profile_wait_object(p, w);
 
 	return o && (o->kind == OBJECT_POLL ||
-		     (!c && o->kind == OBJECT_EPOLL && !only_listens(p, w) &&
+		     (!c && o->kind == OBJECT_EPOLL && !idle_only_listens(p, w) &&
 		      !peer_ends_of(p, profile_thread(p, w->thread)->pid).listens));
 }
 

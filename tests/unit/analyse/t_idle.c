@@ -554,12 +554,12 @@ static void test_main_looks(void)
 #define BY_TCP "tcp_data_queue@[kernel] sock_def_readable@[kernel]"
 
 /*
- * The loop of a recorded command waits for answers, however many come, unless somebody connects to it, or it listens; of Go's
- * scheduler its goroutines tell.  A poll of a pipe and a connection is for what comes by the connection.
+ * The loop of a recorded command waits for answers, however many come, unless somebody connects to it, it listens, or has
+ * asked for nothing; of Go's scheduler its goroutines tell.  A poll of a pipe and a connection is for what comes by the connection.
  */
 static void test_answers_of_command(void)
 {
-	enum { COMMAND, POLLS_A_PIPE, PROCESS, SERVES, LISTENS, OF_GO, CASES };
+	enum { COMMAND, POLLS_A_PIPE, PROCESS, SERVES, LISTENS, OF_GO, IS_SENT_EVENTS, CASES };
 	for (int i = 0; i < CASES; i++) {
 		struct maker m = maker_new(i == PROCESS ? "process 1" : "command ./deploy");
 		const uint32_t thread = thread_of(m.p, 1, 1, "deploy", 0);
@@ -577,6 +577,9 @@ static void test_answers_of_command(void)
 			profile_add_wake(m.p, &(struct wake){ .wait = wait, .waker = profile_waker(m.p, &by), .count = 1, .blocked_ns = MS });
 		if (i == LISTENS)
 			profile_add_connection(m.p, &listens);
+		profile_add_tcp_wait(m.p, &(struct tcp_wait){ .object = profile_wait(m.p, wait)->object - 1, .direction = TCP_WAIT_RECEIVE,
+							      .count = 600, .blocked_ns = 6000 * MS, .peer_ns = i == IS_SENT_EVENTS ? 0 : 5000 * MS,
+							      .silent_ns = 900 * MS });
 		struct reasons *r = reasons_new(m.p, NULL);
 		g_test_message("case %d", i);
 		g_assert_cmpint(reasons_idle(r, wait), ==, i == COMMAND || is_poll ? IDLE_NOT : IDLE_LOOP);
