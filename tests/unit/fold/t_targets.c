@@ -464,6 +464,31 @@ static void test_upstream_unix(struct fixture *x, gconstpointer data)
 	close(listener);
 }
 
+/* A connection that waits to be accepted has no other end yet: who listens there is to answer. */
+static void test_unaccepted_unix(struct fixture *x, gconstpointer data)
+{
+	struct offcpu_rec_target rec = record_of(x, 7, S_IFSOCK, 601);
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct net_tables *nets = net_tables_new(x->proc);
+	const bool can_tell = net_tables_unix(nets);	/* else the kernel does not */
+
+	(void)data;
+	g_snprintf(at.sun_path + 1, sizeof(at.sun_path) - 1, "offcpu-queue-%d", getpid());
+	socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(at.sun_path + 1));
+	g_assert_cmpint(bind(listener, (const struct sockaddr *)&at, bytes), ==, 0);
+	g_assert_cmpint(listen(listener, 5), ==, 0);
+	add_socket(x, 80, 4, listener);
+	g_autofree char *told = g_strdup_printf(can_tell ? "@%s (other; end)" : "@%s", at.sun_path + 1);
+	rec.family = AF_UNIX;
+	rec.is_peers_text = 1;
+	rec.text_len = (uint16_t)(1 + strlen(at.sun_path + 1));
+	memcpy(rec.text, at.sun_path, rec.text_len);
+	check(object_of(x, &rec), OBJECT_SOCKET, told, can_tell ? 80 : 0);
+	net_tables_free(nets);
+	close(listener);
+}
+
 /* What the kernel cannot tell apart is nobody's: an old connection's least round trip, an answer that may have been lost. */
 static void test_tcp(struct fixture *x, gconstpointer data)
 {
@@ -599,6 +624,7 @@ int main(int argc, char **argv)
 		{ "/targets/other_namespace", test_other_namespace }, { "/targets/twin_namespaces", test_twin_namespaces },
 		{ "/targets/connections", test_connections },
 		{ "/targets/upstream", test_upstream }, { "/targets/full", test_full }, { "/targets/upstream_unix", test_upstream_unix },
+		{ "/targets/unaccepted_unix", test_unaccepted_unix },
 	};
 
 	g_test_init(&argc, &argv, NULL);
