@@ -18,8 +18,8 @@ struct finding finding_plain(const struct finding *row);
 struct finding finding_of_wait(const struct findings *f, uint32_t wait);
 
 #define LATE_ANSWER_ADVICE \
-	"Each takes a second or more, and nobody was seen to wait for this program: of a consumer that asks for work (a long poll) that " \
-	"is meant. Else the peer is slow: look at it."
+	"Nobody was seen to wait for this program: of a consumer that asks for work (a long poll), or is sent it, that is meant. Else the " \
+	"peer is slow: look at it."
 #define UNASKED_ADVICE \
 	"It had asked for nothing since the last data came: of who listens that is meant. If it is one answer, which comes in pieces, look " \
 	"at the peer."

@@ -43,8 +43,8 @@ void taken_find(const struct profile *p, uint8_t *reason, uint8_t *idle);
 /*
  * Loops that wait for what they have asked.  Threads and processes that a relay (stunnel, socat) makes for one
  * connection each watch both sides by poll(): what ends their waits is an answer if it comes from a program of which no
- * process connects to this one, while others do.  Of a command that was recorded it is an answer if it comes by TCP and
- * nobody connects to that program (npm, apt's methods).  Makes such waits IDLE_NOT and network.receive.
+ * process connects to this one, while others do.  To whom nobody connects what comes by TCP is an answer: of a command that
+ * was recorded (npm, apt's methods), unless it has asked for nothing; of others' epoll sets if the peer owes one.  Makes such waits IDLE_NOT and network.receive.
  */
 void relays_find(const struct profile *p, const struct rule *const *rule, uint8_t *reason, uint8_t *idle);
 

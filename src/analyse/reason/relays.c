@@ -4,6 +4,7 @@
 #include "analyse/peers.h"
 #include "analyse/reason/reasons.h"
 #include "features/wakers/analysis.h"
+#include "profile/limits.h"
 
 /* Who connects to a program: names of the client programs, and their pids. */
 struct clients {
@@ -70,28 +71,39 @@ static bool is_asked(const struct clients *c, const struct thread *t, const stru
 	       !g_hash_table_contains(c->pids, GUINT_TO_POINTER(by->pid));
 }
 
-/* All connections of a command were made while it was recorded: if none came to it, it has made the one that brings. */
-static bool is_answer(const struct profile *p, const struct waker *by)
+/* By how much longer its peers owed data than it had asked for nothing; 0: unknown. */
+static int64_t owed_ns(const struct profile *p, const struct wait *w)
 {
-	return profile_is_of_command(p) && waker_brings_by_tcp(p, by);
+	int64_t ns = 0;
+
+	EACH_ROW(i, const struct tcp_wait, t, p->tcp_waits)
+		if (t->object + 1 == w->object && t->direction == TCP_WAIT_RECEIVE)
+			ns += (int64_t)t->peer_ns - (int64_t)t->silent_ns;
+	return ns;
 }
 
 bool idle_only_listens(const struct profile *p, const struct wait *w)
 {
-	EACH_ROW(i, const struct tcp_wait, t, p->tcp_waits)
-		if (t->object + 1 == w->object && t->direction == TCP_WAIT_RECEIVE && t->silent_ns > t->peer_ns)
-			return true;
-	return false;
+	return owed_ns(p, w) < 0;
 }
 
-/* Epoll sets of relays have many connections. */
+/*
+ * Relays poll.  A loop that nobody connects to has made its connections itself: all of a command's were made while it was
+ * recorded, of other processes those are known that they have at the end.  If the process that they lead to is known
+ * idle.c knows who ended the wait, and that a server in memory holds back what there is no work for.
+ */
 static bool may_be_asked(const struct profile *p, const struct clients *c, const struct wait *w)
 {
 	const struct object *o = profile_wait_object(p, w);
 
-	return o && (o->kind == OBJECT_POLL ||
-		     (!c && o->kind == OBJECT_EPOLL && !idle_only_listens(p, w) &&
-		      !peer_ends_of(p, profile_thread(p, w->thread)->pid).listens));
+	if (!o || c || o->kind != OBJECT_EPOLL)
+		return o && o->kind == OBJECT_POLL && (c || profile_is_of_command(p));
+	const struct peer_ends ends = peer_ends_of(p, profile_thread(p, w->thread)->pid);
+	const int64_t ns = owed_ns(p, w);
+
+	if (ends.listens || idle_is_memory_server(profile_upstream(p, w)))
+		return false;
+	return profile_is_of_command(p) ? ns >= 0 : ns > 0 && object_upstream(o) && !o->pid && !ends.clients_cnt;
 }
 
 void relays_find(const struct profile *p, const struct rule *const *rule, uint8_t *reason, uint8_t *idle)
@@ -103,12 +115,11 @@ void relays_find(const struct profile *p, const struct rule *const *rule, uint8_
 
 	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct thread *t = profile_thread(p, profile_wait(p, wake->wait)->thread);
-
 		const struct clients *c = t->process ? g_hash_table_lookup(all, t->process) : NULL;
 		const struct waker *by = profile_get_waker(p, wake->waker);
 
 		woken_ns[wake->wait] += wake->blocked_ns;
-		if (c ? is_for_one(t, from_ns) && is_asked(c, t, by) : is_answer(p, by))
+		if (c ? is_for_one(t, from_ns) && is_asked(c, t, by) : waker_brings_by_tcp(p, by))
 			asked_ns[wake->wait] += wake->blocked_ns;
 	}
 	EACH_ROW(i, const struct wait, w, p->waits) {

@@ -5,6 +5,7 @@
 
 #include "analyse/peers.h"
 #include "analyse/reason/idle.h"
+#include "features/wakers/analysis.h"
 
 #define POLLS_MIN 3
 #define POLL_NS 2000000000ULL	/* faster answers are slow, however regular */
@@ -195,10 +196,22 @@ static bool is_for_work(const struct findings *f, const struct finding *row)
 	       row->time_ns / row->count >= FINDING_WORK_NS && !row->limit.limit && !is_asked(f, row) && !row->loop;
 }
 
-/* The peer that its loop asks answers slowly, and nobody waits for this process. */
+/* By the process that is asked, or from one that is unknown, as on another machine. */
+static bool is_brought(const struct profile *p, const struct wake *wake)
+{
+	const struct wait *w = profile_wait(p, wake->wait);
+	const struct object *o = profile_wait_object(p, w);
+	const struct waker *by = profile_get_waker(p, wake->waker);
+
+	return idle_is_asked(p, w, by) || (o && o->kind == OBJECT_EPOLL && !o->pid && waker_brings_by_tcp(p, by));
+}
+
+/* The peer that its loop asks answers slowly, or is unknown, and nobody waits for this process. */
 static bool is_late_answer(const struct findings *f, const struct finding *row)
 {
 	const struct profile *p = f->profile;
+	const struct object *o = finding_object(f, row);
+	const bool is_known = !o || o->kind != OBJECT_EPOLL || o->pid;
 	uint64_t ns = 0, cnt = 0;
 
 	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || row->threads_cnt != 1 ||
@@ -209,13 +222,12 @@ static bool is_late_answer(const struct findings *f, const struct finding *row)
 	if (!ends.is_one || ends.clients_cnt)
 		return false;
 	EACH_ROW(i, const struct wake, wake, p->wakes) {
-		if (f->blocked_in[wake->wait] != row->id ||
-		    !idle_is_asked(p, profile_wait(p, wake->wait), profile_get_waker(p, wake->waker)))
+		if (f->blocked_in[wake->wait] != row->id || !is_brought(p, wake))
 			continue;
 		ns += wake->blocked_ns;
 		cnt += wake->count;
 	}
-	return cnt >= 2 && ns / cnt >= LATE_ANSWER_NS;
+	return cnt >= 2 && (!is_known || ns / cnt >= LATE_ANSWER_NS);
 }
 
 /*

@@ -555,35 +555,37 @@ static void test_main_looks(void)
 
 /*
  * The loop of a recorded command waits for answers, however many come, unless somebody connects to it, it listens, or has
- * asked for nothing; of Go's scheduler its goroutines tell.  A poll of a pipe and a connection is for what comes by the connection.
+ * asked for nothing; so does that of a process without clients whose peer is on another machine.  Of Go's scheduler its
+ * goroutines tell.  A poll of a pipe and a connection is for what comes by the connection.
  */
 static void test_answers_of_command(void)
 {
-	enum { COMMAND, POLLS_A_PIPE, PROCESS, SERVES, LISTENS, OF_GO, IS_SENT_EVENTS, CASES };
+	enum { COMMAND, POLLS_A_PIPE, PROCESS, SERVES, LISTENS, OF_GO, IS_SENT_EVENTS, REMOTE, HAS_CLIENTS, CASES };
 	for (int i = 0; i < CASES; i++) {
-		struct maker m = maker_new(i == PROCESS ? "process 1" : "command ./deploy");
+		struct maker m = maker_new(i == PROCESS || i >= REMOTE ? "process 1" : "command ./deploy");
 		const uint32_t thread = thread_of(m.p, 1, 1, "deploy", 0);
-		const bool is_poll = i == POLLS_A_PIPE;
+		const bool is_poll = i == POLLS_A_PIPE, is_answer = i == COMMAND || is_poll || i == REMOTE;
 		const uint32_t wait = wait_of(m.p, thread, 'S', i == OF_GO ? "main@deploy runtime.netpoll@deploy epoll_wait@libc.so.6" :
 					      is_poll ? "main@deploy poll@libc.so.6" : "main@deploy epoll_wait@libc.so.6", is_poll ? POLL : EPOLL, 600);
 		struct waker by = { .pid = 2, .tid = 2, .comm = "api" };
-		struct connection listens = { .pid = 1, .side = CONNECTION_SERVER, .local = ":8080", .remote = "" };
+		struct connection serves = { .pid = 1, .side = CONNECTION_SERVER, .local = ":8080", .remote = i == LISTENS ? "" : "10.0.0.9" };
 
-		wait_for(m.p, wait, is_poll ? OBJECT_POLL : OBJECT_EPOLL, is_poll ? "pipe and 1 more" : "1 socket (fd 3 of deploy)", 0);
+		wait_for(m.p, wait, is_poll ? OBJECT_POLL : OBJECT_EPOLL, is_poll ? "pipe and 1 more" :
+			 i >= REMOTE ? "1 socket (fd 3 of deploy) -> 10.0.0.7:80" : "1 socket (fd 3 of deploy)", 0);
 		by.kernel = fixture_stack(m.p, FRAME_KERNEL, STACK_COMPLETE, BY_TCP);
 		profile_add_wake(m.p, &(struct wake){ .wait = wait, .waker = profile_waker(m.p, &by), .count = 600, .blocked_ns = 6000 * MS });
 		by.kernel = fixture_stack(m.p, FRAME_KERNEL, STACK_COMPLETE, "tcp_child_process@[kernel]");
 		if (i == SERVES)
 			profile_add_wake(m.p, &(struct wake){ .wait = wait, .waker = profile_waker(m.p, &by), .count = 1, .blocked_ns = MS });
-		if (i == LISTENS)
-			profile_add_connection(m.p, &listens);
+		if (i == LISTENS || i == HAS_CLIENTS)
+			profile_add_connection(m.p, &serves);
 		profile_add_tcp_wait(m.p, &(struct tcp_wait){ .object = profile_wait(m.p, wait)->object - 1, .direction = TCP_WAIT_RECEIVE,
 							      .count = 600, .blocked_ns = 6000 * MS, .peer_ns = i == IS_SENT_EVENTS ? 0 : 5000 * MS,
 							      .silent_ns = 900 * MS });
 		struct reasons *r = reasons_new(m.p, NULL);
 		g_test_message("case %d", i);
-		g_assert_cmpint(reasons_idle(r, wait), ==, i == COMMAND || is_poll ? IDLE_NOT : IDLE_LOOP);
-		g_assert_cmpint(reasons_of(r, wait), ==, i == COMMAND || is_poll ? REASON_NETWORK_RECEIVE : REASON_EVENT_LOOP);
+		g_assert_cmpint(reasons_idle(r, wait), ==, is_answer ? IDLE_NOT : IDLE_LOOP);
+		g_assert_cmpint(reasons_of(r, wait), ==, is_answer ? REASON_NETWORK_RECEIVE : REASON_EVENT_LOOP);
 		reasons_free(r);
 		profile_free(m.p);
 	}
