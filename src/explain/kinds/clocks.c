@@ -148,8 +148,8 @@ bool clocks_is_all(const struct findings *f, const struct finding *row)
 			      !(rule && rule->advice);
 
 	return (is_clock || is_scripts_pause(f, row)) &&
-	       !row->may_be_meant && !row->waited_ns && !row->leads_ns && !row->backlog && !row->limit.limit && !row->loop &&
-	       !row->queue_tasks;
+	       !row->may_be_meant && !row->waited_ns && !row->leads_ns && !row->backlog && !row->limit.limit &&
+	       !row->loop && !row->queue_tasks;
 }
 
 void clocks_find_waited_for(struct findings *f)
