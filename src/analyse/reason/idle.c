@@ -84,6 +84,7 @@ struct finder {
 	struct ended *of_object; /* by object: of all waits for it */
 	struct ended *of_place; /* by user node: of all threads that wait there */
 	GHashTable *waited_for; /* pids of children whose exit others wait for */
+	GHashTable *serving; /* pids: see serving_new() */
 	bool has_several; /* processes of one kind: see has_several() */
 	const char *ranks; /* the program whose processes wait for one another (MPI); NULL: none */
 	bool is_whole; /* a recording of the whole machine */
@@ -710,14 +711,27 @@ static bool grows(const struct wait *w)
 }
 
 /*
- * A duty of housekeeping has one thread.  Several of one kind that sleep in what their loop calls pause within their
- * work.
+ * A duty of housekeeping has one thread.  Several of one kind that sleep in what their loop calls, in a process that
+ * serves nobody, pause within their work.
  */
 static bool is_of_workers(const struct finder *f, const struct wait *w)
 {
 	const struct role *role = &g_array_index(f->roles->rows, struct role, f->roles->of_thread[w->thread]);
+	const struct thread *t = profile_thread(f->p, w->thread);
 
-	return role->threads_cnt > 1 && !is_main(profile_thread(f->p, w->thread)) && f->depth[w->user] > 1;
+	return role->threads_cnt > 1 && !is_main(t) && f->depth[w->user] > 1 &&
+	       !g_hash_table_contains(f->serving, GUINT_TO_POINTER(t->pid));
+}
+
+/* Processes with a thread that waits for clients, events or work. */
+static GHashTable *serving_new(const struct profile *p, const uint8_t *reason)
+{
+	GHashTable *pids = g_hash_table_new(NULL, NULL);
+
+	EACH_ROW(i, const struct wait, w, p->waits)
+		if (reason[i] == REASON_NETWORK_ACCEPT || reason[i] == REASON_EVENT_LOOP || reason[i] == REASON_POOL_IDLE)
+			g_hash_table_add(pids, GUINT_TO_POINTER(profile_thread(p, w->thread)->pid));
+	return pids;
 }
 
 static const char *ranks_of(const struct profile *p)
@@ -961,6 +975,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		.idle = ret_idle,
 		.roles = roles_new(p, pl),
 		.waited_for = waited_for_new(p, reason),
+		.serving = serving_new(p, reason),
 		.has_several = has_several(p),
 		.ranks = ranks_of(p),
 		.is_whole = profile_is_of_machine(p),
@@ -1000,6 +1015,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 			reason[i] = REASON_POOL_IDLE;
 	}
 	g_hash_table_unref(f.waited_for);
+	g_hash_table_unref(f.serving);
 	g_free(f.facts);
 	g_free(f.depth);
 	g_free(f.ended);
