@@ -97,13 +97,16 @@ bool pauses_are_all_work(const struct findings *f, const struct finding *row)
 	uint64_t other_ns = 0;
 
 	/* others wait for what an executor does */
-	if (row->reason != REASON_SLEEP || row->threads_cnt < 2 || !row->pid || !clocks_is_all(f, row) ||
-	    (rule && rule->idle == RULE_IDLE_NO))
+	if (row->reason != REASON_SLEEP || row->threads_cnt < 2 || !row->pid || row->waited_ns || row->leads_ns ||
+	    row->limit.limit || row->loop || (rule && (rule->advice || rule->idle == RULE_IDLE_NO)))
 		return false;
-	EACH_ROW(i, const struct wait, w, f->profile->waits)
+	EACH_ROW(i, const struct wait, w, f->profile->waits) {
+		const enum idle_kind idle = reasons_idle(f->reasons, i);
+
 		if (f->blocked_in[i] != row->id && profile_thread(f->profile, w->thread)->pid == row->pid &&
-		    reasons_idle(f->reasons, i) != IDLE_JOIN)
+		    idle != IDLE_JOIN && idle != IDLE_TIMER)
 			other_ns += w->blocked_ns;
+	}
 	return other_ns <= row->time_ns / REST_PART;
 }
 
