@@ -729,7 +729,8 @@ static GHashTable *serving_new(const struct profile *p, const uint8_t *reason)
 	GHashTable *pids = g_hash_table_new(NULL, NULL);
 
 	EACH_ROW(i, const struct wait, w, p->waits)
-		if (reason[i] == REASON_NETWORK_ACCEPT || reason[i] == REASON_EVENT_LOOP || reason[i] == REASON_POOL_IDLE)
+		if (reason[i] == REASON_NETWORK_ACCEPT || reason[i] == REASON_EVENT_LOOP ||
+		    reason[i] == REASON_POOL_IDLE)
 			g_hash_table_add(pids, GUINT_TO_POINTER(profile_thread(p, w->thread)->pid));
 	return pids;
 }
