@@ -6,10 +6,13 @@
 #include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
 #include "features/slices/rows.h"
+#include "features/wakers/analysis.h"
 
 #define IDLE_PART 10	/* of the window: tolerance for missing or excess idle time */
 #define BUSY_PART 4	/* of the window: maximum of what all of them do otherwise */
 #define OTHERS_PART 10	/* of the waits for a turn: maximum ended by others */
+#define MEMBER_PART 100	/* of its time: who waits less there takes no part */
+#define LOOKS_PER_S 20	/* per thread, ended by a timer: more is a poll loop */
 #define NONE UINT32_MAX
 
 /* Threads of one kind, in one or several processes, that wait for the same reason. */
@@ -17,7 +20,8 @@ struct queue {
 	enum reason reason;
 	GHashTable *members;	/* threads */
 	uint64_t observed_ns, waits_ns;
-	uint64_t ended_ns, by_members_ns;
+	uint64_t ended_ns, by_members_ns;	/* without those that a timer ended */
+	uint64_t timed_cnt;
 };
 
 struct search {
@@ -79,14 +83,20 @@ static guint queue_of(struct search *s, uint32_t i)
 
 static void find_queues(struct search *s)
 {
+	g_autofree uint64_t *waits_ns = g_new0(uint64_t, (gsize)s->p->threads->len + 1);
+
+	EACH_ROW(i, const struct wait, w, s->p->waits)
+		waits_ns[w->thread] += may_be_turn(s, i) ? w->blocked_ns : 0;
 	EACH_ROW(i, const struct wait, w, s->p->waits) {
-		if (!may_be_turn(s, i))
+		uint64_t observed_ns = thread_observed_ns(profile_thread(s->p, w->thread));
+
+		if (!may_be_turn(s, i) || waits_ns[w->thread] < observed_ns / MEMBER_PART)
 			continue;
 		s->of_wait[i] = queue_of(s, i);
 		struct queue *q = &g_array_index(s->queues, struct queue, s->of_wait[i] - 1);
 		q->waits_ns += w->blocked_ns;
 		if (g_hash_table_add(q->members, GUINT_TO_POINTER(w->thread + 1)))
-			q->observed_ns += thread_observed_ns(profile_thread(s->p, w->thread));
+			q->observed_ns += observed_ns;
 	}
 }
 
@@ -130,6 +140,10 @@ static void find_who_ends(struct search *s)
 
 		if (!q)
 			continue;
+		if (waker_is_timer(profile_get_waker(s->p, wake->waker))) {
+			q->timed_cnt += wake->count;
+			continue;
+		}
 		q->ended_ns += wake->blocked_ns;
 		q->by_members_ns += by != NONE && is_member(q, by) ? wake->blocked_ns : 0;
 	}
@@ -209,12 +223,13 @@ static bool are_turns(const struct search *s, guint queue, uint64_t idle_ns)
 	       (!profile_has_slices(s->p) || all_wait_ns(s, queue, window_ns) <= window_ns / IDLE_PART);
 }
 
-/* They end one another's waits, which are long. */
+/* They end one another's waits, which are long, unless their time is up. */
 static bool is_handed_round(const struct queue *q)
 {
 	uint32_t members = g_hash_table_size(q->members);
+	bool polls = (double)q->timed_cnt * 1e9 >= LOOKS_PER_S * (double)q->observed_ns;
 
-	return members >= 2 && q->ended_ns && q->by_members_ns >= q->ended_ns - q->ended_ns / OTHERS_PART &&
+	return members >= 2 && !polls && q->ended_ns && q->by_members_ns >= q->ended_ns - q->ended_ns / OTHERS_PART &&
 	       q->waits_ns >= q->observed_ns / members / 2;
 }
 
