@@ -298,6 +298,59 @@ static int64_t script_of_extension(const struct plumbing *pl, uint32_t node)
 	return -1;
 }
 
+static bool is_shared_library(const struct frame *f)
+{
+	const char *suffix = f->module ? strstr(f->module, ".so.") : NULL;
+
+	return suffix && g_ascii_isdigit(suffix[4]);
+}
+
+/* A function in which a thread or the program begins. */
+static bool is_begin(const struct plumbing *pl, uint32_t node)
+{
+	const struct profile *p = pl->profile;
+	const uint32_t by = profile_get_node(p, node)->parent, caller = by ? profile_get_node(p, by)->frame : 0;
+	const char *name = by ? profile_get_frame(p, caller)->name : NULL;
+
+	return !by || pl->classes[caller].level == RUNTIME_LIBC || pl->classes[caller].level == RUNTIME_ENTRY ||
+	       (name && g_str_has_prefix(name, "std::thread::_State_impl"));
+}
+
+/*
+ * For a function of a shared library: the innermost function of the program itself that called it, and in *api the
+ * library's function that it called.  What a thread begins in tells less than the library.  -1: none.
+ */
+static int64_t program_of_library(const struct plumbing *pl, uint32_t node, int64_t *api)
+{
+	uint32_t called = node;
+
+	if (!is_shared_library(profile_get_frame(pl->profile, profile_get_node(pl->profile, node)->frame)))
+		return -1;
+	for (uint32_t n = node; n; n = profile_get_node(pl->profile, n)->parent) {
+		uint32_t frame = profile_get_node(pl->profile, n)->frame;
+		const struct frame *f = profile_get_frame(pl->profile, frame);
+
+		if (f->kind == FRAME_CONTEXT)
+			return -1;
+		if (pl->classes[frame].named && is_shared_library(f))
+			called = n;
+		if (!pl->classes[frame].named || is_shared_library(f))
+			continue;
+		if (pl->classes[frame].level != RUNTIME_NONE || plumbing_runtime_name(f->name) || !f->module)
+			continue;
+		if (is_begin(pl, n))
+			return -1;
+		*api = profile_get_node(pl->profile, called)->frame;
+		return frame;
+	}
+	return -1;
+}
+
+static bool is_of_language(const struct plumbing *pl, uint32_t frame)
+{
+	return plumbing_runtime_name(profile_get_frame(pl->profile, frame)->name);
+}
+
 static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 {
 	struct user_pick pick = { .caller = -1, .api = -1, .library = -1, .entry = -1, .library_api = -1, .other = -1 };
@@ -317,7 +370,9 @@ static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 		if (c->level != RUNTIME_NONE) {
 			bool is_first = pick.library < 0 && pick.entry < 0;
 
-			if (c->named && c->level == RUNTIME_LIBRARY && pick.library < 0)
+			/* any other library tells more than that of the language */
+			if (c->named && c->level == RUNTIME_LIBRARY &&
+			    (pick.library < 0 || (is_of_language(pl, (uint32_t)pick.library) && !is_of_language(pl, frame))))
 				pick.library = frame;
 			if (c->named && c->level == RUNTIME_ENTRY && pick.entry < 0)
 				pick.entry = frame;
@@ -343,8 +398,10 @@ static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 				pick.caller = script;
 				return pick;
 			}
+			int64_t own = program_of_library(pl, n, &pick.api);
+
 			pick.is_outer = pick.caller >= 0;
-			pick.caller = frame;
+			pick.caller = own >= 0 ? own : frame;
 			return pick;
 		}
 		if (pick.caller < 0)

@@ -457,10 +457,20 @@ static const char *advice_of_peers(const struct findings *f, const struct findin
 		       "Threads of its own kind end the waits: they are short of something. Raise the pool, or hold it less.";
 }
 
+/* It waits for other processes, whose waits were recorded. */
+static bool is_for_recorded_child(const struct findings *f, const struct finding *row)
+{
+	const struct profile *p = f->profile;
+
+	return row->reason == REASON_CHILD_EXIT && row->by.does_ns &&
+	       (!row->by.does_wait ||
+		profile_thread(p, profile_wait(p, row->by.does_wait - 1)->thread)->pid != finding_pid(f, row));
+}
+
 /* By its children, if it waits for one or reads their output; NULL: nothing more is known. */
 static const char *advice_of_children(const struct findings *f, const struct finding *row)
 {
-	if (row->reason == REASON_CHILD_EXIT && row->by.does_ns && !row->spawned_cnt)
+	if (is_for_recorded_child(f, row) && !row->spawned_cnt)
 		return row->by.does == REASON_ON_CPU ?
 			       "The child computes: a CPU profile of it tells more." :
 			       "The child is in this recording, too: look at what it waits for.";

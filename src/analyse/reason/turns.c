@@ -11,14 +11,14 @@
 #define IDLE_PART 10	/* of the window: tolerance for missing or excess idle time */
 #define BUSY_PART 4	/* of the window: maximum of what all of them do otherwise */
 #define OTHERS_PART 10	/* of the waits for a turn: maximum ended by others */
-#define MEMBER_PART 100	/* of its time: who waits less there takes no part */
+#define TAKER_PART 100	/* of its time: who waits less there takes no turns */
 #define LOOKS_PER_S 20	/* per thread, ended by a timer: more is a poll loop */
 #define NONE UINT32_MAX
 
 /* Threads of one kind, in one or several processes, that wait for the same reason. */
 struct queue {
 	enum reason reason;
-	GHashTable *members;	/* threads */
+	GHashTable *members, *takers;	/* threads; those that wait there, or end waits, for a noteworthy time */
 	uint64_t observed_ns, waits_ns;
 	uint64_t ended_ns, by_members_ns;	/* without those that a timer ended */
 	uint64_t timed_cnt;
@@ -72,6 +72,7 @@ static guint queue_of(struct search *s, uint32_t i)
 		const struct queue fresh = {
 			.reason = (enum reason)s->reason[i],
 			.members = g_hash_table_new(NULL, NULL),
+			.takers = g_hash_table_new(NULL, NULL),
 		};
 
 		g_array_append_val(s->queues, fresh);
@@ -81,6 +82,12 @@ static guint queue_of(struct search *s, uint32_t i)
 	return at;
 }
 
+static void add_taker(struct search *s, struct queue *q, uint32_t thread)
+{
+	if (g_hash_table_add(q->takers, GUINT_TO_POINTER(thread + 1)))
+		q->observed_ns += thread_observed_ns(profile_thread(s->p, thread));
+}
+
 static void find_queues(struct search *s)
 {
 	g_autofree uint64_t *waits_ns = g_new0(uint64_t, (gsize)s->p->threads->len + 1);
@@ -88,15 +95,14 @@ static void find_queues(struct search *s)
 	EACH_ROW(i, const struct wait, w, s->p->waits)
 		waits_ns[w->thread] += may_be_turn(s, i) ? w->blocked_ns : 0;
 	EACH_ROW(i, const struct wait, w, s->p->waits) {
-		uint64_t observed_ns = thread_observed_ns(profile_thread(s->p, w->thread));
-
-		if (!may_be_turn(s, i) || waits_ns[w->thread] < observed_ns / MEMBER_PART)
+		if (!may_be_turn(s, i))
 			continue;
 		s->of_wait[i] = queue_of(s, i);
 		struct queue *q = &g_array_index(s->queues, struct queue, s->of_wait[i] - 1);
 		q->waits_ns += w->blocked_ns;
-		if (g_hash_table_add(q->members, GUINT_TO_POINTER(w->thread + 1)))
-			q->observed_ns += observed_ns;
+		g_hash_table_add(q->members, GUINT_TO_POINTER(w->thread + 1));
+		if (waits_ns[w->thread] >= thread_observed_ns(profile_thread(s->p, w->thread)) / TAKER_PART)
+			add_taker(s, q, w->thread);
 	}
 }
 
@@ -123,11 +129,11 @@ static void find_rests(struct search *s)
 	}
 }
 
-static uint64_t sum_of_members(const struct queue *q, const uint64_t *of_thread)
+static uint64_t sum_of_takers(const struct queue *q, const uint64_t *of_thread)
 {
 	uint64_t ns = 0;
 
-	EACH_KEY(void, member, q->members)
+	EACH_KEY(void, member, q->takers)
 		ns += of_thread[GPOINTER_TO_UINT(member) - 1];
 	return ns;
 }
@@ -145,7 +151,11 @@ static void find_who_ends(struct search *s)
 			continue;
 		}
 		q->ended_ns += wake->blocked_ns;
-		q->by_members_ns += by != NONE && is_member(q, by) ? wake->blocked_ns : 0;
+		if (by == NONE || !is_member(q, by))
+			continue;
+		q->by_members_ns += wake->blocked_ns;
+		if (wake->blocked_ns >= q->waits_ns / TAKER_PART)
+			add_taker(s, q, by);
 	}
 }
 
@@ -195,17 +205,17 @@ static bool *brought_new(const struct search *s, guint queue)
 static uint64_t all_wait_ns(const struct search *s, guint queue, uint64_t window_ns)
 {
 	const struct queue *q = &g_array_index(s->queues, struct queue, queue);
-	const uint32_t members = g_hash_table_size(q->members);
+	const uint32_t takers = g_hash_table_size(q->takers);
 	uint64_t all_ns = 0;
 
 	if (!profile_has_slices(s->p))
-		return q->waits_ns - MIN(q->waits_ns, window_ns * (members - 1));
+		return q->waits_ns - MIN(q->waits_ns, window_ns * (takers - 1));
 	g_autofree bool *is_in = g_new0(bool, (gsize)s->p->waits->len + 1);
 	for (uint32_t i = 0; i < s->p->waits->len; i++)
 		is_in[i] = s->of_wait[i] == queue + 1;
 	g_autofree struct slice_total *slices = profile_slice_totals(s->p, is_in);
 	for (uint32_t i = 0; i < profile_slice_cnt(s->p); i++) {
-		uint64_t most_ns = (slices[i].to_ns - slices[i].from_ns) * (members - 1);
+		uint64_t most_ns = (slices[i].to_ns - slices[i].from_ns) * (takers - 1);
 
 		all_ns += slices[i].blocked_ns - MIN(slices[i].blocked_ns, most_ns);
 	}
@@ -216,7 +226,7 @@ static uint64_t all_wait_ns(const struct search *s, guint queue, uint64_t window
 static bool are_turns(const struct search *s, guint queue, uint64_t idle_ns)
 {
 	const struct queue *q = &g_array_index(s->queues, struct queue, queue);
-	uint64_t window_ns = q->observed_ns / g_hash_table_size(q->members);
+	uint64_t window_ns = q->observed_ns / g_hash_table_size(q->takers);
 
 	return idle_ns >= window_ns - window_ns / IDLE_PART && idle_ns <= window_ns + window_ns / IDLE_PART &&
 	       idle_ns + q->waits_ns >= q->observed_ns - window_ns / BUSY_PART &&
@@ -226,11 +236,11 @@ static bool are_turns(const struct search *s, guint queue, uint64_t idle_ns)
 /* They end one another's waits, which are long, unless their time is up. */
 static bool is_handed_round(const struct queue *q)
 {
-	uint32_t members = g_hash_table_size(q->members);
+	uint32_t takers = g_hash_table_size(q->takers);
 	bool polls = (double)q->timed_cnt * 1e9 >= LOOKS_PER_S * (double)q->observed_ns;
 
-	return members >= 2 && !polls && q->ended_ns && q->by_members_ns >= q->ended_ns - q->ended_ns / OTHERS_PART &&
-	       q->waits_ns >= q->observed_ns / members / 2;
+	return takers >= 2 && !polls && q->ended_ns && q->by_members_ns >= q->ended_ns - q->ended_ns / OTHERS_PART &&
+	       q->waits_ns >= q->observed_ns / takers / 2;
 }
 
 /*
@@ -254,13 +264,13 @@ static bool is_nobodys(const struct search *s, guint queue)
 		each_ns[w->thread] += w->blocked_ns;
 		longest_ns = MAX(longest_ns, each_ns[w->thread]);
 	}
-	return all_wait_ns(s, queue, q->observed_ns / g_hash_table_size(q->members)) >= longest_ns / 2;
+	return all_wait_ns(s, queue, q->observed_ns / g_hash_table_size(q->takers)) >= longest_ns / 2;
 }
 
 static void find_turns(struct search *s, guint queue)
 {
 	const struct queue *q = &g_array_index(s->queues, struct queue, queue);
-	uint64_t idle_ns = sum_of_members(q, s->rests_ns), clients_ns = sum_of_members(q, s->clients_ns);
+	uint64_t idle_ns = sum_of_takers(q, s->rests_ns), clients_ns = sum_of_takers(q, s->clients_ns);
 
 	if (!is_handed_round(q))
 		return;
@@ -298,8 +308,10 @@ void turns_find(const struct profile *p, const struct rule *const *rule, const u
 	find_rests(&s);
 	for (guint i = 0; i < s.queues->len; i++)
 		find_turns(&s, i);
-	for (guint i = 0; i < s.queues->len; i++)
-		g_hash_table_unref(g_array_index(s.queues, struct queue, i).members);
+	EACH_ROW(i, const struct queue, q, s.queues) {
+		g_hash_table_unref(q->members);
+		g_hash_table_unref(q->takers);
+	}
 	g_hash_table_unref(s.by_kind);
 	g_array_unref(s.queues);
 	g_free(s.of_wait);
