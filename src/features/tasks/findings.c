@@ -7,6 +7,7 @@
 #include "analyse/reason/idle.h"
 #include "base/find.h"
 #include "base/hash.h"
+#include "base/find.h"
 #include "base/order.h"
 #include "explain/findings_part.h"
 #include "explain/limits.h"
@@ -30,6 +31,7 @@
 #define UNDUE_ADVICE                                                                                                 \
 	"What comes does so at once, or not at all. If these reads have a deadline that takes the time: questions or answers are " \
 	"lost, or the peer leaves some out (nstat, its log). A connection on which nothing is due may wait so."
+#define FEW_ANSWERS_PER_S 20
 #define RUNNABLE_WEIGHT 4	/* load from outside also makes goroutines wait for a CPU */
 
 #define STILL_ADVICE                                                                                                     \
@@ -54,6 +56,11 @@ static const char *text_or_empty(const char *text)
 	return text ? text : "";
 }
 
+static bool mentions(const char *text, const char *part)
+{
+	return strstr(text, part) != NULL;
+}
+
 /* The program's own functions, innermost first. */
 static const char *path_of(struct task_findings *f, enum tasks_kind kind, const struct task_row *row)
 {
@@ -76,6 +83,17 @@ static bool ends_with_function(const char *name, const char *function)
 	return strcmp(point ? point + 1 : name, function) == 0;
 }
 
+/* Go: it has nothing from the network to wait for yet, and is in a pool's function that hands one out: redigo, go-redis, pgx. */
+static bool waits_in_pool(const struct task_row *row)
+{
+	static const char *const gets[] = { "Pool).Get", "Pool).GetContext", "Pool).Acquire", "Pool).waitTurn", "Pool).getConn" };
+
+	for (unsigned i = 0; !mentions(text_or_empty(row->reason), "IO wait") && i < row->frame_cnt; i++)
+		if (row->frames[i].name && ANY(x, gets, g_str_has_suffix(row->frames[i].name, *x)))
+			return true;
+	return false;
+}
+
 /* Waits for a free connection of a pool: httpcore, aiohttp (before and from 3.12 on), psycopg_pool. */
 static bool awaits_connection(const struct tasks *t, const struct task_row *row)
 {
@@ -83,6 +101,8 @@ static bool awaits_connection(const struct tasks *t, const struct task_row *row)
 
 	if (t->kind == TASKS_JAVA)
 		return row && task_java_awaits_connection(row);
+	if (t->kind == TASKS_GO)
+		return row && strcmp(row->state, "waiting") == 0 && waits_in_pool(row);
 	for (unsigned i = 0; task_is_of_python(t->kind) && row && i < row->frame_cnt; i++) {
 		const char *name = text_or_empty(row->frames[i].name), *file = text_or_empty(row->frames[i].file);
 
@@ -223,7 +243,7 @@ static const struct {
 	[SELECT] = { "wait in a select", "Look at who is to send to its channels." },
 	[LIBRARY] = { "wait for an answer", "Look at the peer; ask it less often, or in parallel." },
 	[CONNECTIONS] = { "wait for a connection of a pool",
-			  "All are in use, or one is being made: raise the limit (MaxConnsPerHost, SetMaxOpenConns()), or look at "
+			  "All are in use, or one is being made: raise the limit (MaxConnsPerHost, SetMaxOpenConns(), PoolSize, MaxActive), or look at "
 			  "what those in use wait for." },
 	[RUNNABLE] = { "are runnable without a thread",
 		       "More goroutines run than GOMAXPROCS and the CPUs take: raise it, or compute less." },
@@ -255,11 +275,6 @@ static const struct {
 			  "All carriers run, or are held up by threads that are pinned to them: look for those, or compute less." },
 	[PINNED] = { "hold up a carrier thread (pinned)", "" },
 };
-
-static bool mentions(const char *text, const char *part)
-{
-	return strstr(text, part) != NULL;
-}
 
 /* "acquire" of "Semaphore.acquire": before Python 3.11 names have no class. */
 static bool is_called(const struct task_wait *w, const char *function)
@@ -377,6 +392,8 @@ static enum kind kind_of(const struct task_wait *w)
 		return w->dial_ns < w->task_ns / 2	  ? CONNECTIONS :
 		       w->handshake_ns < w->task_ns / 2 ? CONNECT :
 							  HANDSHAKE;
+	if (w->awaits_connection)
+		return CONNECTIONS;
 	if (g_str_has_prefix(w->call, "net/http.") || g_str_has_prefix(w->call, "database/sql."))
 		return LIBRARY;
 	if (mentions(w->reason, "IO wait"))
@@ -520,11 +537,17 @@ static bool is_answered_at_once(const struct profile *p, const struct task_findi
 	return at_once_is(&a.at_once) && !a.at_once.serves && !serves_clients(f, w);
 }
 
-/* Memory is read at once, so a long answer is for a command that itself waits for work (BRPOP, SUBSCRIBE). */
+/*
+ * Memory is read at once, so a long answer is for a command that itself waits for work (BRPOP, SUBSCRIBE).  So few answers
+ * come one at a time, and if all of them were for these tasks, each took that long.
+ */
 static bool is_for_work(const struct profile *p, const struct task_wait *w, const struct answers *a)
 {
-	return a->epoll && idle_is_memory_server(object_upstream(a->epoll)) && a->most_cnt == a->all_cnt &&
-	       a->most_ns / MAX(a->most_cnt, 1) >= FINDING_WORK_NS && !profile_find_limit(p, LIMIT_OWED, w->pid, 0);
+	const uint64_t cnt = a->asked_cnt;
+
+	return a->epoll && cnt && idle_is_memory_server(object_upstream(a->epoll)) &&
+	       (double)cnt * 1e9 < FEW_ANSWERS_PER_S * (double)p->info.duration_ns && w->task_ns / cnt >= FINDING_WORK_NS &&
+	       !profile_find_limit(p, LIMIT_OWED, w->pid, 0);
 }
 
 /*
