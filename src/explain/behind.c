@@ -73,6 +73,16 @@ static bool is_for_answer(const struct findings *f, const struct finding *row, c
 	       row->by.blocked_ns > row->time_ns / 2 && finding_ends_far(f, cause);
 }
 
+/* Another thread of its own process is at the other end of its connection or pipe, and mostly waits itself. */
+static bool is_for_own_thread(const struct findings *f, const struct finding *row, const struct finding *cause)
+{
+	const struct object *o = finding_object(f, row);
+
+	return (row->reason == REASON_NETWORK_RECEIVE || row->reason == REASON_PIPE) && o && row->pid &&
+	       o->pid == row->pid && row->by.pid == row->pid && cause->pid == row->pid && !row->deadlock &&
+	       !row->limit.limit && row->by.does_ns > row->by.off_cpu_ns / 2 && row->by.blocked_ns > row->time_ns / 2;
+}
+
 /* A script sleeps by a separate program: it is the script that polls or pauses.  The last sleep may be unfinished. */
 static bool is_shells_sleep(const struct finding *row, const struct finding *cause)
 {
@@ -161,6 +171,10 @@ void behind_find(struct findings *f)
 		}
 		if (is_passed_on(row, cause))
 			row->is_told_with = true;
+		if (is_for_own_thread(f, row, cause)) {
+			row->is_told_elsewhere = row->is_behind = true;
+			cause->leads_ns += cause->clock_ns ? 0 : row->time_ns;
+		}
 		if (known || is_lock_before_program(f, row, cause) || is_of_starved_workers(f, row, cause) ||
 		    is_for_answer(f, row, cause)) {
 			row->is_told_with = row->is_behind = true;
