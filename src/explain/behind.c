@@ -171,10 +171,8 @@ void behind_find(struct findings *f)
 		}
 		if (is_passed_on(row, cause))
 			row->is_told_with = true;
-		if (is_for_own_thread(f, row, cause)) {
+		if (is_for_own_thread(f, row, cause))
 			row->is_told_elsewhere = row->is_behind = true;
-			cause->leads_ns += cause->clock_ns ? 0 : row->time_ns;
-		}
 		if (known || is_lock_before_program(f, row, cause) || is_of_starved_workers(f, row, cause) ||
 		    is_for_answer(f, row, cause)) {
 			row->is_told_with = row->is_behind = true;

@@ -528,6 +528,7 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	g_string_truncate(s, s->len - g_str_has_suffix(s->str, " "));
 	at_once_append_most(s, f);
 	sole_waker_append_most(s, f);
+	unsignalled_append_alone(s, f);
 	restarts_append_most(s, f);
 	if (!is_still && !has_unseen && !still_append(s, still, true))
 		still_append_join(s, f);

@@ -38,6 +38,9 @@ bool unsignalled_append_most(GString *s, const struct findings *f, bool are_some
 	" If those find work then, nobody had signalled them: signal all (broadcast, notify_all, notifyAll), or have a condition for " \
 	"each kind of waiter."
 
+/* " A thread waits for a condition, cv, in print_worker; all 16 waits timed out, .. and then it computed: ..", if so */
+void unsignalled_append_alone(GString *s, const struct findings *f);
+
 /* " wallet-api's event loop waits for ledger-core/4711 all the time, by a Unix socket, ..", if so */
 void sole_waker_append_most(GString *s, const struct findings *f);
 

@@ -37,6 +37,7 @@
 #define GROWING_SLOTS 4	/* of durations: each slot is twice as long as the one before */
 /* maximum number of the program's functions: housekeeping sleeps in the main function or in one that it calls */
 #define SLEEP_DEPTH 2
+#define CREW_THREADS 3
 #define BROADCAST_THREADS 8
 #define BROADCAST_CPU_NS 100000 /* as for storms: with less CPU time after a wakeup, the wakeup was in vain */
 #define ANSWERED_SHARE 3 /* of a loop's waiting time: clients also send requests between answers */
@@ -773,6 +774,10 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 		return IDLE_NOT;
 	/* a worker that asks for its work and pauses in between */
 	if (facts->questions >= w->count / 2 && facts->questions && (per_second(f, w) >= LOOKS_PER_S_POLL || grows(w)))
+		return IDLE_NOT;
+	/* housekeeping needs one thread: several of a kind pause in their work, or look whether something has come */
+	if (!is_main(profile_thread(f->p, w->thread)) && per_second(f, w) >= LOOKS_PER_S_POLL &&
+	    g_array_index(f->roles->rows, struct role, f->roles->of_thread[w->thread]).threads_cnt >= CREW_THREADS)
 		return IDLE_NOT;
 	return per_second(f, w) < TICKS_PER_S && is_own_sleep(f, w) ? IDLE_TIMER : IDLE_NOT;
 }

@@ -14,6 +14,9 @@
 #define THREADS_MIN 3
 #define WAITS_MIN 3		/* per function */
 #define TIMED_OUT_PART 4	/* of all waits: the maximum that may be signalled */
+#define ALONE_MIN 5		/* waits of a condition's only waiter */
+#define ALONE_NS 1000000000ULL	/* on average: who sleeps longer does so at a pace of its own */
+#define WORKS_NS 1000000ULL	/* on CPU after each: less finds no work */
 
 /* All waits for it in one function. */
 struct place {
@@ -58,7 +61,8 @@ static struct condition *condition_of(const struct findings *f, GHashTable *all,
 	const struct wait *w = profile_wait(f->profile, i);
 	const struct object *o = profile_wait_object(f->profile, w);
 
-	if (!o || o->kind != LOCK_CONDITION || !w->blocked_ns || (f->selection && !f->selection->waits[i]))
+	if (!o || o->kind != LOCK_CONDITION || !w->blocked_ns || reasons_of(f->reasons, i) == REASON_SLEEP ||
+	    (f->selection && !f->selection->waits[i]))
 		return NULL;
 	const char *monitor = class_of(f, w);
 	gconstpointer key = monitor ? (gconstpointer)monitor : GUINT_TO_POINTER(locks[w->object]);
@@ -153,4 +157,37 @@ bool unsignalled_append_most(GString *s, const struct findings *f, bool are_some
 	sentence_function(s, f, place->frame, ", and all waits in ");
 	g_string_append_printf(s, " timed out (%s, after %s)", TEXT_COUNT(place->woken_cnt), TEXT_NS(place->ns / place->woken_cnt));
 	return true;
+}
+
+/* Only one thread waits for it, in one function, soon has had its time, and works then. */
+static bool is_alone_and_works(const struct findings *f, const struct condition *c)
+{
+	const struct place *place = &c->places[0];
+	uint64_t on_cpu_ns = 0;
+
+	EACH_KEY(void, thread, c->threads)
+		on_cpu_ns = profile_thread(f->profile, GPOINTER_TO_UINT(thread) - 1)->on_cpu_ns;
+	return !c->is_class && g_hash_table_size(c->threads) == 1 && c->places[1].frame < 0 &&
+	       is_never_signalled(place) && place->woken_cnt >= ALONE_MIN && place->ns / place->woken_cnt < ALONE_NS &&
+	       on_cpu_ns / place->woken_cnt >= WORKS_NS;
+}
+
+void unsignalled_append_alone(GString *s, const struct findings *f)
+{
+	g_autofree uint32_t *locks = lock_ids_new(f->profile);
+	g_autoptr(GHashTable) all = conditions_new(f, locks);
+	const struct condition *most = NULL;
+
+	EACH_VALUE(struct condition, c, all)
+		if (is_alone_and_works(f, c) && (!most || c->ns > most->ns))
+			most = c;
+	if (!most)
+		return;
+	g_string_append(s, " A thread waits for a condition, ");
+	text_safe_cut(s, most->name, FINDING_NAME_COLUMNS);
+	sentence_function(s, f, most->places[0].frame, ", in ");
+	g_string_append_printf(s,
+			       "; all %s waits timed out, after %s, and then it computed: if it finds work then nobody had "
+			       "signalled it.",
+			       TEXT_COUNT(most->places[0].woken_cnt), TEXT_NS(most->places[0].ns / most->places[0].woken_cnt));
 }
