@@ -99,6 +99,27 @@ bool owed_is_quick(const struct findings *f, const struct finding *row)
 	return clients && clients < QUEUE_TIMES * made && are_quick(f, finding_pid(f, row), clients);
 }
 
+/* Number of threads that mostly wait for requests on connections of their own, if no thread waits for work; else 0. */
+static uint32_t kept_threads(const struct findings *f, uint32_t pid)
+{
+	const struct profile *p = f->profile;
+	g_autofree uint64_t *client_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
+	uint32_t cnt = 0;
+
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		const enum idle_kind idle = reasons_idle(f->reasons, i);
+
+		if (profile_thread(p, w->thread)->pid != pid)
+			continue;
+		client_ns[w->thread] += idle == IDLE_CLIENT ? w->blocked_ns : 0;
+		if (idle == IDLE_POOL && w->blocked_ns > p->info.duration_ns / 10)
+			return 0;
+	}
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		cnt += client_ns[i] > p->info.duration_ns / 2;
+	return cnt;
+}
+
 bool owed_append_most(GString *s, const struct findings *f)
 {
 	uint32_t most_cnt = 0, most_made = 0, pid = 0;
@@ -126,6 +147,14 @@ bool owed_append_most(GString *s, const struct findings *f)
 		append_made(s, most_made);
 		text_safe_cut(s, most_there, FINDING_NAME_COLUMNS);
 	}
-	g_string_append(s, ", and little is found in its threads");
+	const uint32_t kept_cnt = most_there ? 0 : kept_threads(f, pid);
+
+	if (kept_cnt)
+		g_string_append_printf(s,
+				       ". Its threads that serve (%s) wait for requests of other clients, on connections that these "
+				       "keep open: more threads, or keep connections open for less time. Else little is found",
+				       TEXT_COUNT(kept_cnt));
+	else
+		g_string_append(s, ", and little is found in its threads");
 	return true;
 }

@@ -281,6 +281,14 @@ static void look_at_owed(struct profile *p, struct sock_peers *peers, const char
 	fd_owners_free(owners);
 }
 
+/* Its process may have clients: an event loop, or a thread for each connection that it has accepted. */
+static bool serves(const struct object *o)
+{
+	if (o->kind == OBJECT_EPOLL)
+		return strstr(o->name, "socket");
+	return o->kind == OBJECT_SOCKET && strcmp(o->place, "tcp") == 0 && strstr(o->name, " from ");
+}
+
 void owed_look(struct profile *p, struct sock_peers *peers, const char *proc_dir)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
@@ -292,7 +300,7 @@ void owed_look(struct profile *p, struct sock_peers *peers, const char *proc_dir
 		uint32_t pid = profile_thread(p, w->thread)->pid;
 
 		/* for a recording of the whole machine only if it waits for sockets often */
-		if (o && o->kind == OBJECT_EPOLL && strstr(o->name, "socket") && (is_chosen || w->count >= OWED_WAITS_MIN) &&
+		if (o && serves(o) && (is_chosen || w->count >= OWED_WAITS_MIN) &&
 		    g_hash_table_add(seen, GUINT_TO_POINTER(pid)))
 			look_at_owed(p, peers, proc_dir, pid, &again);
 	}
