@@ -490,6 +490,28 @@ static void find_reasons(struct reasons *r)
 	}
 }
 
+static const struct rule *loop_named(const struct reasons_base *base, const char *name)
+{
+	for (guint i = 0; i < base->loops.rules->len; i++)
+		if (strcmp(g_array_index(base->loops.rules, const struct rule *, i)->name, name) == 0)
+			return g_array_index(base->loops.rules, const struct rule *, i);
+	return NULL;
+}
+
+/* Without -threaded one thread runs all Haskell threads: whatever it waits for beside events holds these up. */
+static void find_haskell_loops(struct reasons *r)
+{
+	const struct profile *p = r->profile;
+	const struct rule *loop = loop_named(r->base, "GHC");
+	g_autofree bool *runs_all = g_new0(bool, (gsize)p->threads->len + 1);
+
+	EACH_ROW(i, const struct wait, w, p->waits)
+		runs_all[w->thread] |= r->rule[i] && strcmp(r->rule[i]->name, "ghc-events") == 0;
+	EACH_ROW(i, const struct wait, w, p->waits)
+		if (runs_all[w->thread] && w->blocked_ns && w->user && strcmp(r->rule[i] ? r->rule[i]->name : "", "ghc-events") != 0)
+			r->loop[i] = loop;
+}
+
 /*
  * Which child a wait is for is known when it ends; a wait cut off by the window's end may not know. A shell that
  * mostly waited for sleeps probably did so then, too, unless it took longer.
@@ -643,6 +665,7 @@ struct reasons *reasons_new_on(struct reasons_base *base, const struct profile *
 		return r;
 	}
 	find_reasons(r);
+	find_haskell_loops(r);
 	find_cut_off_sleeps(r);
 	idle_find(p, base->plumbing, r->rule, r->loop, r->reason, r->idle, r->kept);
 	for (uint32_t i = 0; i < p->waits->len; i++)	/* work that a pool's thread does is nobody's housekeeping */

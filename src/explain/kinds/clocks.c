@@ -12,7 +12,7 @@
 #define OTHER_SHARE 20	/* of its sleep: so much a clock may wait for beside it, but for an interpreter's lock */
 #define ASKS_SHARE 10	/* the same, for what it asks at each turn */
 #define OTHER_TURNS 2	/* who waits for others in more than every second turn serves them, unless it asks them itself */
-#define SHORT_SHARE 500	/* of its sleep: locks taken by the way */
+#define SHORT_SHARE 500	/* of its sleep: locks that who asks takes by the way */
 #define LOOKS_PER_S 2	/* of a script: one that looks more often waits for something */
 #define ON_CPU_SHARE 10	/* of its time */
 #define MEANWHILE_MIN 3	/* threads: one or two may get their work from the clock */
@@ -90,7 +90,7 @@ static bool is_clock(const struct clock *c, const struct thread *t)
 {
 	return c->count >= TURNS_MIN && c->sleep_ns / c->count >= TICK_NS && c->other_ns <= c->sleep_ns / OTHER_SHARE &&
 	       c->asks_ns <= c->sleep_ns / ASKS_SHARE &&
-	       (c->other_cnt <= c->count / OTHER_TURNS || c->other_ns < c->sleep_ns / SHORT_SHARE) &&
+	       (c->other_cnt <= c->count / OTHER_TURNS || (c->asks_ns && c->other_ns < c->sleep_ns / SHORT_SHARE)) &&
 	       c->work_cnt < TURNS_MIN && t->on_cpu_ns <= thread_observed_ns(t) / ON_CPU_SHARE && is_regular(c);
 }
 
