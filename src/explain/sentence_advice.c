@@ -67,6 +67,7 @@ const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const
 #define BURST_TIMES 30	/* times the median */
 #define SLOW_SYNC_NS 100000000ULL	/* of the median: a disk that turns takes 10 to 30 ms */
 #define ROW_ANSWER_NS 10000000	/* the same for many consecutive questions that take most of the window */
+#define COMPUTES_PART 10
 #define IN_A_ROW 10
 #define CPUS_FULL 0.75	/* of all CPUs' time */
 #define STARVED "Where all workers of a pool wait so, nobody is left to do those tasks: another pool for them, or more workers."
@@ -411,6 +412,15 @@ static bool is_held_by_deadlocked(const struct findings *f, const struct finding
 	return cause && cause->deadlock;
 }
 
+/* Who ran for that part of the time that it waited for a CPU did more with the lock than a moment's work. */
+static bool holder_computes(const struct findings *f, const struct finding *row)
+{
+	const uint32_t at = row->by.tid ? cause_thread(f->profile, row->by.pid, row->by.tid) : CAUSE_NONE;
+	const struct thread *t = at != CAUSE_NONE ? profile_thread(f->profile, at) : NULL;
+
+	return t && t->on_cpu_ns >= (t->runnable_ns + t->preempted_ns) / COMPUTES_PART;
+}
+
 static const char *advice_of_holder(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
@@ -428,7 +438,10 @@ static const char *advice_of_holder(const struct findings *f, const struct findi
 		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)
 			return "Do the I/O outside of the lock, or batch it.";
 		if (row->by.does == REASON_CPU_QUEUE)
-			return "The holder lost its CPU: too many runnable threads, or too low a priority.";
+			return holder_computes(f, row) ?
+				       "The holder computes with it, and waits for a CPU meanwhile: do less under the lock (prepare before, and only "
+				       "put it in place there). Too many runnable threads, or too low a priority, make that longer." :
+				       "The holder lost its CPU: too many runnable threads, or too low a priority.";
 	}
 	if (row->reason == REASON_LOCK_KERNEL && row->by.tid && finding_is_held(f, row) && finding_is_file_lock(f, row))
 		return row->unended ?: reason_advice(REASON_LOCK_MUTEX);
