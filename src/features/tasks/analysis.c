@@ -45,7 +45,6 @@ static const struct idle_rule {
 	  "connections kept open (gRPC client)" },
 	{ "select", { "database/sql.(*DB).connectionOpener" }, "background work of database/sql" },
 	{ "select", { "database/sql.(*DB).connectionCleaner" }, "background work of database/sql" },
-	{ NULL, { "os/signal.signal_recv" }, "waits for signals" },
 	{ NULL, { "os/signal.loop" }, "waits for signals" },
 };
 
@@ -114,6 +113,9 @@ static bool is_python_server(enum tasks_kind kind, const struct task_row *row)
 
 const char *task_idle(enum tasks_kind kind, const struct task_row *row)
 {
+	/* in a system call of its own, while a signal is awaited */
+	if (kind == TASKS_GO && has_function(row, "os/signal.signal_recv"))
+		return "waits for signals";
 	if (strcmp(row->state, "waiting") != 0)
 		return NULL;
 	/* it waits while its thread runs the pool's work, or waits for work */
@@ -198,6 +200,18 @@ const char *task_noun(enum tasks_kind kind)
 bool task_is_pool_call(const char *call)
 {
 	return !strcmp(call, "net/http.(*Transport).getConn") || !strcmp(call, "database/sql.(*DB).conn");
+}
+
+bool task_go_awaits_connection(const struct task_row *row)
+{
+	static const char *const gets[] = { "Pool).Get", "Pool).GetContext", "Pool).Acquire", "Pool).waitTurn", "Pool).getConn" };
+
+	if (strcmp(row->state, "waiting") != 0 || g_strcmp0(row->reason, "IO wait") == 0)
+		return false;
+	for (unsigned i = 0; i < row->frame_cnt; i++)
+		if (row->frames[i].name && ANY(x, gets, g_str_has_suffix(row->frames[i].name, *x)))
+			return true;
+	return false;
 }
 
 /* The call that waits for a free connection of a pool, as opposed to a reply on one. */

@@ -29,6 +29,9 @@ const struct task_frame *task_own_frame(enum tasks_kind kind, const struct task_
  */
 const char *task_call(enum tasks_kind kind, const struct task_row *row);
 
+/* A goroutine in a pool's function that hands out a connection (redigo, go-redis, pgx), before it has one. */
+bool task_go_awaits_connection(const struct task_row *row);
+
 /* Does the function wait for a connection of a pool to be free or made? */
 bool task_is_pool_call(const char *call);
 

@@ -7,7 +7,6 @@
 #include "analyse/reason/idle.h"
 #include "base/find.h"
 #include "base/hash.h"
-#include "base/find.h"
 #include "base/order.h"
 #include "explain/findings_part.h"
 #include "explain/limits.h"
@@ -83,17 +82,6 @@ static bool ends_with_function(const char *name, const char *function)
 	return strcmp(point ? point + 1 : name, function) == 0;
 }
 
-/* Go: it has nothing from the network to wait for yet, and is in a pool's function that hands one out: redigo, go-redis, pgx. */
-static bool waits_in_pool(const struct task_row *row)
-{
-	static const char *const gets[] = { "Pool).Get", "Pool).GetContext", "Pool).Acquire", "Pool).waitTurn", "Pool).getConn" };
-
-	for (unsigned i = 0; !mentions(text_or_empty(row->reason), "IO wait") && i < row->frame_cnt; i++)
-		if (row->frames[i].name && ANY(x, gets, g_str_has_suffix(row->frames[i].name, *x)))
-			return true;
-	return false;
-}
-
 /* Waits for a free connection of a pool: httpcore, aiohttp (before and from 3.12 on), psycopg_pool. */
 static bool awaits_connection(const struct tasks *t, const struct task_row *row)
 {
@@ -102,7 +90,7 @@ static bool awaits_connection(const struct tasks *t, const struct task_row *row)
 	if (t->kind == TASKS_JAVA)
 		return row && task_java_awaits_connection(row);
 	if (t->kind == TASKS_GO)
-		return row && strcmp(row->state, "waiting") == 0 && waits_in_pool(row);
+		return row && task_go_awaits_connection(row);
 	for (unsigned i = 0; task_is_of_python(t->kind) && row && i < row->frame_cnt; i++) {
 		const char *name = text_or_empty(row->frames[i].name), *file = text_or_empty(row->frames[i].file);
 
@@ -893,6 +881,12 @@ static bool is_same_number(const struct task_wait *w)
 	return w->tasks >= 1 && off <= 0.01 && off >= -0.01;
 }
 
+/* A loop of its own, in the function in which it began: it has no lock while it waits for the next turn. */
+static bool is_background(const struct task_wait *w)
+{
+	return w->kind == TASKS_GO && !w->answers_request && depth_of(w) == 1;
+}
+
 /*
  * In all looks, every non-idle task of the process waits for a lock or to send to a channel, and its threads hardly
  * ran: nobody is left to release a lock or to receive. Beside senders, others may serve something now and then, while
@@ -912,7 +906,7 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
 					      : kind_of(o) == SEND || kind_of(o) == RECEIVE || kind_of(o) == GROUP;
 
 		if (same_process(o, w) && !*o->idle && !is_same &&
-		    !((is_main(o) || o->kind == TASKS_ASYNCIO) && waits_for_work(kind_of(o))))
+		    !((is_main(o) || o->kind == TASKS_ASYNCIO || is_background(o)) && waits_for_work(kind_of(o))))
 			others_ns += o->task_ns;
 	}
 	for (uint32_t i = 0; i < p->threads->len; i++)
