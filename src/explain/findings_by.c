@@ -665,10 +665,10 @@ static void find_deadlock_of_child(const struct cause_finder *c, struct finding 
 static void find_timeouts(const struct cause_finder *c, struct finding *row, const bool *is_holder)
 {
 	const struct profile *p = c->f->profile;
-	const struct rule *rule = reasons_rule(c->f->reasons, row->wait);
 	struct timeouts sum = { 0 };
 
-	if ((rule && rule->advice) || !row->by.tid || row->by.is_peer || row->pid != row->by.pid || !reason_is_parked(row->reason))
+	if (reasons_is_anywhere(c->f->reasons, row->wait) || !row->by.tid || row->by.is_peer ||
+	    row->pid != row->by.pid || !reason_is_parked(row->reason))
 		return;
 	EACH_ROW(i, const struct wake, wake, p->wakes)
 		if (is_holder[profile_wait(p, wake->wait)->thread] &&

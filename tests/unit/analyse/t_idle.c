@@ -460,6 +460,106 @@ static void test_nobodys(void)
 	}
 }
 
+/*
+ * One thread polls for all, and hands that on: whoever follows rests, also beside threads of that name that hardly ever
+ * follow, and beside one whose time is up now and then.  Who looks again and again does not.
+ */
+static void test_followers(void)
+{
+	for (int looks = 0; looks < 2; looks++) {
+		struct maker m = maker_new("process 1");
+		uint32_t threads[2], follows[2], other = thread_of(m.p, 9, 9, "client", 0), timed;
+
+		for (uint32_t t = 0; t < 2; t++)
+			threads[t] = thread_of(m.p, 1, 2 + t, "rpc", 0);
+		for (uint32_t t = 0; t < 2; t++) {
+			const uint64_t timed_cnt = t ? 0 : looks ? 450 : 20;
+			uint32_t polls = wait_of(m.p, threads[t], 'S', "start_thread@libc.so.6 work@rpc poll_for_work@rpc epoll_wait@libc.so.6",
+						 "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", 500);
+
+			woken_by(m.p, polls, other, "main@client send@libc.so.6");
+			follows[t] = wait_of(m.p, threads[t], 'S', "start_thread@libc.so.6 work@rpc poll_for_work@rpc pthread_cond_wait@libc.so.6",
+					     FUTEX, 500 - timed_cnt);
+			woken_by(m.p, follows[t], threads[1 - t], "start_thread@libc.so.6 work@rpc poll_for_work@rpc pthread_cond_signal@libc.so.6");
+			if (!timed_cnt)
+				continue;
+			timed = wait_of(m.p, threads[t], 'S', "start_thread@libc.so.6 work@rpc poll_for_work@rpc pthread_cond_timedwait@libc.so.6",
+					FUTEX, timed_cnt);
+			woken_by(m.p, timed, UINT32_MAX, "");
+		}
+		for (uint32_t t = 0; t < 5; t++) {
+			uint32_t handler = thread_of(m.p, 1, 20 + t, "rpc", 0);
+
+			woken_by(m.p, wait_of(m.p, handler, 'S', "start_thread@libc.so.6 work@rpc answer@rpc watch@rpc pthread_cond_wait@libc.so.6",
+					      FUTEX, 2), threads[0], "start_thread@libc.so.6 work@rpc tell@rpc pthread_cond_signal@libc.so.6");
+		}
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, follows[1]), ==, looks ? IDLE_NOT : IDLE_POOL);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* A thread that only sleeps keeps house; three of a kind pause in their work, or look whether something has come. */
+static void test_crew_that_sleeps(void)
+{
+	for (uint32_t cnt = 1; cnt <= 3; cnt += 2) {
+		struct maker m = maker_new("process 1");
+		uint32_t w = 0;
+
+		for (uint32_t t = 0; t < cnt; t++)
+			w = wait_of(m.p, thread_of(m.p, 1, 2 + t, "orders", 0), 'S', "start_thread@libc.so.6 work@orders usleep@libc.so.6",
+				    "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]", 50);
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, w), ==, cnt == 1 ? IDLE_TIMER : IDLE_NOT);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* Who looks for a client's next request, and sleeps for a moment before it looks again, rests then, too; in its work it does not. */
+static void test_pauses_of_looks(void)
+{
+	static const char *const sleeps[] = { "start_thread@libc.so.6 work@web keep_alive@libweb.so.1 nanosleep@libc.so.6",
+					      "start_thread@libc.so.6 work@web answer@libweb.so.1 nanosleep@libc.so.6" };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(sleeps); i++) {
+		struct maker m = maker_new("process 1");
+		uint32_t thread = thread_of(m.p, 1, 2, "web", 0);
+		uint32_t looks = wait_of(m.p, thread, 'S', "start_thread@libc.so.6 work@web keep_alive@libweb.so.1 select_read@libweb.so.1 poll@libc.so.6",
+					 POLL, 800);
+		uint32_t sleep = wait_of(m.p, thread, 'S', sleeps[i], "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]", 150);
+
+		wait_for(m.p, looks, OBJECT_SOCKET, ":80 from 127.0.0.1 (shop)", 9);
+		woken_by(m.p, looks, UINT32_MAX, "");
+		woken_by(m.p, sleep, UINT32_MAX, "");
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_idle(r, looks), ==, IDLE_CLIENT);
+		g_assert_cmpint(reasons_idle(r, sleep), ==, i ? IDLE_NOT : IDLE_TIMER);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
+/* Without -threaded GHC's only thread runs all Haskell threads: what it waits for beside events holds them up. */
+static void test_haskell_loop(void)
+{
+	struct maker m = maker_new("process 1");
+	uint32_t thread = thread_of(m.p, 1, 1, "sensors", 0);
+	uint32_t events = wait_of(m.p, thread, 'S', "main@sensors hs_main@sensors scheduleWaitThread@sensors awaitEvent@sensors select@libc.so.6",
+				  "__x64_sys_pselect6@[kernel] do_select@[kernel]", 400);
+	uint32_t call = wait_of(m.p, thread, 'S', "sensors+0x99@sensors read_sensor@sensors recv@libc.so.6", RECV, 600);
+
+	woken_by(m.p, events, UINT32_MAX, "");
+	struct reasons *r = reasons_new(m.p, NULL);
+	g_assert_cmpint(reasons_idle(r, events), ==, IDLE_LOOP);
+	g_assert_null(reasons_loop(r, events));
+	g_assert_cmpint(reasons_idle(r, call), ==, IDLE_NOT);
+	g_assert_cmpstr(reasons_loop(r, call)->name, ==, "GHC");
+	reasons_free(r);
+	profile_free(m.p);
+}
+
 /* A set of nothing but a timer is a way to sleep, and who hands out work at its ticks no shortage. */
 static void test_timer_set(void)
 {
@@ -669,6 +769,10 @@ int main(int argc, char **argv)
 	g_test_add_func("/idle/turns", test_turns);
 	g_test_add_func("/idle/torn", test_torn);
 	g_test_add_func("/idle/nobodys", test_nobodys);
+	g_test_add_func("/idle/followers", test_followers);
+	g_test_add_func("/idle/crew-that-sleeps", test_crew_that_sleeps);
+	g_test_add_func("/idle/pauses-of-looks", test_pauses_of_looks);
+	g_test_add_func("/idle/haskell-loop", test_haskell_loop);
 	g_test_add_func("/idle/timer-set", test_timer_set);
 	g_test_add_func("/idle/unix-peer", test_unix_peer);
 	g_test_add_func("/idle/room-of-library", test_room_of_library);

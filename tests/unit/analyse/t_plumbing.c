@@ -211,6 +211,32 @@ static void test_scripts(void)
 	}
 }
 
+/* Of a library's functions those tell more that the program calls it in, but for one in which a thread begins. */
+static void test_library_of_program(void)
+{
+	static const struct { const char *user, *leaf; } cases[] = {
+		{ "start_thread@libc.so.6 run@fan query_shard@fan Get@libhttp.so.0.11 select_read@libhttp.so.0.11", "nanosleep (Get <- query_shard)" },
+		{ "start_thread@libc.so.6 worker@fan Get@libhttp.so.0.11 select_read@libhttp.so.0.11", "nanosleep (select_read)" },
+		{ "main@fan Get@libhttp.so.0.11 select_read@libhttp.so.0.11", "nanosleep (select_read)" },
+		{ "start_thread@libc.so.6 run@fan query_shard@fan init@plugin.so", "nanosleep (init)" },
+		{ "start_thread@libc.so.6 std::sys::backtrace@fan rayon_core::latch::wait@fan std::sys::condvar::wait@fan",
+		  "nanosleep (std::sys::condvar::wait <- rayon_core::latch::wait)" },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = profile_new();
+		struct wait w = { .thread = fixture_thread(p, 1, 1, "a", "a"), .state = 'S' };
+
+		w.user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, cases[i].user);
+		w.kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "__x64_sys_clock_nanosleep do_nanosleep");
+		struct plumbing *pl = plumbing_new(p);
+
+		g_assert_cmpstr(plumbing_leaf(pl, &w), ==, cases[i].leaf);
+		plumbing_free(pl);
+		profile_free(p);
+	}
+}
+
 static void test_runtime(void)
 {
 	g_assert_true(plumbing_is_runtime("/usr/lib/x86_64-linux-gnu/libc.so.6"));
@@ -235,6 +261,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/plumbing/runnable-at-start", test_runnable_at_start);
 	g_test_add_func("/plumbing/route", test_route);
 	g_test_add_func("/plumbing/scripts", test_scripts);
+	g_test_add_func("/plumbing/library-of-program", test_library_of_program);
 	g_test_add_func("/plumbing/runtime", test_runtime);
 	return g_test_run();
 }
