@@ -371,7 +371,8 @@ static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 			bool is_first = pick.library < 0 && pick.entry < 0;
 
 			/* any other library tells more than that of the language */
-			bool is_better = pick.library >= 0 && is_of_language(pl, (uint32_t)pick.library) && !is_of_language(pl, frame);
+			bool is_better = pick.library >= 0 && is_of_language(pl, (uint32_t)pick.library) &&
+					 !is_of_language(pl, frame);
 
 			if (c->named && c->level == RUNTIME_LIBRARY && (pick.library < 0 || is_better)) {
 				pick.library = frame;

@@ -415,7 +415,7 @@ static bool is_held_by_deadlocked(const struct findings *f, const struct finding
 /* A lock of PostgreSQL's or MariaDB's own: who runs these cannot change what is done with it. */
 static bool is_of_database(const struct findings *f, const struct finding *row)
 {
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
+	const struct rule *rule = finding_rule(f, row);
 
 	return is_of_rule(f, row) && (g_str_has_prefix(rule->name, "postgres") || g_str_has_prefix(rule->name, "innodb") ||
 				      g_str_has_prefix(rule->name, "mariadb"));

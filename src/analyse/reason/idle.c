@@ -9,7 +9,6 @@
 #include "analyse/reason/timeouts.h"
 #include "base/each.h"
 #include "base/find.h"
-#include "base/hash.h"
 #include "features/wakers/analysis.h"
 #include "profile/limits.h"
 
@@ -45,8 +44,6 @@
 #define OWED_SHARE 10 /* the same for a loop whose clients wait for its answers */
 #define WORK_NS 200000000 /* average, for a server with all data in memory */
 #define RESTS_MIN 3	/* as long: fewer are no habit */
-#define LOOK_FRAMES 8	/* functions within the one that looks */
-#define PAUSE_PART 4	/* of the looks' time */
 #define PATH_MAX_NODES 256
 #define NONE UINT32_MAX
 
@@ -937,55 +934,6 @@ static enum idle_kind decide(const struct finder *f, uint32_t i)
 	return kind ? kind : at_rest(f, i);
 }
 
-/* Of a thread in a function, or what that called: how often and how long it rested until its time was up. */
-struct look {
-	uint64_t ns, cnt;
-};
-
-static uint64_t look_key(uint32_t thread, uint32_t frame)
-{
-	return (uint64_t)thread << 32 | frame;
-}
-
-static void add_look(GHashTable *looks, const struct profile *p, const struct wait *w)
-{
-	uint32_t n = w->user;
-
-	for (unsigned k = 0; n && k < LOOK_FRAMES; k++, n = profile_get_node(p, n)->parent) {
-		const uint64_t key = look_key(w->thread, profile_get_node(p, n)->frame);
-		struct look *l = g_hash_table_lookup(looks, &key);
-
-		if (!l) {
-			l = g_new0(struct look, 1);
-			g_hash_table_insert(looks, g_memdup2(&key, sizeof(key)), l);
-		}
-		l->ns += w->blocked_ns;
-		l->cnt += w->count;
-	}
-}
-
-/*
- * A loop that looks for a client's request, or for work, and sleeps for a moment before it looks again, rests in
- * these sleeps, too.
- */
-static void find_pauses_of_looks(struct finder *f)
-{
-	const struct profile *p = f->p;
-	g_autoptr(GHashTable) looks = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, g_free);
-
-	EACH_ROW(i, const struct wait, w, p->waits)
-		if (f->idle[i] && idle_kind_is_rest((enum idle_kind)f->idle[i]) && is_timed(f, i))
-			add_look(looks, p, w);
-	EACH_ROW(i, const struct wait, w, p->waits) {
-		const int64_t frame = f->reason[i] == REASON_SLEEP && w->user ? plumbing_user_parent(f->pl, w->user) : -1;
-		const uint64_t key = look_key(w->thread, (uint32_t)frame);
-		const struct look *l = frame >= 0 && f->idle[i] == IDLE_NOT ? g_hash_table_lookup(looks, &key) : NULL;
-
-		if (l && w->count <= l->cnt + l->cnt / 4 && w->blocked_ns <= l->ns / PAUSE_PART)
-			f->idle[i] = IDLE_TIMER;
-	}
-}
-
 /* It listens for notifications; a wait that is open at the end counts like others at its place. */
 static bool is_listener(const struct finder *f, uint32_t i)
 {
@@ -1059,7 +1007,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 			ret_idle[i] = IDLE_JOIN;
 	}
 	find_listeners(&f);
-	find_pauses_of_looks(&f);
+	looks_find(p, pl, reason, ret_idle);
 	torn_find(p, &(struct torn_input){ f.roles, rule, reason }, ret_idle);
 	withheld_find(p, &(struct withheld_input){ pl, rule, reason }, ret_idle);
 	starved_find(p, &(struct starved_input){ f.roles, f.depth, rule, reason }, ret_idle);

@@ -74,6 +74,12 @@ struct withheld_input {
  */
 void withheld_find(const struct profile *p, const struct withheld_input *in, uint8_t *idle);
 
+/*
+ * A loop that looks for a client's request, or for work, and sleeps for a moment before it looks again, rests in these
+ * sleeps, too: the looks end by their time limit, and are as many and several times as long.
+ */
+void looks_find(const struct profile *p, const struct plumbing *pl, const uint8_t *reason, uint8_t *idle);
+
 /* What idle.c has found out about p. */
 struct starved_input {
 	const struct roles *roles;
@@ -96,7 +102,7 @@ void starved_find(const struct profile *p, const struct starved_input *in, uint8
  * Claim: of n workers that wait for one thing in turn, one at a time has it.  If they are idle for as long as the
  * window in all, neither all at once nor two at a time, and do little else, then whoever has it is idle, so who waits
  * for it is, too. A worker that works while it has its turn takes that time from the idle time, and somebody else who
- * has it makes all of them wait at once.  If the holder waits for its own client the others are not idle: ret_kept,
+ * has it makes all of them wait at once.  A wait whose time was up proves neither.  If the holder waits for its own client the others are not idle: ret_kept,
  * see reasons.h.
  */
 void turns_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle,
