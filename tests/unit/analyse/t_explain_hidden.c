@@ -655,6 +655,89 @@ static void test_drops(void)
 	}
 }
 
+static void is_for_socket(struct profile *p, uint32_t wait, const char *name, const char *place, uint32_t pid)
+{
+	const struct object o = { .kind = OBJECT_SOCKET, .name = name, .place = place, .operation = "", .pid = pid };
+
+	g_array_index(p->waits, struct wait, wait).object = 1 + profile_object(p, &o);
+}
+
+/* Idle connections keep the threads that serve, while others wait; a thread without work would serve these. */
+static void test_kept_by_idle_clients(void)
+{
+	for (unsigned has_free = 0; has_free < 2; has_free++) {
+		struct profile *p = window_new();
+		uint32_t free = thread_of(p, 13, "app", 0);
+
+		for (uint32_t t = 0; t < 2; t++) {
+			uint32_t wait = add_wait(p, thread_of(p, 14 + t, "app", 1), 'S', 20, 490, "start_thread@libc.so.6 work@app next@app recv@libc.so.6",
+						 "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+
+			is_for_socket(p, wait, ":80 from 127.0.0.1", "tcp", 0);
+			p->info.has_wakers = true;
+		}
+		if (has_free)
+			ended_by(p, add_wait(p, free, 'S', 10, 900, "start_thread@libc.so.6 work@app take@app pthread_cond_wait@libc.so.6", FUTEX), 10,
+				 "main@app give@app pthread_cond_signal@libc.so.6", "");
+		add_wait(p, free, 'D', 10, 2, "start_thread@libc.so.6 work@app save@app fsync@libc.so.6", "__x64_sys_fsync@[kernel] io_schedule@[kernel]");
+		profile_add_limit(p, LIMIT_OWED, 10, 0, "8 clients wait, 0 connections to nobody");
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_nonnull(e->little);
+		g_assert_true(g_str_has_prefix(e->little, "8 clients of app waited for answers as the recording ended"));
+		g_assert_cmpint(strstr(e->little, "Its threads that serve (2) wait for requests of other clients") != NULL, ==, !has_free);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* Who reads what another thread of its process writes waits for what that one waits for. */
+static void test_for_own_thread(void)
+{
+	for (unsigned is_clock = 0; is_clock < 2; is_clock++) {
+		struct profile *p = window_new();
+		uint32_t writer = thread_of(p, 11, "app", 10);
+		uint32_t reads = add_wait(p, thread_of(p, 12, "app", 10), 'S', 90, 100, "start_thread@libc.so.6 serve@app recv@libc.so.6",
+					  "__x64_sys_recvfrom@[kernel] unix_stream_read_generic@[kernel]");
+
+		is_for_socket(p, reads, "unix socket (app)", "unix", 10);
+		ended_by(p, reads, 11, "start_thread@libc.so.6 ask@app work@app send@libc.so.6", "");
+		if (is_clock)
+			ended_by(p, add_wait(p, writer, 'S', 90, 100, "start_thread@libc.so.6 ask@app work@app pace@app usleep@libc.so.6", SLEEP), 0, NULL, "");
+		else
+			add_wait(p, writer, 'D', 88, 100, "start_thread@libc.so.6 ask@app work@app fsync@libc.so.6",
+				 "__x64_sys_fsync@[kernel] io_schedule@[kernel]");
+		struct explanation *e = explanation_new(p, NULL);
+
+		if (is_clock)
+			g_assert_nonnull(e->little);
+		else
+			g_assert_nonnull(strstr(g_array_index(e->headlines, struct headline, 0).sentence, "(fsync)"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A condition's only waiter that always has its time, and then computes, may have missed a signal; with nothing to do it ticks. */
+static void test_timed_out_alone(void)
+{
+	for (unsigned computes = 0; computes < 2; computes++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 11, "app", computes ? 200 : 1), 'S', 20, 400,
+					 "start_thread@libc.so.6 print_worker@app pthread_cond_timedwait@libc.so.6", FUTEX);
+
+		is_for(p, wait, (enum object_kind)LOCK_CONDITION, "cv", 0);
+		ended_by(p, wait, 0, NULL, "");
+		add_wait(p, thread_of(p, 13, "app", 5), 'D', 10, 2, "main@app save@app fsync@libc.so.6", "__x64_sys_fsync@[kernel] io_schedule@[kernel]");
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_nonnull(e->little);
+		g_assert_cmpint(strstr(e->little, "cv, in print_worker; all 20 waits timed out, after 400 ms") != NULL, ==, computes);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -682,5 +765,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/clock-of-lost-stack", test_clock_of_lost_stack);
 	g_test_add_func("/explain/nameless-dotnet", test_nameless_dotnet);
 	g_test_add_func("/explain/drops", test_drops);
+	g_test_add_func("/explain/kept-by-idle-clients", test_kept_by_idle_clients);
+	g_test_add_func("/explain/for-own-thread", test_for_own_thread);
+	g_test_add_func("/explain/timed-out-alone", test_timed_out_alone);
 	return g_test_run();
 }
