@@ -348,7 +348,9 @@ static int64_t program_of_library(const struct plumbing *pl, uint32_t node, int6
 
 static bool is_of_language(const struct plumbing *pl, uint32_t frame)
 {
-	return plumbing_runtime_name(profile_get_frame(pl->profile, frame)->name);
+	const char *name = profile_get_frame(pl->profile, frame)->name;
+
+	return name && plumbing_runtime_name(name);
 }
 
 static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
@@ -371,7 +373,7 @@ static struct user_pick pick_user(const struct plumbing *pl, uint32_t node)
 			bool is_first = pick.library < 0 && pick.entry < 0;
 
 			/* any other library tells more than that of the language */
-			bool is_better = pick.library >= 0 && is_of_language(pl, (uint32_t)pick.library) &&
+			bool is_better = c->named && pick.library >= 0 && is_of_language(pl, (uint32_t)pick.library) &&
 					 !is_of_language(pl, frame);
 
 			if (c->named && c->level == RUNTIME_LIBRARY && (pick.library < 0 || is_better)) {

@@ -221,6 +221,7 @@ static void test_library_of_program(void)
 		{ "start_thread@libc.so.6 run@fan query_shard@fan init@plugin.so", "nanosleep (init)" },
 		{ "start_thread@libc.so.6 std::sys::backtrace@fan rayon_core::latch::wait@fan std::sys::condvar::wait@fan",
 		  "nanosleep (std::sys::condvar::wait <- rayon_core::latch::wait)" },
+		{ "start_thread@libc.so.6 ?@libstdc++.so.6 std::thread::wait@fan", "nanosleep (std::thread::wait)" },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
