@@ -49,6 +49,8 @@ struct ran {
 double ran_share(const struct profile *p);
 /* Too little to keep anybody from a CPU; on a whole machine all others are in the recording. */
 bool ran_little(const struct profile *p);
+/* Of a recorded command: one thread is busy, and those that run the same function mostly have no work. */
+bool ran_uneven(const struct findings *f, const struct finding *row);
 struct ran ran_of(const struct findings *f, const struct finding *row);
 
 /* "; dsp/29191, SCHED_FIFO 50, may use only that, too, and ran for 5.02 s" */

@@ -217,6 +217,9 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 		       "how many wake in vain. EPOLLEXCLUSIVE or SO_REUSEPORT wakes one for each.";
 	if (row->bursts.cnt)
 		return BURSTS_ADVICE;
+	if (ran_uneven(f, row))
+		return "One thread does most of this, while those that do the same beside it have no work for most of the time: share it "
+		       "out in smaller pieces (a finer grain, dynamic scheduling).";
 	if (info->scheduler)
 		return "A BPF scheduler (sched_ext) decides who gets a CPU: look at what it tells of itself, or compare without it.";
 	if (wakers_watch_apart(f->profile, f->programs, row->process))

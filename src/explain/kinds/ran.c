@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "analyse/plumbing.h"
 #include "base/hash.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 
+#define UNEVEN 3	/* times as busy as the others that do the same */
 #define CPUS_OWN 0.1 /* of all CPUs' time */
 #define RAN_PART 4 /* of the window: less does not keep others from a CPU for long */
 
@@ -91,4 +93,56 @@ double ran_share(const struct profile *p)
 bool ran_little(const struct profile *p)
 {
 	return !p->info.imported && !profile_is_of_machine(p) && ran_share(p) < CPUS_OWN;
+}
+
+/* Name of the program's function in which the thread waited longest for a CPU; NULL: unknown. */
+static const char *runs_in(const struct findings *f, uint32_t thread)
+{
+	const struct wait *most = NULL;
+
+	EACH_ROW(i, const struct wait, w, f->profile->waits)
+		if (w->thread == thread && w->state == 'R' && w->user && (!most || w->preempted_ns > most->preempted_ns))
+			most = w;
+	const int64_t frame = most ? plumbing_user_parent(reasons_plumbing(f->reasons), most->user) : -1;
+
+	return frame >= 0 ? profile_get_frame(f->profile, (uint32_t)frame)->name : NULL;
+}
+
+static uint64_t busy_ns(const struct thread *t)
+{
+	return t->on_cpu_ns + t->runnable_ns + t->preempted_ns;
+}
+
+static bool has_no_work(const struct findings *f, uint32_t thread)
+{
+	uint64_t ns = 0;
+
+	EACH_ROW(i, const struct wait, w, f->profile->waits)
+		ns += w->thread == thread && reasons_idle(f->reasons, i) == IDLE_POOL ? w->blocked_ns : 0;
+	return ns > thread_observed_ns(profile_thread(f->profile, thread)) / 2;
+}
+
+bool ran_uneven(const struct findings *f, const struct finding *row)
+{
+	const struct profile *p = f->profile;
+	uint32_t most = 0, cnt = 0;
+
+	if (!profile_is_of_command(p) || !row->pid)
+		return false;
+	EACH_ROW(i, const struct thread, t, p->threads)
+		if (t->pid == row->pid &&
+		    (profile_thread(p, most)->pid != row->pid || busy_ns(t) > busy_ns(profile_thread(p, most))))
+			most = i;
+	const char *function = runs_in(f, most);
+
+	for (uint32_t i = 0; function && i < p->threads->len; i++) {
+		const struct thread *t = profile_thread(p, i);
+
+		if (i == most || t->pid != row->pid || g_strcmp0(runs_in(f, i), function) != 0)
+			continue;
+		if (busy_ns(t) >= busy_ns(profile_thread(p, most)) / UNEVEN || !has_no_work(f, i))
+			return false;
+		cnt++;
+	}
+	return cnt && busy_ns(profile_thread(p, most)) > p->info.duration_ns / 2;
 }

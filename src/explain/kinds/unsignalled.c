@@ -183,11 +183,13 @@ void unsignalled_append_alone(GString *s, const struct findings *f)
 			most = c;
 	if (!most)
 		return;
+	const struct place *place = &most->places[0];
+
 	g_string_append(s, " A thread waits for a condition, ");
 	text_safe_cut(s, most->name, FINDING_NAME_COLUMNS);
-	sentence_function(s, f, most->places[0].frame, ", in ");
+	sentence_function(s, f, place->frame, ", in ");
 	g_string_append_printf(s,
 			       "; all %s waits timed out, after %s, and then it computed: if it finds work then nobody had "
 			       "signalled it.",
-			       TEXT_COUNT(most->places[0].woken_cnt), TEXT_NS(most->places[0].ns / most->places[0].woken_cnt));
+			       TEXT_COUNT(place->woken_cnt), TEXT_NS(place->ns / place->woken_cnt));
 }

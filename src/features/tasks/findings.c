@@ -534,8 +534,8 @@ static bool is_for_work(const struct profile *p, const struct task_wait *w, cons
 	const uint64_t cnt = a->asked_cnt;
 
 	return a->epoll && cnt && idle_is_memory_server(object_upstream(a->epoll)) &&
-	       (double)cnt * 1e9 < FEW_ANSWERS_PER_S * (double)p->info.duration_ns && w->task_ns / cnt >= FINDING_WORK_NS &&
-	       !profile_find_limit(p, LIMIT_OWED, w->pid, 0);
+	       (double)cnt * 1e9 < FEW_ANSWERS_PER_S * (double)p->info.duration_ns &&
+	       w->task_ns / cnt >= FINDING_WORK_NS && !profile_find_limit(p, LIMIT_OWED, w->pid, 0);
 }
 
 /*

@@ -738,6 +738,31 @@ static void test_timed_out_alone(void)
 	}
 }
 
+/* One thread of a command computes what another one, which has no work meanwhile, computes, too: share it out. */
+static void test_uneven(void)
+{
+	for (unsigned is_even = 0; is_even < 2; is_even++) {
+		struct profile *p = window_new();
+		uint32_t busy = thread_of(p, 10, "mesh", 3000), other = thread_of(p, 11, "mesh", is_even ? 3000 : 300);
+
+		p->info.filters = profile_string(p, "command mesh-solver");
+		add_wait(p, busy, 'R', 500, 12, "main@mesh solve@mesh relax_cell@mesh", "");
+		g_array_index(p->threads, struct thread, busy).preempted_ns = 6000 * MS;
+		add_wait(p, other, 'R', 100, is_even ? 60 : 6, "start_thread@libc.so.6 relax_cell@mesh", "");
+		g_array_index(p->threads, struct thread, other).preempted_ns = (is_even ? 6000 : 600) * MS;
+		ended_by(p, add_wait(p, other, 'S', 4, is_even ? 200 : 2200, "start_thread@libc.so.6 pthread_cond_wait@libc.so.6", FUTEX), 10,
+			 "main@mesh solve@mesh pthread_cond_signal@libc.so.6", "");
+		struct explanation *e = explanation_new(p, NULL);
+
+		if (is_even)
+			g_assert_true(!e->headlines->len || !strstr(headline_with(e, "waits for a CPU")->advice, "smaller pieces"));
+		else
+			g_assert_nonnull(strstr(headline_with(e, "waits for a CPU")->advice, "smaller pieces"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -768,5 +793,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/kept-by-idle-clients", test_kept_by_idle_clients);
 	g_test_add_func("/explain/for-own-thread", test_for_own_thread);
 	g_test_add_func("/explain/timed-out-alone", test_timed_out_alone);
+	g_test_add_func("/explain/uneven", test_uneven);
 	return g_test_run();
 }
