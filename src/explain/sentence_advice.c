@@ -67,6 +67,8 @@ const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const
 #define BURST_TIMES 30	/* times the median */
 #define SLOW_SYNC_NS 100000000ULL	/* of the median: a disk that turns takes 10 to 30 ms */
 #define ROW_ANSWER_NS 10000000	/* the same for many consecutive questions that take most of the window */
+#define TAIL_TIMES 4	/* times the median */
+#define TAIL_WAITS_MIN 30
 #define COMPUTES_PART 10
 #define IN_A_ROW 10
 #define CPUS_FULL 0.75	/* of all CPUs' time */
@@ -663,6 +665,26 @@ static const char *advice_of_no_answer(const struct findings *f, const struct fi
 	return has_repeated_syn(row) ? advice_of_syns(f, row) : NULL;
 }
 
+/* At most a third of the answers take several times as long as the median, and together most of the time. */
+static bool has_slow_tail(const struct finding *row)
+{
+	const unsigned from = profile_hist_slot(finding_percentile_ns(row, 0.5) * TAIL_TIMES);
+	uint64_t all_cnt = 0, tail_cnt = 0;
+	double all = 0, tail = 0;	/* in proportion to time: slots are powers of two */
+
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		const double weight = row->hist[i] * (double)(UINT64_C(1) << MIN(i, 62));
+
+		all_cnt += row->hist[i];
+		all += weight;
+		tail_cnt += i > from ? row->hist[i] : 0;
+		tail += i > from ? weight : 0;
+	}
+	return row->reason == REASON_NETWORK_RECEIVE && !row->limit.limit && !row->timed_out_cnt &&
+	       row->max_ns >= FINDING_NOTICED_NS &&
+	       all_cnt >= TAIL_WAITS_MIN && tail_cnt <= all_cnt / 3 && tail > all / 2;
+}
+
 const char *sentence_advice(const struct findings *f, const struct finding *row)
 {
 	if (row->deadlock)
@@ -740,5 +762,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return MANY_SMALL_ADVICE;
 	advice = is_of_rule(f, row) ? NULL : advice_of_slow_sync(row);
 	advice = advice ?: backlog_advice(f, row) ?: advice_of_server(f, row);
+	if (!advice && !row->is_unanswered && !is_of_rule(f, row) && has_slow_tail(row))
+		return "Most answers come soon, and a part takes several times as long, which is most of this time: see which questions these "
+		       "are, why the peer takes so long for them, and whether that must be waited for.";
 	return advice ?: row->is_unanswered ? UNANSWERED_ADVICE : reasons_advice(f->reasons, row->wait);
 }

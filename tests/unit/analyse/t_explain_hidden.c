@@ -763,6 +763,27 @@ static void test_uneven(void)
 	}
 }
 
+/* Few answers that take many times as long as others are most of the time; where all take as long none is told apart. */
+static void test_slow_tail(void)
+{
+	for (unsigned is_even = 0; is_even < 2; is_even++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 11, "fan", 10), 'S', 20, 250, "main@fan query@fan recv@libc.so.6",
+					 "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+		struct wait *w = &g_array_index(p->waits, struct wait, wait);
+
+		is_for_socket(p, wait, "10.0.0.7:80", "tcp", 0);
+		w->count += 60;
+		w->blocked_ns += 60 * (is_even ? 50 : 10) * MS;
+		w->hist[profile_hist_slot(is_even ? 250 * MS : 10 * MS)] += 60;
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpint(g_str_has_prefix(headline_with(e, "waits for data from the network")->advice, "Most answers come soon"), ==, !is_even);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -794,5 +815,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/for-own-thread", test_for_own_thread);
 	g_test_add_func("/explain/timed-out-alone", test_timed_out_alone);
 	g_test_add_func("/explain/uneven", test_uneven);
+	g_test_add_func("/explain/slow-tail", test_slow_tail);
 	return g_test_run();
 }
