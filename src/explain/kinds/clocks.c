@@ -109,7 +109,10 @@ void clocks_find(struct findings *f)
 
 static bool waits_for(const struct findings *f, const struct finding *one, const struct finding *sleep)
 {
-	bool is_other = finding_is_held(f, one) || (one->by.pid && !one->by.is_peer);
+	/* who reads what another thread sends now and then has its work from that one's clock */
+	bool is_other = finding_is_held(f, one) ||
+			(one->by.pid && !one->by.is_peer && reason_is_parked(one->reason) &&
+			 one->time_ns >= sleep->time_ns / OTHER_SHARE);
 
 	return is_other && one->by.does_ns && one->by.does == REASON_SLEEP && one->by.does_frame >= 0 &&
 	       one->by.does_frame == sleep->frame && (!sleep->pid || one->by.pid == sleep->pid);
