@@ -417,15 +417,6 @@ static bool is_held_by_deadlocked(const struct findings *f, const struct finding
 	return cause && cause->deadlock;
 }
 
-/* A lock of PostgreSQL's or MariaDB's own: who runs these cannot change what is done with it. */
-static bool is_of_database(const struct findings *f, const struct finding *row)
-{
-	const struct rule *rule = finding_rule(f, row);
-
-	return is_of_rule(f, row) && (g_str_has_prefix(rule->name, "postgres") || g_str_has_prefix(rule->name, "innodb") ||
-				      g_str_has_prefix(rule->name, "mariadb"));
-}
-
 /* Who ran for that part of the time that it waited for a CPU did more with the lock than a moment's work. */
 static bool holder_computes(const struct findings *f, const struct finding *row)
 {
@@ -449,8 +440,7 @@ static const char *advice_of_holder(const struct findings *f, const struct findi
 		return "Who holds it is deadlocked itself, as told before: it goes on when that is mended.";
 	if ((row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) && !is_of_rule(f, row) &&
 	    finding_mostly_does(row)) {
-		if ((reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK) &&
-		    !is_of_database(f, row))
+		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)
 			return "Do the I/O outside of the lock, or batch it.";
 		if (row->by.does == REASON_CPU_QUEUE)
 			return holder_computes(f, row) ?
