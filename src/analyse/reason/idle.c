@@ -85,8 +85,8 @@ struct finder {
 	struct ended *of_object; /* by object: of all waits for it */
 	struct ended *of_place; /* by user node: of all threads that wait there */
 	GHashTable *waited_for; /* pids of children whose exit others wait for */
-	GHashTable *serving; /* pids: see serving_new() */
-	bool has_several; /* processes of one kind: see has_several() */
+	GHashTable *serving; /* pids: see idle_serving_new() */
+	bool has_several; /* processes of one kind: see idle_has_several() */
 	const char *ranks; /* the program whose processes wait for one another (MPI); NULL: none */
 	bool is_whole; /* a recording of the whole machine */
 	bool is_command; /* all processes descend from one that was started for the recording */
@@ -712,44 +712,18 @@ static bool grows(const struct wait *w)
 }
 
 /*
- * A duty of housekeeping has one thread.  Several of one kind that sleep in what their loop calls, in a process that
- * serves nobody, pause within their work.
+ * A duty of housekeeping has one thread.  Several of one kind pause in their work, or look whether something has come,
+ * if they sleep in what their loop calls, in a process that serves nobody, or if they are many and sleep often.
  */
 static bool is_of_workers(const struct finder *f, const struct wait *w)
 {
-	const struct role *role = &g_array_index(f->roles->rows, struct role, f->roles->of_thread[w->thread]);
 	const struct thread *t = profile_thread(f->p, w->thread);
+	const guint cnt = g_array_index(f->roles->rows, struct role, f->roles->of_thread[w->thread]).threads_cnt;
 
-	return role->threads_cnt > 1 && !is_main(t) && f->depth[w->user] > 1 &&
-	       !g_hash_table_contains(f->serving, GUINT_TO_POINTER(t->pid));
-}
-
-/* Processes with a thread that waits for clients, events or work. */
-static GHashTable *serving_new(const struct profile *p, const uint8_t *reason)
-{
-	GHashTable *pids = g_hash_table_new(NULL, NULL);
-
-	EACH_ROW(i, const struct wait, w, p->waits)
-		if (reason[i] == REASON_NETWORK_ACCEPT || reason[i] == REASON_EVENT_LOOP ||
-		    reason[i] == REASON_POOL_IDLE)
-			g_hash_table_add(pids, GUINT_TO_POINTER(profile_thread(p, w->thread)->pid));
-	return pids;
-}
-
-static const char *ranks_of(const struct profile *p)
-{
-	g_autofree bool *in_mpi = g_new0(bool, (gsize)p->nodes->len + 1);
-
-	for (uint32_t n = 1; n < p->nodes->len; n++) {	/* a parent has the lower number */
-		const struct stack_node *node = profile_get_node(p, n);
-		const char *name = profile_get_frame(p, node->frame)->name;
-
-		in_mpi[n] = in_mpi[node->parent] || (name && (g_str_has_prefix(name, "MPI_") || g_str_has_prefix(name, "PMPI_")));
-	}
-	EACH_ROW(i, const struct wait, w, p->waits)
-		if (in_mpi[w->user])
-			return profile_thread(p, w->thread)->process;
-	return NULL;
+	if (is_main(t) || cnt < 2)
+		return false;
+	return (f->depth[w->user] > 1 && !g_hash_table_contains(f->serving, GUINT_TO_POINTER(t->pid))) ||
+	       (cnt >= CREW_THREADS && per_second(f, w) >= LOOKS_PER_S_POLL);
 }
 
 static enum idle_kind timer(const struct finder *f, uint32_t i)
@@ -775,48 +749,7 @@ static enum idle_kind timer(const struct finder *f, uint32_t i)
 	/* a worker that asks for its work and pauses in between */
 	if (facts->questions >= w->count / 2 && facts->questions && (per_second(f, w) >= LOOKS_PER_S_POLL || grows(w)))
 		return IDLE_NOT;
-	/* housekeeping needs one thread: several of a kind pause in their work, or look whether something has come */
-	if (!is_main(profile_thread(f->p, w->thread)) && per_second(f, w) >= LOOKS_PER_S_POLL &&
-	    g_array_index(f->roles->rows, struct role, f->roles->of_thread[w->thread]).threads_cnt >= CREW_THREADS)
-		return IDLE_NOT;
 	return per_second(f, w) < TICKS_PER_S && is_own_sleep(f, w) ? IDLE_TIMER : IDLE_NOT;
-}
-
-static GHashTable *waited_for_new(const struct profile *p, const uint8_t *reason)
-{
-	GHashTable *pids = g_hash_table_new(NULL, NULL);
-
-	for (uint32_t i = 0; i < p->waits->len; i++) {
-		const struct object *o = profile_wait_object(p, profile_wait(p, i));
-
-		if (reason[i] == REASON_CHILD_EXIT && o && o->kind == OBJECT_CHILD && o->pid)
-			g_hash_table_add(pids, GUINT_TO_POINTER(o->pid));
-	}
-	return pids;
-}
-
-/*
- * Whether there are two processes of one name, or of names that differ by a number.  Computed once: threads times
- * waits would take hours.
- */
-static bool has_several(const struct profile *p)
-{
-	g_autoptr(GHashTable) pids = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-
-	EACH_ROW(i, const struct thread, t, p->threads) {
-		size_t bytes = t->process ? actors_kind_bytes(t->process) : 0;
-		gpointer pid;
-
-		if (!t->process || t->flags & THREAD_KERNEL)
-			continue;
-		g_autofree char *kind = g_strndup(t->process, bytes ? bytes : strlen(t->process));
-
-		if (!g_hash_table_lookup_extended(pids, kind, NULL, &pid))
-			g_hash_table_insert(pids, g_steal_pointer(&kind), GUINT_TO_POINTER(t->pid));
-		else if (pid != GUINT_TO_POINTER(t->pid))
-			return true;
-	}
-	return false;
 }
 
 /* What the process's child, which is not recorded, waits for is no work that may come: it is stuck there. */
@@ -980,10 +913,10 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		.reason = reason,
 		.idle = ret_idle,
 		.roles = roles_new(p, pl),
-		.waited_for = waited_for_new(p, reason),
-		.serving = serving_new(p, reason),
-		.has_several = has_several(p),
-		.ranks = ranks_of(p),
+		.waited_for = idle_waited_for_new(p, reason),
+		.serving = idle_serving_new(p, reason),
+		.has_several = idle_has_several(p),
+		.ranks = idle_ranks_of(p),
 		.is_whole = profile_is_of_machine(p),
 		.is_command = profile_is_of_command(p),
 		.first_start_ns = first_start_ns(p),

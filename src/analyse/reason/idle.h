@@ -34,6 +34,17 @@ bool idle_is_memory_server(const char *who);
 /* Nothing was sent since the last data came: it listens to what is sent on its own. */
 bool idle_only_listens(const struct profile *p, const struct wait *w);
 
+/* Process ids with a thread that waits for clients, events or work; of awaited children.  By wait: its reason. */
+GHashTable *idle_serving_new(const struct profile *p, const uint8_t *reason);
+GHashTable *idle_waited_for_new(const struct profile *p, const uint8_t *reason);
+/* The program whose processes are the ranks of an MPI job; NULL: none. */
+const char *idle_ranks_of(const struct profile *p);
+/*
+ * Whether there are two processes of one name, or of names that differ by a number.  Computed once: threads times
+ * waits would take hours.
+ */
+bool idle_has_several(const struct profile *p);
+
 /*
  * Workers occupied by clients: each waits on a connection whose client is slow or silent, while other connections wait
  * to be accepted.  Changes such waits to IDLE_NOT and network.receive; arrays are by wait.
@@ -43,8 +54,9 @@ void taken_find(const struct profile *p, uint8_t *reason, uint8_t *idle);
 /*
  * Loops that wait for what they have asked.  Threads and processes that a relay (stunnel, socat) makes for one
  * connection each watch both sides by poll(): what ends their waits is an answer if it comes from a program of which no
- * process connects to this one, while others do.  To whom nobody connects what comes by TCP is an answer: of a command that
- * was recorded (npm, apt's methods), unless it has asked for nothing; of others' epoll sets if the peer owes one.  Makes such waits IDLE_NOT and network.receive.
+ * process connects to this one, while others do.  To whom nobody connects what comes by TCP is an answer: of a command
+ * that was recorded (npm, apt's methods), unless it has asked for nothing; of others' epoll sets if the peer owes one.
+ * Makes such waits IDLE_NOT and network.receive.
  */
 void relays_find(const struct profile *p, const struct rule *const *rule, uint8_t *reason, uint8_t *idle);
 

@@ -12,6 +12,7 @@
 #include "explain/limits.h"
 #include "explain/sentence.h"
 #include "features/tasks/analysis.h"
+#include "features/tasks/findings_kind.h"
 
 #define STILL_LOOKS 10	/* a fifth of a second each; fewer are not enough */
 #define GROUPS_MAX 24	/* per process */
@@ -55,11 +56,6 @@ static const char *text_or_empty(const char *text)
 	return text ? text : "";
 }
 
-static bool mentions(const char *text, const char *part)
-{
-	return strstr(text, part) != NULL;
-}
-
 /* The program's own functions, innermost first. */
 static const char *path_of(struct task_findings *f, enum tasks_kind kind, const struct task_row *row)
 {
@@ -73,13 +69,6 @@ static const char *path_of(struct task_findings *f, enum tasks_kind kind, const 
 			g_string_append_printf(path, "%s%s", cnt++ ? " < " : "", row->frames[i].name);
 	}
 	return g_string_chunk_insert_len(f->strings, path->str, (gssize)path->len);
-}
-
-static bool ends_with_function(const char *name, const char *function)
-{
-	const char *point = strrchr(name, '.');
-
-	return strcmp(point ? point + 1 : name, function) == 0;
 }
 
 /* Waits for a free connection of a pool: httpcore, aiohttp (before and from 3.12 on), psycopg_pool. */
@@ -157,45 +146,6 @@ static void add_population(struct task_findings *f, const struct tasks *t)
 	task_groups_clear(&groups);
 }
 
-enum kind {
-	OTHER,
-	MUTEX,
-	RWLOCK,
-	RECEIVE,
-	POOL,
-	SEND,
-	PLACE,
-	PEERS,
-	GROUP,
-	CONDITION,
-	SLEEP,
-	LIMITER,	/* a library's limit of its own rate */
-	NETWORK,
-	FULL,
-	REQUEST,
-	SELECT,
-	LIBRARY,
-	CONNECTIONS,
-	RUNNABLE,
-	NOTHING,
-	SEMAPHORE,
-	LOCK,
-	ACQUIRE,
-	PUT,
-	CONNECT,
-	HANDSHAKE,
-	POOLED, /* asyncio */
-	LIMITED, /* asyncio: a wait with a time limit, for anything */
-	SYSTEM_CALL, /* it is on a thread and covered by the findings of threads */
-	MONITOR,
-	JAVA_LOCK,
-	TAKE,
-	RESULT,
-	JAVA_POOLED,
-	CARRIERLESS, /* Java */
-	PINNED, /* likewise covered by findings of threads */
-};
-
 static const struct {
 	const char *says, *advice;
 	enum reason like;	/* advice NULL: that of this reason, for threads */
@@ -264,135 +214,6 @@ static const struct {
 	[PINNED] = { "hold up a carrier thread (pinned)", "" },
 };
 
-/* "acquire" of "Semaphore.acquire": before Python 3.11 names have no class. */
-static bool is_called(const struct task_wait *w, const char *function)
-{
-	return ends_with_function(w->call, function);
-}
-
-/* Go's x/time/rate and uber's, Python's aiolimiter. */
-static bool is_at_limiter(const struct task_wait *w)
-{
-	static const char *const calls[] = { "golang.org/x/time/rate.", "go.uber.org/ratelimit.", "AsyncLimiter." };
-
-	return ANY(x, calls, g_str_has_prefix(w->call, *x));
-}
-
-/* What an asyncio task or greenlet waits for, by the function that the program awaits or calls. */
-static enum kind python_kind_of(const struct task_wait *w)
-{
-	if (strcmp(w->state, "waiting") != 0)
-		return NOTHING;
-	if (w->awaits_connection)
-		return POOLED;
-	/* as worded in asyncio_source.c; wait_for() has a time limit */
-	if (mentions(w->reason, " others") || mentions(w->reason, " tasks ") || (mentions(w->reason, " task") && !is_called(w, "wait_for")))
-		return GROUP;
-	if (strcmp(w->call, "Semaphore.acquire") == 0)
-		return SEMAPHORE;
-	if (strcmp(w->call, "Lock.acquire") == 0)
-		return LOCK;
-	if (is_at_limiter(w))
-		return LIMITER;
-	if (is_called(w, "acquire") || is_called(w, "_acquire"))
-		return ACQUIRE;
-	if (is_called(w, "put"))
-		return PUT;
-	if (is_called(w, "open_connection") || is_called(w, "create_connection"))
-		return CONNECT;
-	if (is_called(w, "sleep"))
-		return SLEEP;
-	if (is_called(w, "wait_for"))
-		return LIMITED;
-	return is_called(w, "drain") || g_str_has_prefix(w->call, "StreamReader.") ? NETWORK : OTHER;
-}
-
-/* What a virtual thread waits for, by the reason of parking and the function that the program calls. */
-static enum kind java_kind_of(const struct task_wait *w)
-{
-	if (strcmp(w->state, "runnable") == 0)
-		return CARRIERLESS;
-	if (strcmp(w->state, "waiting") != 0)
-		return NOTHING;
-	if (g_str_has_prefix(w->reason, "pinned"))
-		return PINNED;
-	if (w->awaits_connection)
-		return JAVA_POOLED;
-	if (mentions(w->reason, "monitor"))
-		return MONITOR;
-	if (mentions(w->reason, "ReentrantReadWriteLock") || mentions(w->call, "StampedLock"))
-		return RWLOCK;
-	if (mentions(w->reason, "ReentrantLock"))
-		return JAVA_LOCK;
-	if (mentions(w->reason, "Semaphore"))
-		return SEMAPHORE;
-	if (mentions(w->call, "HttpClientFacade.send") || mentions(w->call, "HttpClientImpl.send"))
-		return LIBRARY;
-	if (w->reads_socket)
-		return NETWORK;
-	if (is_called(w, "sleep"))
-		return SLEEP;
-	if (mentions(w->call, "Queue.put") || mentions(w->call, "Deque.put"))
-		return PUT;
-	if (mentions(w->call, "Queue.") || mentions(w->call, "Deque."))
-		return TAKE;
-	if (mentions(w->call, "Future.") || mentions(w->call, "invokeAll"))
-		return RESULT;
-	if (mentions(w->call, "CountDownLatch") || mentions(w->call, "CyclicBarrier") || is_called(w, "join"))
-		return GROUP;
-	return mentions(w->reason, "condition") || mentions(w->reason, "Object.wait") ? CONDITION : OTHER;
-}
-
-/* What a goroutine waits for, by its call or the runtime's reason (runtime2.go: waitReasonStrings). */
-static enum kind kind_of(const struct task_wait *w)
-{
-	if (task_is_of_python(w->kind))
-		return python_kind_of(w);
-	if (w->kind == TASKS_JAVA)
-		return java_kind_of(w);
-	if (w->kind == TASKS_TOKIO)	/* it is not known what it awaits */
-		return NOTHING;
-	if (strcmp(w->state, "runnable") == 0)
-		return RUNNABLE;
-	if (strcmp(w->state, "syscall") == 0)
-		return SYSTEM_CALL;
-	if (strcmp(w->state, "waiting") != 0)
-		return NOTHING;
-	if (mentions(w->lock, "RWMutex") || mentions(w->reason, "RWMutex"))
-		return RWLOCK;
-	if (mentions(w->lock, "Mutex") || mentions(w->reason, "Mutex"))
-		return MUTEX;
-	if (mentions(w->lock, "WaitGroup") || mentions(w->reason, "WaitGroup"))
-		return GROUP;
-	if (mentions(w->lock, "sync.(*Cond)") || mentions(w->reason, "sync.Cond"))
-		return CONDITION;
-	if (g_str_has_prefix(w->call, "net/http.(*Server)."))	/* Shutdown() waits for open requests */
-		return GROUP;
-	if (is_at_limiter(w))
-		return LIMITER;
-	if (mentions(w->reason, "sleep"))
-		return SLEEP;
-	if (g_str_has_prefix(w->call, "golang.org/x/sync/semaphore."))
-		return SEMAPHORE;
-	if (g_str_has_suffix(w->call, "errgroup.(*Group).Go"))	/* with SetLimit(): until one that it has begun is done */
-		return GROUP;
-	if (task_is_pool_call(w->call))
-		return w->dial_ns < w->task_ns / 2	  ? CONNECTIONS :
-		       w->handshake_ns < w->task_ns / 2 ? CONNECT :
-							  HANDSHAKE;
-	if (w->awaits_connection)
-		return CONNECTIONS;
-	if (g_str_has_prefix(w->call, "net/http.") || g_str_has_prefix(w->call, "database/sql."))
-		return LIBRARY;
-	if (mentions(w->reason, "IO wait"))
-		return w->reads_request ? REQUEST : w->writes ? FULL : NETWORK;
-	if (mentions(w->reason, "chan receive"))
-		return RECEIVE;
-	if (mentions(w->reason, "chan send"))
-		return SEND;
-	return mentions(w->reason, "select") ? SELECT : OTHER;
-}
-
 static unsigned depth_of(const struct task_wait *w)
 {
 	unsigned depth = *w->path ? 1 : 0;
@@ -408,13 +229,13 @@ static bool is_main(const struct task_wait *w)
 }
 
 /* Does it wait for more than the end of a system call? */
-static bool is_waiting(enum kind k)
+static bool is_waiting(enum awaited k)
 {
 	return k != NOTHING && k != SYSTEM_CALL && k != PINNED;
 }
 
 /* Does it wait for work from others, or for them to finish? */
-static bool waits_for_work(enum kind k)
+static bool waits_for_work(enum awaited k)
 {
 	return k == RECEIVE || k == SELECT || k == CONDITION || k == GROUP;
 }
@@ -438,7 +259,7 @@ static bool is_given_from_within(const struct task_findings *f, const struct tas
 		if (o->task_ns && mentions(o->idle, "connections"))
 			return false;
 		is_there = is_there ||
-			   (!*o->idle && is_waiting(kind_of(o)) && !waits_for_work(kind_of(o)) && !is_main(o));
+			   (!*o->idle && is_waiting(awaited_of(o)) && !waits_for_work(awaited_of(o)) && !is_main(o));
 	}
 	return is_there;
 }
@@ -447,7 +268,7 @@ static bool is_given_from_within(const struct task_findings *f, const struct tas
  * For virtual threads, locks and pools are clear cases. Those that sleep, read, or take from a queue may be idle,
  * unless somebody waits for their answer.
  */
-static uint64_t java_rank_of(const struct task_wait *w, enum kind k)
+static uint64_t java_rank_of(const struct task_wait *w, enum awaited k)
 {
 	bool is_clear = k == MONITOR || k == JAVA_LOCK || k == RWLOCK || k == SEMAPHORE || k == JAVA_POOLED ||
 			k == LIBRARY || k == PUT;
@@ -576,7 +397,7 @@ static bool is_of_runtime(const struct task_wait *w)
  */
 static bool is_for_client(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
-	if (w->kind != TASKS_GO || kind_of(w) != NETWORK || mentions(w->call, "Lookup") || mentions(w->call, "Resolver"))
+	if (w->kind != TASKS_GO || awaited_of(w) != NETWORK || mentions(w->call, "Lookup") || mentions(w->call, "Resolver"))
 		return false;
 	const struct peer_ends ends = peer_ends_of(p, w->pid);
 
@@ -592,7 +413,7 @@ static bool is_for_client(const struct profile *p, const struct task_findings *f
 /* The only peer that the process asks answers slowly, and nobody waits for this process. */
 static bool is_long_poll(const struct profile *p, const struct task_wait *w)
 {
-	enum kind k = kind_of(w);
+	enum awaited k = awaited_of(w);
 
 	if ((k != LIBRARY && k != NETWORK) || *w->idle || profile_is_of_command(p))
 		return false;
@@ -609,7 +430,7 @@ static bool is_long_poll(const struct profile *p, const struct task_wait *w)
 /* 0: idle, or covered by the findings of threads. */
 static uint64_t rank_of(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
-	enum kind k = kind_of(w);
+	enum awaited k = awaited_of(w);
 	/* those that read, sleep or await a future may serve an idle connection */
 	bool is_clear = k == SEMAPHORE || k == LOCK || k == ACQUIRE || k == PUT || k == CONNECT || k == POOLED ||
 			(k == LIMITED && is_answered_at_once(p, f, w));
@@ -685,7 +506,7 @@ static bool are_all_peers(const struct task_findings *f, const struct task_wait 
 {
 	EACH_ROW(i, const struct task_wait, o, f->rows)
 		if (same_process(o, w) && o->task_ns && !*o->idle && *o->path &&
-		    !(is_main(o) && waits_for_work(kind_of(o))) && strcmp(outermost(o->path), outermost(w->path)) != 0)
+		    !(is_main(o) && waits_for_work(awaited_of(o))) && strcmp(outermost(o->path), outermost(w->path)) != 0)
 			return false;
 	return true;
 }
@@ -695,7 +516,7 @@ enum past { PAST_FUNCTION, PAST_CALLER, PAST_TYPE, ANYWHERE };
 static bool is_past(const struct task_wait *o, const struct task_wait *w, enum past past)
 {
 	if (past == ANYWHERE)
-		return !waits_for_work(kind_of(o)) && is_waiting(kind_of(o)) && !is_main(o);
+		return !waits_for_work(awaited_of(o)) && is_waiting(awaited_of(o)) && !is_main(o);
 	if (past == PAST_TYPE)
 		return passes_type(o->path, w->function);
 	g_autofree char *caller = caller_of(w);
@@ -709,11 +530,11 @@ static bool is_past(const struct task_wait *o, const struct task_wait *w, enum p
 static const struct task_wait *meanwhile_of(const struct task_findings *f, const struct task_wait *w, enum past past)
 {
 	const struct task_wait *best = NULL;
-	enum kind k = kind_of(w);
+	enum awaited k = awaited_of(w);
 
 	EACH_ROW(i, const struct task_wait, o, f->rows) {
-		if (o == w || !same_process(o, w) || *o->idle || !o->task_ns || kind_of(o) == NOTHING ||
-		    kind_of(o) == k)
+		if (o == w || !same_process(o, w) || *o->idle || !o->task_ns || awaited_of(o) == NOTHING ||
+		    awaited_of(o) == k)
 			continue;
 		if (!is_past(o, w, past))
 			continue;
@@ -729,7 +550,7 @@ static const struct task_wait *pinned_of(const struct task_findings *f, const st
 	const struct task_wait *best = NULL;
 
 	EACH_ROW(i, const struct task_wait, o, f->rows)
-		if (same_process(o, w) && kind_of(o) == PINNED && (!best || o->task_ns > best->task_ns))
+		if (same_process(o, w) && awaited_of(o) == PINNED && (!best || o->task_ns > best->task_ns))
 			best = o;
 	return best;
 }
@@ -739,7 +560,7 @@ static const struct task_wait *pinned_of(const struct task_findings *f, const st
 /* Candidates that come several at a time cannot hold the lock; they are named only if there is no other. */
 static void find_holder(const struct profile *p, const struct task_findings *f, struct task_wait *w)
 {
-	enum kind k = kind_of(w);
+	enum awaited k = awaited_of(w);
 	const struct task_wait *holder = NULL;
 
 	if ((k == MUTEX || k == MONITOR || k == JAVA_LOCK || k == LOCK) &&
@@ -751,7 +572,7 @@ static void find_holder(const struct profile *p, const struct task_findings *f, 
 
 static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 {
-	enum kind k = kind_of(w);
+	enum awaited k = awaited_of(w);
 
 	if (k == CARRIERLESS)
 		w->meanwhile = pinned_of(f, w);
@@ -791,7 +612,7 @@ static bool is_many_small(const struct profile *p, const struct task_wait *w, ui
 
 static void find_peer(const struct profile *p, const struct task_findings *f, struct task_wait *w)
 {
-	enum kind k = kind_of(w);
+	enum awaited k = awaited_of(w);
 
 	if (k != NETWORK && k != LIBRARY && k != LIMITED && k != CONNECT && k != HANDSHAKE)
 		return;
@@ -838,19 +659,19 @@ static const char *meant_advice(const struct profile *p, const struct task_wait 
 		return LATE_ANSWER_ADVICE;
 	if (*w->idle || w->answers_request || w->tasks < TASKS_LITTLE || profile_is_of_command(p))
 		return NULL;
-	if (kind_of(w) == NETWORK && peers_send_unasked(p, w->pid)) {
+	if (awaited_of(w) == NETWORK && peers_send_unasked(p, w->pid)) {
 		const struct answers a = answers_of(p, w->pid);
 
 		return is_for_work(p, w, &a) ? NULL : UNASKED_ADVICE;
 	}
-	return kind_of(w) == LIMITER ? kinds[LIMITER].advice : NULL;
+	return awaited_of(w) == LIMITER ? kinds[LIMITER].advice : NULL;
 }
 
 static void rank(const struct profile *p, struct task_findings *f)
 {
 	find_dials(f);
 	EACH_ROW(i, struct task_wait, w, f->rows) {
-		const enum kind k = kind_of(w);
+		const enum awaited k = awaited_of(w);
 
 		w->may_be_meant = meant_advice(p, w);
 		w->rank_ns = rank_of(p, f, w);
@@ -865,12 +686,12 @@ static void rank(const struct profile *p, struct task_findings *f)
 
 static bool is_lock(const struct task_wait *w)
 {
-	return kind_of(w) == MUTEX || kind_of(w) == RWLOCK || kind_of(w) == LOCK;
+	return awaited_of(w) == MUTEX || awaited_of(w) == RWLOCK || awaited_of(w) == LOCK;
 }
 
 static bool is_pooled(const struct task_wait *w)
 {
-	return kind_of(w) == CONNECTIONS || kind_of(w) == POOLED || kind_of(w) == JAVA_POOLED;
+	return awaited_of(w) == CONNECTIONS || awaited_of(w) == POOLED || awaited_of(w) == JAVA_POOLED;
 }
 
 /* The same number at all looks. */
@@ -897,21 +718,21 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
 {
 	uint64_t on_cpu_ns = 0, others_ns = 0;
 
-	if ((!is_lock(w) && !is_pooled(w) && kind_of(w) != SEND) || w->looks < STILL_LOOKS ||
+	if ((!is_lock(w) && !is_pooled(w) && awaited_of(w) != SEND) || w->looks < STILL_LOOKS ||
 	    (is_pooled(w) && !is_same_number(w)))
 		return false;
 	EACH_ROW(i, const struct task_wait, o, f->rows) {
 		bool is_same = is_lock(w)     ? is_lock(o)
 			       : is_pooled(w) ? is_pooled(o) || !o->rank_ns
-					      : kind_of(o) == SEND || kind_of(o) == RECEIVE || kind_of(o) == GROUP;
+					      : awaited_of(o) == SEND || awaited_of(o) == RECEIVE || awaited_of(o) == GROUP;
 
 		if (same_process(o, w) && !*o->idle && !is_same &&
-		    !((is_main(o) || o->kind == TASKS_ASYNCIO || is_background(o)) && waits_for_work(kind_of(o))))
+		    !((is_main(o) || o->kind == TASKS_ASYNCIO || is_background(o)) && waits_for_work(awaited_of(o))))
 			others_ns += o->task_ns;
 	}
 	for (uint32_t i = 0; i < p->threads->len; i++)
 		on_cpu_ns += profile_thread(p, i)->pid == w->pid ? profile_thread(p, i)->on_cpu_ns : 0;
-	return kind_of(w) != SEND ? !others_ns && on_cpu_ns < p->info.duration_ns / 100 :
+	return awaited_of(w) != SEND ? !others_ns && on_cpu_ns < p->info.duration_ns / 100 :
 			    (double)others_ns * w->tasks < (double)w->task_ns * TASKS_MIN &&
 				    on_cpu_ns < p->info.duration_ns / HELD_UP_PART;
 }
@@ -927,7 +748,7 @@ static bool may_take_twice(const struct task_findings *f, const struct task_wait
 	EACH_ROW(i, const struct task_wait, o, f->rows) {
 		const char *within = strstr(w->path, " < ");
 
-		if (o != w && same_process(o, w) && kind_of(o) == kind_of(w) && strcmp(o->lock, w->lock) == 0 &&
+		if (o != w && same_process(o, w) && awaited_of(o) == awaited_of(w) && strcmp(o->lock, w->lock) == 0 &&
 		    *o->function && within && strcmp(o->function, w->function) != 0 && passes(within, o->function))
 			return true;
 	}
@@ -959,7 +780,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 		find_holder(p, f, w);
 		find_peer(p, f, w);
 		if (stands_still(p, f, w))
-			w->advice = kind_of(w) == LOCK ? ASYNCIO_STILL_ADVICE
+			w->advice = awaited_of(w) == LOCK ? ASYNCIO_STILL_ADVICE
 				    : is_pooled(w)     ? UNRETURNED_ADVICE
 				    : is_lock(w)       ? STILL_ADVICE
 						       : UNRECEIVED_ADVICE;

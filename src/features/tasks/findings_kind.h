@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#ifndef FEATURES_TASKS_FINDINGS_KIND_H
+#define FEATURES_TASKS_FINDINGS_KIND_H
+
+#include <string.h>
+
+#include "features/tasks/findings.h"
+
+/* What a task waits for. */
+enum awaited {
+	OTHER,
+	MUTEX,
+	RWLOCK,
+	RECEIVE,
+	POOL,
+	SEND,
+	PLACE,
+	PEERS,
+	GROUP,
+	CONDITION,
+	SLEEP,
+	LIMITER,	/* a library's limit of its own rate */
+	NETWORK,
+	FULL,
+	REQUEST,
+	SELECT,
+	LIBRARY,
+	CONNECTIONS,
+	RUNNABLE,
+	NOTHING,
+	SEMAPHORE,
+	LOCK,
+	ACQUIRE,
+	PUT,
+	CONNECT,
+	HANDSHAKE,
+	POOLED, /* asyncio */
+	LIMITED, /* asyncio: a wait with a time limit, for anything */
+	SYSTEM_CALL, /* it is on a thread and covered by the findings of threads */
+	MONITOR,
+	JAVA_LOCK,
+	TAKE,
+	RESULT,
+	JAVA_POOLED,
+	CARRIERLESS, /* Java */
+	PINNED, /* likewise covered by findings of threads */
+};
+
+enum awaited awaited_of(const struct task_wait *w);
+
+static inline bool mentions(const char *text, const char *part)
+{
+	return strstr(text, part) != NULL;
+}
+
+static inline bool ends_with_function(const char *name, const char *function)
+{
+	const char *point = strrchr(name, '.');
+
+	return strcmp(point ? point + 1 : name, function) == 0;
+}
+
+#endif
