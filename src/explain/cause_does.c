@@ -9,7 +9,8 @@
 #include "features/wakers/analysis.h"
 
 #define BROUGHT_PART 10	/* of what is passed on: who brings less is somebody else */
-#define SLEEP_PART 5 /* of a holder's sleep: shorter waits are not behind it */
+#define SLEEP_PART 3 /* of a holder's sleep: shorter waits are not behind it */
+#define LEAVES_PART 20	/* of a holder's time: a few stacks may be cut */
 
 bool cause_same_function(const struct profile *p, int64_t a, int64_t b)
 {
@@ -76,17 +77,33 @@ static uint64_t on_cpu_ns(const struct profile *p, const bool *is_in)
 	return ns;
 }
 
+/* By thread: waits of holders outside of the function. */
+static uint64_t *outside_new(const struct profile *p, const bool *is_holder, int64_t function)
+{
+	uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
+
+	EACH_ROW(i, const struct wait, w, p->waits)
+		if (is_holder[w->thread] && !cause_passes(p, w->user, function))
+			ns[w->thread] += wait_off_cpu_ns(w);
+	return ns;
+}
+
 /*
  * If a function ends by releasing the lock, compilers turn the call into a jump: only its caller is seen, which may
- * sleep between two such calls.  A thread that sleeps with the lock makes others wait about as long.
+ * sleep between two such calls.  So may a function that its thread hardly leaves, as a script's loop.  A thread that
+ * sleeps with the lock makes others wait about as long.
  */
-static bool may_sleep_without(const struct cause_finder *c, const struct finding *row, const struct wait *sleep)
+static bool may_sleep_without(const struct cause_finder *c, const struct finding *row, const struct wait *sleep,
+			      const uint64_t *outside_ns)
 {
 	const struct profile *p = c->f->profile;
+	const struct thread *holder = profile_thread(p, sleep->thread);
 	bool is_caller = row->by.frame >= 0 && row->frame >= 0 && !cause_same_function(p, row->by.frame, row->frame) &&
-			 cause_passes(p, profile_wait(p, row->wait)->user, row->by.frame);
+			 cause_passes(p, profile_wait(p, row->wait)->user, row->by.frame) &&
+			 !cause_passes(p, sleep->user, row->frame);
+	bool is_all = outside_ns[sleep->thread] < thread_observed_ns(holder) / LEAVES_PART;
 
-	return is_caller && !cause_passes(p, sleep->user, row->frame) &&
+	return (is_caller || is_all) &&
 	       finding_percentile_ns(row, 0.5) <
 		       sleep->blocked_ns / MAX(sleep->count, 1) / SLEEP_PART;
 }
@@ -189,6 +206,8 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 
 	if (is_lock && function < 0)
 		return;
+	g_autofree uint64_t *outside_ns = is_lock ? outside_new(p, is_holder, function) : NULL;
+
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		enum reason reason = reasons_of(c->f->reasons, i);
 		bool is_own = own && w->object && c->locks[w->object] == own;
@@ -205,7 +224,7 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 			before = !before || w->blocked_ns > profile_wait(p, before - 1)->blocked_ns ? i + 1 : before;
 			continue;
 		}
-		if (is_lock && reason == REASON_SLEEP && may_sleep_without(c, row, w)) {
+		if (is_lock && reason == REASON_SLEEP && may_sleep_without(c, row, w, outside_ns)) {
 			is_unsure = true;
 			continue;
 		}
@@ -226,10 +245,10 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 		is_unsure = true;
 	}
 	take_most(&d, row);
-	/* a thread that computes longer than it sleeps probably computes with the lock and sleeps without */
-	if ((is_unsure && row->by.does == REASON_CPU_QUEUE) ||
-	    row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row) ||
-	    (is_lock && row->by.does == REASON_SLEEP && row->by.does_ns < on_cpu_ns(p, is_holder)))
+	/* a thread that computes longer than it sleeps, or waits for a CPU, probably computes with the lock */
+	const bool may_be_without = row->by.does == REASON_SLEEP || (is_unsure && row->by.does == REASON_CPU_QUEUE);
+	if (row->by.does_ns < row->by.blocked_ns / DOES_MIN / waiters_on_one(row) ||
+	    (is_lock && may_be_without && row->by.does_ns < on_cpu_ns(p, is_holder)))
 		row->by.does_ns = 0;
 	if (!row->by.does_ns && rest_ns(&at_rest) >= row->by.blocked_ns / DOES_MIN / waiters_on_one(row))
 		take_most(&at_rest, row);

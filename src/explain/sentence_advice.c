@@ -438,8 +438,11 @@ static const char *advice_of_holder(const struct findings *f, const struct findi
 		return "Another program has it, which is not in this recording: record both (-p takes several) to see what that does with it.";
 	if (is_held_by_deadlocked(f, row))
 		return "Who holds it is deadlocked itself, as told before: it goes on when that is mended.";
-	if ((row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) && !is_of_rule(f, row) &&
-	    finding_mostly_does(row)) {
+	const bool is_file = row->reason == REASON_LOCK_KERNEL && row->by.tid && finding_is_held(f, row) &&
+			     finding_is_file_lock(f, row);
+	const bool is_lock = (row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) && !is_of_rule(f, row);
+
+	if ((is_lock || (is_file && !row->unended)) && finding_mostly_does(row)) {
 		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)
 			return "Do the I/O outside of the lock, or batch it.";
 		if (row->by.does == REASON_CPU_QUEUE)
@@ -448,7 +451,7 @@ static const char *advice_of_holder(const struct findings *f, const struct findi
 				       "put it in place there). Too many runnable threads, or too low a priority, make that longer." :
 				       "The holder lost its CPU: too many runnable threads, or too low a priority.";
 	}
-	if (row->reason == REASON_LOCK_KERNEL && row->by.tid && finding_is_held(f, row) && finding_is_file_lock(f, row))
+	if (is_file)
 		return row->unended ?: reason_advice(REASON_LOCK_MUTEX);
 	if (row->reason == REASON_LOCK_KERNEL && !is_of_rule(f, row) && row->by.does_ns &&
 	    (row->by.does == REASON_DISK_SYNC || row->by.does == REASON_DISK_WRITE))

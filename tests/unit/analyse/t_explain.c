@@ -382,17 +382,6 @@ static void test_queue_of_lookups(void)
 
 #define FLOCK "__x64_sys_flock@[kernel] locks_lock_inode_wait@[kernel] schedule@[kernel]"
 
-/* So many of that wait ended by the thread, in flock() of its function. */
-static void woken_in(struct profile *p, uint32_t wait, uint32_t thread, const char *user, uint64_t count, uint64_t ms)
-{
-	const struct thread *t = profile_thread(p, thread);
-	const struct waker waker = { .pid = t->pid, .tid = t->tid, .comm = t->comm,
-				     .user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, user) };
-	const struct wake wake = { .wait = wait, .waker = profile_waker(p, &waker), .count = count, .blocked_ns = ms * MS };
-
-	profile_add_wake(p, &wake);
-}
-
 /* Of a pipe nothing is told twice, and whose other end is not known has no name. */
 static void test_nameless_pipe(void)
 {

@@ -574,6 +574,35 @@ static void test_child_of_another(void)
 	}
 }
 
+/*
+ * A script computes with the lock and sleeps without, or sleeps with it, all in one function that it never leaves: how
+ * long others wait tells which.
+ */
+static void test_sleep_in_a_loop(void)
+{
+	static const uint64_t waited_ms[] = { 14, 40 };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(waited_ms); i++) {
+		struct profile *p = window_new();
+		uint32_t index = thread_of(p, 11, "index", 1000), api = thread_of(p, 12, "api", 100);
+		uint32_t lock = add_wait(p, api, 'S', 100, waited_ms[i], "main@api price@api pthread_mutex_lock@libc.so.6",
+					 "__x64_sys_futex@[kernel] futex_wait@[kernel]");
+
+		p->info.has_wakers = true;
+		add_wait(p, index, 'S', 100, 57, "main@index {main}@index.pl clock_nanosleep@libc.so.6",
+			 "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]");
+		add_wait(p, index, 'R', 100, 30, "main@index {main}@index.pl rebuild@index.pl", "");
+		woken_in(p, lock, index, "main@index {main}@index.pl pthread_mutex_unlock@libc.so.6", 100, 100 * waited_ms[i]);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "waits for a mutex in price");
+
+		g_test_message("%s", h->evidence);
+		g_assert_nonnull(strstr(h->evidence, i ? "meanwhile sleeps" : "meanwhile waits for a CPU"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -594,5 +623,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/chain-to-lock", test_chain_to_lock);
 	g_test_add_func("/explain/chain-of-pipes", test_chain_of_pipes);
 	g_test_add_func("/explain/pausing-workers", test_pausing_workers);
+	g_test_add_func("/explain/sleep-in-a-loop", test_sleep_in_a_loop);
 	return g_test_run();
 }

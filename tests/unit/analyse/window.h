@@ -48,6 +48,18 @@ static inline uint32_t add_wait(struct profile *p, uint32_t thread, char state, 
 	return profile_add_wait(p, &w);
 }
 
+/* So many of that wait ended by the thread, in its function. */
+static inline void woken_in(struct profile *p, uint32_t wait, uint32_t thread, const char *user, uint64_t count,
+			    uint64_t ms)
+{
+	const struct thread *t = profile_thread(p, thread);
+	const struct waker waker = { .pid = t->pid, .tid = t->tid, .comm = t->comm,
+				     .user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, user) };
+	const struct wake wake = { .wait = wait, .waker = profile_waker(p, &waker), .count = count, .blocked_ns = ms * MS };
+
+	profile_add_wake(p, &wake);
+}
+
 static inline const struct headline *headline_with(const struct explanation *e, const char *what)
 {
 	for (guint i = 0; i < e->headlines->len; i++) {
