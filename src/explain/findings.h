@@ -247,12 +247,12 @@ static inline uint64_t finding_rank_ns(const struct finding *f)
 	return finding_rank(f).ns;
 }
 
-/* Whether an external limit applies.  Not for waiting clients or a child that has work. */
+/* Whether an external limit applies.  Not for waiting clients, a child that has work, or a share of busy CPUs. */
 static inline bool finding_has_limit(const struct finding *row)
 {
 	const struct profile_limit *l = row->limit.limit;
 
-	return l && l->kind != LIMIT_OWED && l->kind != LIMIT_CHILD;
+	return l && l->kind != LIMIT_OWED && l->kind != LIMIT_CHILD && l->kind != LIMIT_WEIGHT;
 }
 
 /* Its main object; NULL: unknown, or it is a run queue. */

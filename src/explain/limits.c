@@ -33,6 +33,17 @@ static struct finding_limit cpus_of(const struct findings *f, const struct findi
 	return ns > row->time_ns / 2 ? found : (struct finding_limit){ 0 };
 }
 
+/* It waits for CPUs longer than it runs, in a control group that gets less of them than others. */
+static struct finding_limit weight_of(const struct findings *f, const struct finding *row)
+{
+	EACH_ROW(i, const struct finding_class, c, f->classes)
+		if (c->process == row->process && c->on_cpu_ns < row->time_ns)
+			return (struct finding_limit){
+				.limit = profile_find_limit(f->profile, LIMIT_WEIGHT, finding_pid(f, row), 0)
+			};
+	return (struct finding_limit){ 0 };
+}
+
 /* The wait was open at the recording's end, and the process that should end it is stopped. */
 static const struct profile_limit *stopped_peer(const struct findings *f, const struct finding *row)
 {
@@ -95,7 +106,8 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 		return found;
 	switch (row->reason) {
 	case REASON_CPU_QUEUE:
-		return cpus_of(f, row);
+		found = cpus_of(f, row);
+		return found.limit ? found : weight_of(f, row);
 	case REASON_CPU_THROTTLED:
 		found.limit = profile_find_limit(f->profile, LIMIT_POLICY, pid, tid);
 		if (!found.limit)

@@ -369,7 +369,7 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 		owed_append_evidence(s, f, row);
 	if (l && (l->kind == LIMIT_FILES || l->kind == LIMIT_TASKS || l->kind == LIMIT_SEMAPHORE))
 		full_append_evidence(s, l);
-	if (!l || l->kind == LIMIT_STOPPED || is_in_sentence(l) || l->kind >= LIMIT_POOL)
+	if (!l || l->kind == LIMIT_STOPPED || is_in_sentence(l) || (l->kind >= LIMIT_POOL && l->kind != LIMIT_WEIGHT))
 		return;
 	if (l->kind == LIMIT_CPUS) {
 		g_string_append_printf(s, "; %s of its threads may use only ", TEXT_COUNT(row->limit.threads_cnt));
@@ -379,7 +379,7 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 		}
 		g_string_append(s, strpbrk(l->text, ",-") ? "CPUs " : "CPU ");
 	} else {
-		g_string_append(s, "; its control group allows ");
+		g_string_append_printf(s, "; its control group %s ", l->kind == LIMIT_WEIGHT ? "has" : "allows");
 	}
 	text_safe_cut(s, l->text, LIMIT_COLUMNS);
 	append_used(s, &row->limit.used);

@@ -157,6 +157,9 @@ static const char *advice_of_limit(const struct findings *f, const struct findin
 		return NAGLE_ADVICE;
 	case LIMIT_QUOTA:
 		return advice_of_quota(row);
+	case LIMIT_WEIGHT:
+		return "Groups share busy CPUs by their weights: give it a larger one (cpu.weight, cpu.shares, CPUWeight=, requests.cpu of a "
+		       "pod), or see who held the CPUs (record -a --runq-blame).";
 	case LIMIT_OWED:
 		return owed_advice(row);
 	case LIMIT_FILES:

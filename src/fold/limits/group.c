@@ -10,6 +10,8 @@
 
 #define DEPTH_MAX 32
 #define REACHED 0.9	/* share of a memory limit at which it counts as reached */
+#define BESIDE_MAX 4096	/* files and groups that are looked at for weights beside one */
+#define LESS_WEIGHT 4	/* times the weight of a group: smaller ones are no cause of a long wait */
 
 enum controller { CPU, DISK, MEMORY, FREEZER, PIDS, UNIFIED, CONTROLLER_COUNT };
 
@@ -122,6 +124,61 @@ static bool tell_cpu(const char *group, GString *s)
 	g_string_append_printf(s, "%.2f CPUs (%s)", (double)quota / (double)period,
 			       is_second ? "cpu.max" : "cpu.cfs_quota_us");
 	return true;
+}
+
+/* Is there a process in the group, or in one within? At most `left` groups are looked at. */
+static bool is_populated(const char *group, unsigned *left)
+{
+	g_autofree char *text = read_file(group, "cgroup.procs");
+	g_autoptr(GDir) dir = text && !*text ? g_dir_open(group, 0, NULL) : NULL;
+	bool is = text && *text;
+
+	for (const char *name; dir && !is && *left && (name = g_dir_read_name(dir));) {
+		g_autofree char *inner = g_build_filename(group, name, NULL);
+
+		*left -= 1;
+		is = g_file_test(inner, G_FILE_TEST_IS_DIR) && is_populated(inner, left);
+	}
+	return is;
+}
+
+/* The largest weight of what is beside the group and has processes. Threads of the outer group have the usual one. */
+static uint64_t most_beside(const char *group, const char *file, uint64_t own, uint64_t usual)
+{
+	g_autofree char *outer = g_path_get_dirname(group), *text = read_file(outer, "cgroup.procs");
+	g_autoptr(GDir) dir = g_dir_open(outer, 0, NULL);
+	uint64_t most = text && *text ? usual : 0;
+	unsigned left = BESIDE_MAX;
+
+	for (const char *name; dir && left && (name = g_dir_read_name(dir));) {
+		g_autofree char *beside = g_build_filename(outer, name, NULL);
+		uint64_t weight = read_number(beside, file);
+
+		left--;
+		if (weight != UINT64_MAX && weight > most && weight / LESS_WEIGHT >= own && is_populated(beside, &left))
+			most = weight;
+	}
+	return most;
+}
+
+/* Text such as "cpu.shares 2, and others beside it up to 4096". */
+static bool tell_weight(const char *group, GString *s)
+{
+	static const struct {
+		const char *name;
+		uint64_t usual;
+	} files[] = { { "cpu.weight", 100 }, { "cpu.shares", 1024 } };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+		uint64_t own = read_number(group, files[i].name);
+		uint64_t most = own == UINT64_MAX ? 0 : most_beside(group, files[i].name, own, files[i].usual);
+
+		if (!most || most / LESS_WEIGHT < own)
+			continue;
+		g_string_append_printf(s, "%s %" PRIu64 ", and others beside it up to %" PRIu64, files[i].name, own, most);
+		return true;
+	}
+	return false;
 }
 
 /* "254:0" as its name: "vda". */
@@ -243,6 +300,7 @@ static char *limited_around(const char *mount, const char *path, enum profile_li
 		[LIMIT_DISK] = tell_disk,
 		[LIMIT_MEMORY] = tell_memory,
 		[LIMIT_TASKS] = tell_tasks,
+		[LIMIT_WEIGHT] = tell_weight,
 	};
 	g_autofree char *at = g_strdup(path);
 
@@ -299,7 +357,8 @@ static void look_at_freezers(struct group_limits *g, struct profile *p, const ch
 static enum controller controller_of(enum profile_limit_kind kind)
 {
 	switch (kind) {
-	case LIMIT_QUOTA: return CPU;
+	case LIMIT_QUOTA:
+	case LIMIT_WEIGHT: return CPU;
 	case LIMIT_DISK: return DISK;
 	case LIMIT_FROZEN: return FREEZER;
 	case LIMIT_TASKS: return PIDS;

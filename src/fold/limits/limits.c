@@ -544,8 +544,10 @@ void limits_look(struct profile *p, struct group_limits *groups, const char *pro
 			group_limits_look(groups, p, LIMIT_DISK, one->pid);
 			group_limits_look(groups, p, LIMIT_MEMORY, one->pid);
 		}
-		if (one->queue_ns > p->info.duration_ns / QUEUE_SHARE)
+		if (one->queue_ns > p->info.duration_ns / QUEUE_SHARE) {
 			group_limits_look(groups, p, LIMIT_QUOTA, one->pid);
+			group_limits_look(groups, p, LIMIT_WEIGHT, one->pid);
+		}
 		if (one->frozen_ns)
 			group_limits_look(groups, p, LIMIT_FROZEN, one->pid);
 	}

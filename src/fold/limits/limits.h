@@ -97,7 +97,7 @@ void group_limits_free(struct group_limits *g);	/* NULL is fine */
 void group_limits_note(struct group_limits *g, uint32_t pid);
 void group_limits_note_tree(struct group_limits *g, uint32_t pid);	/* also notes all descendants */
 
-/* Adds the limit of a process's group, or of the nearest one around it: LIMIT_QUOTA, _DISK, _MEMORY or _FROZEN. */
+/* Adds the limit of a process's group, or of the nearest one around it: LIMIT_QUOTA, _WEIGHT, _DISK, .. */
 void group_limits_look(struct group_limits *g, struct profile *p, enum profile_limit_kind kind, uint32_t pid);
 /*
  * The directory of the limiting group, with its description appended to `text`. NULL: no limit. Free with g_free().

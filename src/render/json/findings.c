@@ -101,7 +101,7 @@ static void write_limit(struct json *j, const struct finding *row)
 		[LIMIT_OWED] = "few_connections", [LIMIT_NAGLE] = "nagle",	  [LIMIT_CYCLE] = "waits_for_each_other",
 		[LIMIT_SLACK] = "timer_slack",	  [LIMIT_GONE] = "holder_ended",
 		[LIMIT_CHILD] = "child",	  [LIMIT_FILES] = "descriptors",  [LIMIT_TASKS] = "processes",
-		[LIMIT_SEMAPHORE] = "semaphore",
+		[LIMIT_SEMAPHORE] = "semaphore",  [LIMIT_WEIGHT] = "cpu_weight",
 		[LIMIT_FAILS] = "failing_call",
 	};
 	const struct profile_limit *l = row->limit.limit;

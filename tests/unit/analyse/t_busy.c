@@ -315,6 +315,15 @@ static void test_limits(void)
 	assert_advice(p, "They ran little there, so others hold these CPUs");
 	profile_free(p);
 	p = window_new();
+	add_wait(p, runner(p, 10, "search"), 'R', 9, 100, "main@search rank@search", "");
+	profile_add_limit(p, LIMIT_WEIGHT, 10, 0, "cpu.shares 2, and others beside it up to 4096");
+	g_array_index(p->threads, struct thread, 0).on_cpu_ns = 20 * MS;
+	assert_told(p, "evidence", "; its control group has cpu.shares 2, and others beside it up to 4096");
+	assert_advice(p, "Groups share busy CPUs by their weights");
+	g_array_index(p->threads, struct thread, 0).on_cpu_ns = 2000 * MS;	/* it got what it needs */
+	assert_advice(p, "See who held the CPUs");
+	profile_free(p);
+	p = window_new();
 	add_wait(p, runner(p, 10, "load"), 'D', 9, 100, "main@load load_page@load read@libc.so.6",
 		 "__x64_sys_read@[kernel] filemap_read@[kernel] io_schedule@[kernel]");
 	profile_add_limit(p, LIMIT_DISK, 11, 0, "reads of vdb at 9 a second (io.max)");

@@ -125,6 +125,36 @@ static void test_version_2(void)
 	end(p);
 }
 
+/* Of busy CPUs a group gets less than groups beside it that have processes, or than processes beside it. */
+static void test_weight(void)
+{
+	static const struct {
+		const char *beside, *in_beside, *in_outer, *told;
+	} cases[] = {
+		{ "100", "77\n", "", "cpu.weight 10, and others beside it up to 100" },
+		{ "30", "77\n", "", NULL },
+		{ "100", "", "", NULL },
+		{ "30", "77\n", "1\n", "cpu.weight 10, and others beside it up to 100" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new('R');
+
+		begin();
+		put("proc/self/mounts", "cgroup2 %s/cg cgroup2 rw 0 0\n", folder);
+		put("proc/10/cgroup", "0::/jobs/low/app\n");
+		put("cg/jobs/cgroup.procs", "%s", cases[i].in_outer);
+		put("cg/jobs/low/cpu.weight", "10\n");
+		put("cg/jobs/low/app/cpu.weight", "100\n");
+		put("cg/jobs/other/cpu.weight", "%s\n", cases[i].beside);
+		put("cg/jobs/other/cgroup.procs", "%s", "");
+		put("cg/jobs/other/in/cgroup.procs", "%s", cases[i].in_beside);
+		look(p);
+		assert_limit(p, LIMIT_WEIGHT, 0, cases[i].told);
+		end(p);
+	}
+}
+
 /* Asynchronous I/O is collected asleep, as if nobody were held up by a disk. */
 static void test_asynchronous(void)
 {
@@ -848,6 +878,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/limits/version 2", test_version_2);
+	g_test_add_func("/limits/weight", test_weight);
 	g_test_add_func("/limits/version 1", test_version_1);
 	g_test_add_func("/limits/asynchronous", test_asynchronous);
 	g_test_add_func("/limits/cpus", test_cpus);
