@@ -556,7 +556,7 @@ void limits_look(struct profile *p, struct group_limits *groups, const char *pro
 		look_at_files(p, proc_dir, g_array_index(processes, struct process, i).pid);
 	}
 	refaults_look(p, groups, proc_dir);
-	fifos_look(p, proc_dir);
+	paths_look(p, proc_dir);
 	semaphores_look(p, proc_dir);
 	look_at_cpus(p, proc_dir);
 	look_at_file_locks(p, keepers, proc_dir);

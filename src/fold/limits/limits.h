@@ -44,10 +44,13 @@ void monitors_look(struct profile *p, const char *proc_dir);
  */
 void semaphores_look(struct profile *p, const char *proc_dir);
 
-#define FIFOS_MAX 16	/* waits whose path is looked up */
+#define PATHS_MAX 16	/* waits whose path is looked up */
 
-/* For threads that wait at the window's end for the other end of a named pipe to be opened: makes it their object. */
-void fifos_look(struct profile *p, const char *proc_dir);
+/*
+ * For threads that wait at the window's end for the other end of a named pipe to be opened, or for the server of a file
+ * system (FUSE, NFS, ..): makes the path that they passed their object.
+ */
+void paths_look(struct profile *p, const char *proc_dir);
 
 #define CYCLES_PAIRS_MAX 64	/* pairs of waiting and awaited process to check */
 

@@ -795,37 +795,50 @@ static void test_used_up(void)
 	}
 }
 
-/* A process that waits until somebody reads from a pipe is asked which one that is. */
-static void test_fifo(void)
+/* A process that waits in a call with a path is asked for it: a path from its folder, or from a folder that it has open. */
+static void test_paths(void)
 {
-	begin();
-	g_autofree char *path = g_build_filename(folder, "events", NULL);
-	g_assert_cmpint(mkfifo(path, 0600), ==, 0);
-	pid_t child = fork();
+	static const struct {
+		const char *kernel;
+		enum object_kind kind;
+		bool is_at;
+	} cases[] = {
+		{ "__x64_sys_openat@[kernel] fifo_open@[kernel]", OBJECT_PIPE, false },
+		{ "__x64_sys_openat@[kernel] fuse_lookup@[kernel] request_wait_answer@[kernel]", OBJECT_FILE, true },
+	};
 
-	if (child == 0) {
-		if (chdir(folder))
-			_exit(1);
-		_exit(open("events", O_WRONLY) < 0);
-	}
-	struct profile *p = profile_new();
-	uint32_t t = fixture_thread(p, (uint32_t)child, (uint32_t)child, "app", "app");
-	struct wait w = { .thread = t, .state = 'S', .count = 1, .flags = WAIT_OPEN_AT_END, .blocked_ns = 500 * MS,
-			  .kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, "__x64_sys_openat@[kernel] fifo_open@[kernel]") };
-	const struct object *o = NULL;
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		begin();
+		g_autofree char *path = g_build_filename(folder, "events", NULL);
+		g_assert_cmpint(mkfifo(path, 0600), ==, 0);
+		pid_t child = fork();
 
-	profile_add_wait(p, &w);
-	for (unsigned left = 500; left && !o; left--) {
-		g_usleep(10000);
-		fifos_look(p, "/proc");
-		o = profile_wait_object(p, profile_wait(p, 0));
+		if (child == 0) {
+			int fd = open(folder, O_PATH);
+
+			if (!cases[i].is_at && chdir(folder))
+				_exit(1);
+			_exit(openat(cases[i].is_at ? fd : AT_FDCWD, "events", O_WRONLY) < 0);
+		}
+		struct profile *p = profile_new();
+		uint32_t t = fixture_thread(p, (uint32_t)child, (uint32_t)child, "app", "app");
+		struct wait w = { .thread = t, .state = 'S', .count = 1, .flags = WAIT_OPEN_AT_END, .blocked_ns = 500 * MS,
+				  .kernel = fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, cases[i].kernel) };
+		const struct object *o = NULL;
+
+		profile_add_wait(p, &w);
+		for (unsigned left = 500; left && !o; left--) {
+			g_usleep(10000);
+			paths_look(p, "/proc");
+			o = profile_wait_object(p, profile_wait(p, 0));
+		}
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		g_assert_nonnull(o);
+		g_assert_cmpint(o->kind, ==, cases[i].kind);
+		g_assert_cmpstr(o->name, ==, path);
+		end(p);
 	}
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
-	g_assert_nonnull(o);
-	g_assert_cmpint(o->kind, ==, OBJECT_PIPE);
-	g_assert_cmpstr(o->name, ==, path);
-	end(p);
 }
 
 /* Who waits for a named semaphore, and whether anybody else could raise it. */
@@ -897,7 +910,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/limits/child-output", test_child_output);
 	g_test_add_func("/limits/ended", test_ended);
 	g_test_add_func("/limits/used-up", test_used_up);
-	g_test_add_func("/limits/fifo", test_fifo);
+	g_test_add_func("/limits/paths", test_paths);
 	g_test_add_func("/limits/semaphore", test_semaphore);
 	g_test_add_func("/limits/text", test_text);
 	return g_test_run();
