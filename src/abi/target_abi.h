@@ -38,7 +38,7 @@ struct offcpu_rec_target {
 	__u64 proc_start_ns;	/* with pid and exec_no it identifies the address space */
 	__u32 pid;		/* in the tracer's pid namespace */
 	__u32 exec_no;
-	__s32 fd;
+	__s32 fd;		/* of a child: as wait4() tells how it ended; -1: it has not */
 	__u32 fd_cnt;
 	__u32 mode;		/* of the inode: S_IFSOCK, ... */
 	__u32 f_mode;		/* of the file: 1 read, 2 write */

@@ -167,7 +167,7 @@ struct task_struct {
 	struct files_struct *files;
 	struct fs_struct *fs;
 	struct list_head children, sibling;
-	int exit_state;
+	int exit_state, exit_code;
 	int softirq_disable_cnt;	/* with CONFIG_PREEMPT_RT only */
 	unsigned int in_execve : 1;
 	unsigned char throttled;	/* 6.18, with CONFIG_CFS_BANDWIDTH */

@@ -329,6 +329,8 @@ __noinline __u64 look_at_child(struct wait_target *t, __u64 at)
 	bpf_probe_read_kernel(t->rec.text, 16, (void *)AT(struct task_struct, child, comm));
 	t->rec.text_len = 16;
 	t->rec.child = nr;
+	t->rec.fd = READ_NUMBER(struct task_struct, child, exit_state) ?
+			    READ_NUMBER(struct task_struct, child, exit_code) : -1;
 	return 0;
 }
 
@@ -344,6 +346,7 @@ __noinline __u64 target_of_child(struct thread_state *st, struct wait_target *t)
 	__builtin_memset(&t->rec, 0, sizeof(t->rec));
 	t->rec.what = OFFCPU_TARGET_CHILD;
 	t->rec.child = t->fd;
+	t->rec.fd = -1;
 	at = READ_POINTER(struct task_struct, t->task, children);
 	for (int i = 0; i < CHILDREN && at; i++)
 		at = look_at_child(t, at);

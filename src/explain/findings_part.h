@@ -285,6 +285,17 @@ bool pauses_is_question(const struct findings *f, uint32_t wait);
 
 /* Several threads that sleep so, while their process does nothing else than to wait for them. */
 bool pauses_are_all_work(const struct findings *f, const struct finding *row);
+/* A script that sleeps by a program of its own, and what it mostly runs beside that, or fails to. */
+struct script_run {
+	uint64_t tick_cnt;	/* sleeps */
+	const char *name;	/* NULL: nothing, or something else each time */
+	const char *how;	/* it failed: "status 1" */
+	uint64_t cnt, known_cnt, failed_cnt;	/* of `name`; known: how it ended */
+};
+struct script_run script_run_of(const struct findings *f, const struct finding *row);
+/* "pg_isready, which ended 3 of 3 times with status 2" */
+void script_run_append(GString *s, const struct script_run *r);
+
 /* NULL: the sleep's purpose is unknown. */
 const char *pauses_advice(const struct finding *row);
 

@@ -22,7 +22,6 @@
 #define NAME_COLUMNS 40
 #define RHYTHM_MIN 3	/* per thread: fewer are no regular pattern */
 #define MEANT_MAX 2
-#define OTHERS_MIN 3	/* times that a script runs the same program between its pauses */
 #define PIECES_MIN 50	/* of work: fewer tell no mean */
 #define EACH_NS 25000000ULL	/* of each: nobody notices that */
 #define REST_PART 20	/* of the time of threads that work: more is no rest */
@@ -253,54 +252,26 @@ static void append_load(GString *s, const struct findings *f)
 		return;
 	}
 }
-
-/* How often the clock ticked. Of a script's children only those that it waits for explicitly count. */
-struct ticks {
-	uint64_t cnt, other_cnt;
-	const char *other;	/* name of the child that it waits for most often beside; NULL: none */
-};
-
-static struct ticks ticks_of(const struct findings *f, const struct finding *row)
-{
-	const struct object *told = finding_object(f, row);
-	g_autoptr(GHashTable) cnts = g_hash_table_new(g_str_hash, g_str_equal);	/* name -> waits */
-	struct ticks t = { .cnt = row->count };
-
-	if (!told || told->kind != OBJECT_CHILD || !told->pid)
-		return t;
-	t.cnt = 0;
-	EACH_ROW(i, const struct wait, w, f->profile->waits) {
-		const struct object *o = f->blocked_in[i] == row->id ? profile_wait_object(f->profile, w) : NULL;
-		uint64_t cnt = o ? GPOINTER_TO_SIZE(g_hash_table_lookup(cnts, o->name)) + w->count : 0;
-
-		if (!o || o->kind != OBJECT_CHILD)
-			continue;
-		t.cnt += !o->pid || strcmp(o->name, told->name) == 0 ? w->count : 0;	/* an end of the window cuts one off */
-		g_hash_table_replace(cnts, (gpointer)o->name, GSIZE_TO_POINTER(cnt));
-		if (o->pid && strcmp(o->name, told->name) != 0 && cnt > t.other_cnt) {
-			t.other_cnt = cnt;
-			t.other = o->name;
-		}
-	}
-	return t;
-}
-
 /* " pacer sleeps until a timer in pace_frames, 60 times a second.", and what its finding would advise */
 static void append_clock(GString *s, const struct findings *f, const struct finding *row)
 {
-	const struct ticks t = ticks_of(f, row);
+	const struct script_run run = script_run_of(f, row);
 	double seconds = (double)f->profile->info.duration_ns / 1e9;
-	int digits = (double)t.cnt < seconds * 10 ? 1 : 0;
+	int digits = (double)run.tick_cnt < seconds * 10 ? 1 : 0;
 
 	g_string_append_c(s, ' ');
 	sentence_finding(s, f, row);
-	g_string_append_printf(s, ", %.*f times a second. %s", digits, (double)t.cnt / seconds, sentence_advice(f, row));
+	g_string_append_printf(s, ", %.*f times a second.", digits, (double)run.tick_cnt / seconds);
+	if (!run.known_cnt)
+		g_string_append_printf(s, " %s", sentence_advice(f, row));
 	clocks_append_meanwhile(s, f, row);
-	if (!t.other || t.other_cnt < OTHERS_MIN || t.other_cnt < t.cnt / 2)
+	if (!run.name)
 		return;
 	g_string_append(s, " In between it runs ");
-	text_safe_cut(s, t.other, NAME_COLUMNS);
-	g_string_append_printf(s, ", %" PRIu64 " times: if that fails each time see why.", t.other_cnt);
+	script_run_append(s, &run);
+	g_string_append(s, run.known_cnt && !run.failed_cnt ? "." :
+			   run.known_cnt			? ": if it waits for that see why." :
+								  ": if that fails each time see why.");
 }
 
 /* What sleeps meanwhile, for tasks, and advice. */

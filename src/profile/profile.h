@@ -115,6 +115,10 @@ const char *lock_kind_text(enum lock_kind kind);	/* "mutex" */
  */
 #define GIL_NAME "GIL"
 
+/* The `place` of a child that has ended: "status 1", "signal 9". */
+#define CHILD_STATUS "status "
+#define CHILD_SIGNAL "signal "
+
 /* Other objects that a thread may wait for, numbered after the lock kinds. */
 enum object_kind {
 	OBJECT_FILE = LOCK_KIND_COUNT,

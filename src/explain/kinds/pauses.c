@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/findings_part.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+#include "base/each.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 
 #define ASKS_MIN 3
 #define REST_PART 20	/* of the sleeps: so much the process may wait for beside them */
+#define RUNS_MIN 3	/* of one program by a script; fewer if it is known how they ended */
 
 bool pauses_is_of_connection(const struct findings *f, uint32_t wait)
 {
@@ -110,8 +113,79 @@ bool pauses_are_all_work(const struct findings *f, const struct finding *row)
 	return other_ns <= row->time_ns / REST_PART;
 }
 
+/* It is a child that the script waits for beside its `sleep`: counts how it ended. */
+static void count_run(GHashTable *runs, const struct object *o, uint64_t cnt)
+{
+	struct script_run *r = g_hash_table_lookup(runs, o->name);
+
+	if (!r) {
+		r = g_new0(struct script_run, 1);
+		r->name = o->name;
+		g_hash_table_insert(runs, (gpointer)o->name, r);
+	}
+	r->cnt += cnt;
+	r->known_cnt += *o->place ? cnt : 0;
+	if (!*o->place || strcmp(o->place, CHILD_STATUS "0") == 0)
+		return;
+	r->failed_cnt += cnt;
+	r->how = o->place;
+}
+
+/* What fails tells more than what runs more often. */
+static bool tells_more(const struct script_run *a, const struct script_run *b)
+{
+	return a->failed_cnt != b->failed_cnt ? a->failed_cnt > b->failed_cnt : a->cnt > b->cnt;
+}
+
+struct script_run script_run_of(const struct findings *f, const struct finding *row)
+{
+	const struct object *told = finding_object(f, row);
+	g_autoptr(GHashTable) runs = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
+	struct script_run most = { 0 };
+	uint64_t ticks = 0;
+
+	if (!told || told->kind != OBJECT_CHILD || !told->pid)
+		return (struct script_run){ .tick_cnt = row->count };
+	EACH_ROW(i, const struct wait, w, f->profile->waits) {
+		const struct object *o = f->blocked_in[i] == row->id ? profile_wait_object(f->profile, w) : NULL;
+
+		if (!o || o->kind != OBJECT_CHILD)
+			continue;
+		/* without a number: an end of the window cuts it off */
+		if (!o->pid || strcmp(o->name, told->name) == 0)
+			ticks += w->count;
+		else
+			count_run(runs, o, w->count);
+	}
+	EACH_VALUE(struct script_run, r, runs)
+		most = tells_more(r, &most) ? *r : most;
+	if (most.cnt < (most.known_cnt ? RUNS_MIN - 1 : RUNS_MIN) || most.cnt < ticks / 2)
+		most = (struct script_run){ 0 };
+	most.tick_cnt = ticks;
+	return most;
+}
+
+void script_run_append(GString *s, const struct script_run *r)
+{
+	text_safe_cut(s, r->name, FINDING_NAME_COLUMNS);
+	if (!r->known_cnt)
+		g_string_append_printf(s, ", %" PRIu64 " times", r->cnt);
+	else if (!r->failed_cnt)
+		g_string_append(s, ", which succeeds");
+	if (!r->failed_cnt)
+		return;
+	g_string_append_printf(s, ", which ended %" PRIu64 " of %" PRIu64 " times with ", r->failed_cnt, r->known_cnt);
+	text_safe_cut(s, r->how, FINDING_NAME_COLUMNS);
+}
+
 void pauses_append_evidence(GString *s, const struct findings *f, const struct finding *row)
 {
+	const struct script_run run = row->has_sleep ? script_run_of(f, row) : (struct script_run){ 0 };
+
+	if (run.known_cnt) {
+		g_string_append(s, "; in between it runs ");
+		script_run_append(s, &run);
+	}
 	if (row->reason != REASON_SLEEP || !row->asks_object)
 		return;
 	g_string_append(s, row->threads_cnt == 1 ? "; between its sleeps it asks " : "; between their sleeps they ask ");

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/each.h"
 #include "base/find.h"
@@ -288,6 +289,9 @@ static void name_child(struct fold_targets *all, struct target *t)
 	t->kind = OBJECT_CHILD;
 	t->peer = rec->child;
 	t->base = name ? g_steal_pointer(&name) : g_strdup(rec->child ? "?" : "any");
+	t->detail = rec->fd < 0		 ? g_strdup("") :
+		    WIFSIGNALED(rec->fd) ? g_strdup_printf(CHILD_SIGNAL "%d", WTERMSIG(rec->fd)) :
+					   g_strdup_printf(CHILD_STATUS "%d", WEXITSTATUS(rec->fd));
 }
 
 /* Several descriptors of one call: shows the operation of the first and the number of others. */

@@ -589,30 +589,39 @@ static void test_script(void)
 	}
 }
 
-/* A script's pauses are counted alone, and what it runs in between is told. */
+/* A script's pauses are counted alone, and what it runs in between is told, with how that ended if it is known. */
 static void test_script_between(void)
 {
 	static const struct { const char *name; uint32_t pid; uint64_t count, each_ms; } children[] = {
 		{ "sleep", 70, 8, 1000 }, { "pg_isready", 80, 7, 80 }, { "true", 90, 2, 1 },
 	};
-	struct profile *p = window_new();
-	uint32_t script = thread_of(p, 10, "watch", 10);
+	static const struct { const char *ended, *says; } cases[] = {
+		{ "", "The script starts `sleep`" }, { "", "In between it runs pg_isready, 7 times: if that fails each time see why." },
+		{ "status 0", "0.8 times a second. In between it runs pg_isready, which succeeds." },
+		{ "status 2", "0.8 times a second. In between it runs pg_isready, which ended 7 of 7 times with status 2: if it waits for that" },
+	};
 
-	p->info.filters = profile_string(p, "process watch");
-	g_array_index(p->threads, struct thread, script).start_ns = 7;
-	for (size_t i = 0; i < G_N_ELEMENTS(children); i++) {
-		uint32_t wait = add_wait(p, script, 'S', children[i].count, children[i].each_ms, waits_for_child, waits_in);
-		const struct object o = { .kind = OBJECT_CHILD, .operation = "", .name = children[i].name, .place = "", .pid = children[i].pid };
+	for (size_t c = 0; c < G_N_ELEMENTS(cases); c++) {
+		struct profile *p = window_new();
+		uint32_t script = thread_of(p, 10, "watch", 10);
 
-		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+		p->info.filters = profile_string(p, "process watch");
+		g_array_index(p->threads, struct thread, script).start_ns = 7;
+		for (size_t i = 0; i < G_N_ELEMENTS(children); i++) {
+			uint32_t wait = add_wait(p, script, 'S', children[i].count, children[i].each_ms, waits_for_child, waits_in);
+			const struct object o = { .kind = OBJECT_CHILD, .operation = "", .name = children[i].name,
+						  .place = i == 1 ? cases[c].ended : "", .pid = children[i].pid };
+
+			g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+		}
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%s", e->little);
+		g_assert_nonnull(strstr(e->little, "sleep, in reap, 0.8 times a second."));
+		g_assert_nonnull(strstr(e->little, cases[c].says));
+		explanation_free(e);
+		profile_free(p);
 	}
-	struct explanation *e = explanation_new(p, NULL);
-
-	g_assert_nonnull(e->little);
-	g_assert_nonnull(strstr(e->little, "sleep, in reap, 0.8 times a second. The script starts `sleep`"));
-	g_assert_nonnull(strstr(e->little, "In between it runs pg_isready, 7 times: if that fails each time see why."));
-	explanation_free(e);
-	profile_free(p);
 }
 
 /* What a supervisor starts ends again and again, which of a script is its work, and of a server a request's. */
