@@ -3,6 +3,7 @@
 
 #include "analyse/actors.h"
 #include "features/wakers/analysis.h"
+#include "base/find.h"
 #include "base/proc/net_table.h"
 #include "explain/kinds/at_once.h"
 #include "explain/limits.h"
@@ -158,8 +159,8 @@ static const char *advice_of_limit(const struct findings *f, const struct findin
 	case LIMIT_QUOTA:
 		return advice_of_quota(row);
 	case LIMIT_WEIGHT:
-		return "Groups share busy CPUs by their weights: give it a larger one (cpu.weight, cpu.shares, CPUWeight=, requests.cpu of a "
-		       "pod), or see who held the CPUs (record -a --runq-blame).";
+		return "Groups share busy CPUs by their weights: a job that has time may go on so. Else give it a larger one (cpu.weight, "
+		       "cpu.shares, CPUWeight=, requests.cpu of a pod), or see who held the CPUs (record -a --runq-blame).";
 	case LIMIT_OWED:
 		return owed_advice(row);
 	case LIMIT_FILES:
@@ -681,6 +682,23 @@ static bool has_slow_tail(const struct finding *row)
 	       all_cnt >= TAIL_WAITS_MIN && tail_cnt <= all_cnt / 3 && tail > all / 2;
 }
 
+/* By who is at the other end; NULL: that says nothing more. */
+static const char *advice_of_other_end(const struct findings *f, const struct finding *row)
+{
+	const bool computes = row->by.does_ns && (row->by.does == REASON_ON_CPU || row->by.does == REASON_CPU_QUEUE);
+
+	/* as in a pipeline */
+	if (finding_is_by(f, row, "pipe-write") && computes)
+		return "Its reader computes, which is what this takes: a CPU profile of that one tells more, or let several do it (pigz, "
+		       "xz -T0).";
+	/* it has the name of a recorded program, as a server's process for one session */
+	if (row->reason == REASON_NETWORK_RECEIVE && row->by.pid && !finding_process_name(f, row->by.pid) &&
+	    ANY_ROW(struct thread, t, f->profile->threads, strcmp(t->process, row->by.comm) == 0))
+		return "Who answers began meanwhile, or was not chosen, so what it waits for is not in this recording: record --follow, "
+		       "or -a.";
+	return NULL;
+}
+
 const char *sentence_advice(const struct findings *f, const struct finding *row)
 {
 	if (row->deadlock)
@@ -758,8 +776,11 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return MANY_SMALL_ADVICE;
 	advice = is_of_rule(f, row) ? NULL : advice_of_slow_sync(row);
 	advice = advice ?: backlog_advice(f, row) ?: advice_of_server(f, row);
-	if (!advice && !row->is_unanswered && !is_of_rule(f, row) && has_slow_tail(row))
+	if (!advice && row->is_unanswered)
+		advice = UNANSWERED_ADVICE;
+	advice = advice ?: advice_of_other_end(f, row);
+	if (!advice && !is_of_rule(f, row) && has_slow_tail(row))
 		return "Most answers come soon, and a part takes several times as long, which is most of this time: see which questions these "
 		       "are, why the peer takes so long for them, and whether that must be waited for.";
-	return advice ?: row->is_unanswered ? UNANSWERED_ADVICE : reasons_advice(f->reasons, row->wait);
+	return advice ?: reasons_advice(f->reasons, row->wait);
 }

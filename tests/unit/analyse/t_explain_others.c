@@ -603,6 +603,56 @@ static void test_sleep_in_a_loop(void)
 	}
 }
 
+/* Who reads from a full pipe computes: that is what takes the time, and no fault of the pipe's. */
+static void test_computing_reader(void)
+{
+	for (unsigned computes = 0; computes < 2; computes++) {
+		struct profile *p = window_new();
+		uint32_t tar = thread_of(p, 11, "tar", 20), xz = thread_of(p, 12, "xz", computes ? 9000 : 10);
+		uint32_t wait = add_wait(p, tar, 'S', 20, 400, "main@tar write@libc.so.6",
+					 "__x64_sys_write@[kernel] vfs_write@[kernel] pipe_write@[kernel]");
+
+		p->info.has_wakers = true;
+		g_array_index(p->threads, struct thread, xz).pid = 12;
+		woken_in(p, wait, xz, "main@xz read@libc.so.6", 20, 8000);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "tar waits for room in a full pipe");
+
+		g_test_message("%s; %s", h->evidence, h->advice);
+		g_assert_true(g_str_has_prefix(h->advice, computes ? "Its reader computes" : "The reader of the pipe is slower"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A server's process for one session begins in the window, and has the name of the recorded one that began it. */
+static void test_unrecorded_kin(void)
+{
+	static const char *const names[] = { "sshd", "inetd" };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+		const struct object to = { .kind = OBJECT_SOCKET, .operation = "", .name = "127.0.0.1:22 (sshd)", .place = "tcp" };
+		struct profile *p = window_new();
+		uint32_t ssh = thread_of(p, 11, "ssh", 20), sshd = thread_of(p, 12, names[i], 1);
+		uint32_t wait = add_wait(p, ssh, 'S', 3, 1700, "main@ssh read@libc.so.6",
+					 "__x64_sys_read@[kernel] tcp_recvmsg@[kernel] sk_wait_data@[kernel]");
+		const struct waker waker = { .pid = 99, .tid = 99, .comm = "sshd" };
+		const struct wake wake = { .wait = wait, .waker = profile_waker(p, &waker), .count = 3, .blocked_ns = 5100 * MS };
+
+		p->info.has_wakers = true;
+		g_array_index(p->threads, struct thread, sshd).pid = 12;
+		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &to) + 1;
+		profile_add_wake(p, &wake);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "ssh waits for data from the network");
+
+		g_test_message("%s; %s", h->evidence, h->advice);
+		g_assert_true(g_str_has_prefix(h->advice, i ? "Look at the peer" : "Who answers began meanwhile"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -624,5 +674,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/chain-of-pipes", test_chain_of_pipes);
 	g_test_add_func("/explain/pausing-workers", test_pausing_workers);
 	g_test_add_func("/explain/sleep-in-a-loop", test_sleep_in_a_loop);
+	g_test_add_func("/explain/computing-reader", test_computing_reader);
+	g_test_add_func("/explain/unrecorded-kin", test_unrecorded_kin);
 	return g_test_run();
 }
