@@ -221,6 +221,8 @@ void missed_append_evidence(GString *s, const struct findings *f, const struct f
  * it behind others.  Needs limits_find().
  */
 void unended_find(struct findings *f);
+/* "; as the recording ended its session was at `SELECT waiting`", of PostgreSQL; nothing if that is unknown */
+void unended_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 
 #define MISSED_ADVICE                                                                                                \
 	"Its time limit ends these waits, and whom it asks has nothing to do by then: a signal may come before this one waits. "      \

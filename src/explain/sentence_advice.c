@@ -689,8 +689,7 @@ static const char *advice_of_other_end(const struct findings *f, const struct fi
 
 	/* as in a pipeline */
 	if (finding_is_by(f, row, "pipe-write") && computes)
-		return "Its reader computes, which is what this takes: a CPU profile of that one tells more, or let several do it (pigz, "
-		       "xz -T0).";
+		return "Its reader computes, which bounds both: a CPU profile of it tells more, or let several do it (pigz, xz -T0).";
 	/* it has the name of a recorded program, as a server's process for one session */
 	if (row->reason == REASON_NETWORK_RECEIVE && row->by.pid && !finding_process_name(f, row->by.pid) &&
 	    ANY_ROW(struct thread, t, f->profile->threads, strcmp(t->process, row->by.comm) == 0))

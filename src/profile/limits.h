@@ -42,6 +42,7 @@ enum profile_limit_kind {
 	LIMIT_SILENT,	/* a process of the command has sent something to a peer that sent nothing since: LIMIT_SILENT_FORMAT */
 	LIMIT_DROPPED,	/* datagrams for a process that the kernel dropped meanwhile: LIMIT_DROPPED_FORMAT */
 	LIMIT_WEIGHT,	/* the control group gets less of busy CPUs than others: "cpu.shares 2, and others beside it up to 4096" */
+	LIMIT_SESSION,	/* what the session of a database does that the thread waits for: "SELECT waiting" */
 	LIMIT_SEMAPHORE,	/* other users of the awaited named semaphore: "nobody", or "4711 printer" */
 	LIMIT_FAILS,	/* a system call that failed again and again in the thread: limit_fails_text() */
 	LIMIT_SIZE,	/* resident memory in KiB of a process whose address space others waited for: "1536000" */

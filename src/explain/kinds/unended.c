@@ -5,6 +5,9 @@
 
 #include "analyse/peers.h"
 #include "analyse/reason/idle.h"
+#include "base/find.h"
+#include "explain/sentence.h"
+#include "explain/text.h"
 #include "features/wakers/analysis.h"
 
 #define POLLS_MIN 3
@@ -96,6 +99,24 @@ static const struct ending {
 	  "Nobody let go of it while this was recorded: see what its holder waits for. If that was killed nobody can: start these "
 	  "processes anew." },
 };
+
+/* What its session says, for a program with one thread that waits only for one answer of PostgreSQL. */
+static const struct session {
+	const char *does;	/* a pattern */
+	bool may_be_meant;
+	const char *advice;
+} sessions[] = {
+	{ "SELECT waiting", true, LEADER_ADVICE },
+	{ "* waiting", false,
+	  "Its session waits for a lock that another one has: pg_blocking_pids() tells whose. One that is idle in transaction keeps its "
+	  "locks." },
+	{ "idle*", true, "Its session was asked for nothing: who waits for notifications (LISTEN) is meant to." },
+	{ "*", false,
+	  "Its session works on one statement all the time, and waits for no lock: see its plan (EXPLAIN), and wait_event in "
+	  "pg_stat_activity." },
+};
+/* Not known, as on another host: a statement that waits for another's locks is more frequent than a standby. */
+static const struct session unknown_session = { "", false, LEADER_ADVICE };
 
 static const struct ending *ending_of(const char *rule)
 {
@@ -310,13 +331,38 @@ static bool is_fed(const struct findings *f, const struct finding *row)
 	return true;
 }
 
-/* A program with one thread that waits only for one answer of a database: the lock may be a leader election. */
-static bool may_be_led_by_lock(const struct findings *f, const struct finding *row)
+/* NULL: unknown. */
+static const char *session_does(const struct findings *f, const struct finding *row)
+{
+	const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread);
+	const struct profile_limit *l = row->reason == REASON_NETWORK_RECEIVE
+						? profile_find_limit(f->profile, LIMIT_SESSION, t->pid, t->tid)
+						: NULL;
+
+	return l ? l->text : NULL;
+}
+
+/* NULL: it is no such program. */
+static const struct session *session_of(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
+	const char *does = session_does(f, row);
 
-	return row->reason == REASON_NETWORK_RECEIVE && row->count == 1 && o && g_str_has_suffix(o->name, "(postgres)") &&
-	       deadlock_is_alone(f->profile, finding_pid(f, row)) && !row->limit.limit && !is_asked(f, row);
+	if (row->reason != REASON_NETWORK_RECEIVE || row->count != 1 || !o || !strstr(o->name, "(postgres)") ||
+	    !deadlock_is_alone(f->profile, finding_pid(f, row)) || row->limit.limit || is_asked(f, row))
+		return NULL;
+	return does ? FIRST(x, sessions, g_pattern_match_simple(x->does, does), x, NULL) : &unknown_session;
+}
+
+void unended_append_evidence(GString *s, const struct findings *f, const struct finding *row)
+{
+	const char *does = session_does(f, row);
+
+	if (!does)
+		return;
+	g_string_append(s, "; as the recording ended its session was at `");
+	text_safe_cut(s, does, FINDING_NAME_COLUMNS);
+	g_string_append_c(s, '`');
 }
 
 /* The result is to come from a pool of processes, all of which wait for work all the time. */
@@ -391,9 +437,11 @@ void unended_find(struct findings *f)
 			row->may_be_meant = false;
 		}
 		row->is_unanswered = is_unended && may_wait_for_ever(f, row);
-		/* one statement that waits for another's locks looks the same, and is more frequent */
-		if (is_unended && may_be_led_by_lock(f, row))
-			row->unended = LEADER_ADVICE;
+		const struct session *session = is_unended ? session_of(f, row) : NULL;
+		if (session) {
+			row->unended = session->advice;
+			row->may_be_meant = session->may_be_meant;
+		}
 		row->may_be_meant = row->may_be_meant && !is_waited_for(f, row);
 		f->meant_ns += row->may_be_meant ? row->time_ns : 0;
 	}

@@ -44,6 +44,11 @@ void monitors_look(struct profile *p, const char *proc_dir);
  */
 void semaphores_look(struct profile *p, const char *proc_dir);
 
+#define SESSIONS_MAX 16	/* waits whose peer is looked at */
+
+/* For threads that wait at the window's end for an answer of a session of PostgreSQL: what that does. LIMIT_SESSION. */
+void sessions_look(struct profile *p, const char *proc_dir);
+
 #define PATHS_MAX 16	/* waits whose path is looked up */
 
 /*

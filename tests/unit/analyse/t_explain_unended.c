@@ -285,11 +285,34 @@ static void test_ticking_leader(void)
 	}
 }
 
-/* A standby of PostgreSQL's clients waits for one answer alone; a program that does something else beside is none. */
+/*
+ * A standby of PostgreSQL's clients waits for one answer alone; a program that does something else beside is none.  What
+ * its session does tells whether it waits for a lock, and by which kind of statement.
+ */
 static void test_standby(void)
 {
 	static const struct object there = { .kind = OBJECT_SOCKET, .operation = "", .place = "tcp", .name = "127.0.0.1:5432 (postgres)", .pid = 77 };
+	static const struct { const char *session, *little, *advice; } sessions[] = {
+		{ "SELECT waiting", "Little to find, if this is meant: app waits for data", "was at `SELECT waiting`. No answer came" },
+		{ "UPDATE waiting", NULL, "Its session waits for a lock" }, { "SELECT", NULL, "Its session works on one statement" },
+		{ "idle", "Little to find, if this is meant: app waits for data", "who waits for notifications" },
+	};
 
+	for (size_t i = 0; i < G_N_ELEMENTS(sessions); i++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 10, "app", 10), 'S', 1, WINDOW_MS, receives, receives_in);
+
+		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &there) + 1;
+		goes_on(p, wait);
+		profile_add_limit(p, LIMIT_SESSION, 10, 10, sessions[i].session);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%s", e->little ?: headline_with(e, "in next_job")->advice);
+		g_assert_true((e->little && g_str_has_prefix(e->little, "Little to find, if this is meant: app waits")) == (sessions[i].little != NULL));
+		g_assert_nonnull(strstr(e->little ?: headline_with(e, "in next_job")->advice, sessions[i].advice));
+		explanation_free(e);
+		profile_free(p);
+	}
 	for (int has_other = 0; has_other < 2; has_other++) {
 		struct profile *p = window_new();
 		uint32_t wait = add_wait(p, thread_of(p, 10, "app", 10), 'S', 1, WINDOW_MS, receives, receives_in);

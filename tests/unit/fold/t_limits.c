@@ -841,6 +841,30 @@ static void test_paths(void)
 	}
 }
 
+/* What a session of PostgreSQL does that somebody waits for, by its title. */
+static void test_session(void)
+{
+	static const struct { const char *title, *does; } cases[] = {
+		{ "postgres: app shop 127.0.0.1(40202) SELECT waiting", "SELECT waiting" },
+		{ "postgres: main: app shop [local] idle in transaction", "idle in transaction" },
+		{ "postgres: checkpointer", NULL }, { "app 127.0.0.1(40202) SELECT waiting", NULL },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new('S');
+		struct wait *w = &g_array_index(p->waits, struct wait, 0);
+		const struct object o = { .kind = OBJECT_SOCKET, .name = "127.0.0.1:5432 (postgres)", .place = "tcp", .pid = 77 };
+
+		begin();
+		w->object = 1 + profile_object(p, &o);
+		w->flags = WAIT_OPEN_AT_END;
+		put("proc/77/cmdline", "%s", cases[i].title);
+		look(p);
+		assert_limit(p, LIMIT_SESSION, 11, cases[i].does);
+		end(p);
+	}
+}
+
 /* Who waits for a named semaphore, and whether anybody else could raise it. */
 static void test_semaphore(void)
 {
@@ -911,6 +935,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/limits/ended", test_ended);
 	g_test_add_func("/limits/used-up", test_used_up);
 	g_test_add_func("/limits/paths", test_paths);
+	g_test_add_func("/limits/session", test_session);
 	g_test_add_func("/limits/semaphore", test_semaphore);
 	g_test_add_func("/limits/text", test_text);
 	return g_test_run();
