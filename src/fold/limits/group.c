@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/opener/opener.h"
 #include "base/proc/mount_point.h"
@@ -10,7 +11,7 @@
 
 #define DEPTH_MAX 32
 #define REACHED 0.9	/* share of a memory limit at which it counts as reached */
-#define BESIDE_MAX 4096	/* files and groups that are looked at for weights beside one */
+#define BESIDE_MAX 1024	/* files and groups that are looked at for weights beside one */
 #define LESS_WEIGHT 4	/* times the weight of a group: smaller ones are no cause of a long wait */
 
 enum controller { CPU, DISK, MEMORY, FREEZER, PIDS, UNIFIED, CONTROLLER_COUNT };
@@ -25,6 +26,7 @@ struct group_limits {
 	char *mounts[CONTROLLER_COUNT];	/* NULL: not mounted */
 	GHashTable *notes;	/* pid -> struct note */
 	const struct note *first;
+	GHashTable *weights;	/* text of /proc/PID/cgroup -> text of LIMIT_WEIGHT, or "" */
 };
 
 /* The limits of the group of a process that may end, when it was noted. */
@@ -49,6 +51,7 @@ struct group_limits *group_limits_new(const char *proc_dir)
 
 	g->proc_dir = g_strdup(proc_dir);
 	g->notes = g_hash_table_new_full(NULL, NULL, NULL, free_note);
+	g->weights = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	return g;
 }
 
@@ -59,6 +62,7 @@ void group_limits_free(struct group_limits *g)
 	for (unsigned i = 0; i < CONTROLLER_COUNT; i++)
 		g_free(g->mounts[i]);
 	g_hash_table_unref(g->notes);
+	g_hash_table_unref(g->weights);
 	g_free(g->proc_dir);
 	g_free(g);
 }
@@ -130,7 +134,10 @@ static bool tell_cpu(const char *group, GString *s)
 static bool is_populated(const char *group, unsigned *left)
 {
 	g_autofree char *text = read_file(group, "cgroup.procs");
-	g_autoptr(GDir) dir = text && !*text ? g_dir_open(group, 0, NULL) : NULL;
+	struct stat st;
+	/* a link more for each group within */
+	const bool has_inner = text && !*text && stat(group, &st) == 0 && st.st_nlink > 2;
+	g_autoptr(GDir) dir = has_inner ? g_dir_open(group, 0, NULL) : NULL;
 	bool is = text && *text;
 
 	for (const char *name; dir && !is && *left && (name = g_dir_read_name(dir));) {
@@ -442,6 +449,22 @@ static const char *noted_limit(const struct group_limits *g, enum profile_limit_
 	return n && !g_file_test(dir, G_FILE_TEST_IS_DIR) ? n->words[kind] : NULL;
 }
 
+/* Once for all processes of a group: there may be hundreds of groups beside it. NULL: it gets as much as others. */
+static const char *weight_of(struct group_limits *g, uint32_t pid)
+{
+	g_autofree char *groups = opener_process_text(g->proc_dir, pid, "cgroup");
+	const char *known = groups ? g_hash_table_lookup(g->weights, groups) : "";
+
+	if (!known) {
+		g_autoptr(GString) text = g_string_new(NULL);
+		g_autofree char *group = group_limits_find(g, LIMIT_WEIGHT, pid, text);
+
+		known = g_strdup(group ? text->str : "");
+		g_hash_table_insert(g->weights, g_steal_pointer(&groups), (gpointer)known);
+	}
+	return *known ? known : NULL;
+}
+
 void group_limits_look(struct group_limits *g, struct profile *p, enum profile_limit_kind kind, uint32_t pid)
 {
 	g_autofree char *first = NULL, *second = NULL, *group = NULL;
@@ -452,8 +475,8 @@ void group_limits_look(struct group_limits *g, struct profile *p, enum profile_l
 			look_at_freezers(g, p, first, second, pid);
 		return;
 	}
-	group = group_limits_find(g, kind, pid, text);
-	const char *words = group ? text->str : noted_limit(g, kind, pid);
+	group = kind == LIMIT_WEIGHT ? NULL : group_limits_find(g, kind, pid, text);
+	const char *words = kind == LIMIT_WEIGHT ? weight_of(g, pid) : group ? text->str : noted_limit(g, kind, pid);
 
 	if (words)
 		profile_add_limit(p, kind, pid, 0, words);
