@@ -41,7 +41,7 @@ void sentence_by(GString *s, const struct findings *f, const struct finding *row
 /* For a finding with `busy`. */
 void sentence_busy(GString *s, const struct findings *f, const struct finding *row);
 void sentence_busy_evidence(GString *s, const struct finding *row);
-const char *sentence_busy_advice(const struct finding *row);
+const char *sentence_busy_advice(const struct findings *f, const struct finding *row);
 
 /* Caused by others' load, so the thread's own function is irrelevant. */
 /* The waiting function is generated code without a name. */

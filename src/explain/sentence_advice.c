@@ -715,7 +715,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->busy == BUSY_REFUSES)
 		return full_advice(row);
 	if (row->busy)
-		return sentence_busy_advice(row);
+		return sentence_busy_advice(f, row);
 	advice = advice_of_told(f, row) ?: advice_of_limit(f, row);
 	if (advice)
 		return advice;

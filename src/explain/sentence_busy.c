@@ -83,8 +83,20 @@ void sentence_busy_evidence(GString *s, const struct finding *row)
 	g_string_append(s, row->looks_cnt == 1 ? " preemption was there" : " preemptions were there");
 }
 
-const char *sentence_busy_advice(const struct finding *row)
+/* Nobody ends what most of the pool's time is waited for: more threads would wait, too.  NULL: somebody does. */
+static const char *unended_of(const struct findings *f, const struct finding *row)
 {
+	EACH_ROW(i, const struct finding, other, f->rows)
+		if (row->busy == BUSY_POOL && !other->busy && other->process == row->process && other->unended &&
+		    other->time_ns > row->time_ns / 2)
+			return other->unended;
+	return NULL;
+}
+
+const char *sentence_busy_advice(const struct findings *f, const struct finding *row)
+{
+	if (unended_of(f, row))
+		return unended_of(f, row);
 	if (row->busy_rule && row->busy_rule->advice)
 		return row->busy_rule->advice;
 	return "What comes meanwhile waits: do less at a time, give it to a thread, or have more loops.";

@@ -254,16 +254,22 @@ static void assert_told(struct profile *p, const char *where, const char *text)
 	findings_free(f);
 }
 
-/* None of its threads' functions is the program's, so what they wait for is told, if that is most of their time. */
+/*
+ * None of its threads' functions is the program's, so what they wait for is told, if that is most of their time.  Where
+ * nobody ends that more threads would wait, too.
+ */
 static void test_pool_that_waits(void)
 {
-	for (unsigned mostly = 0; mostly < 2; mostly++) {
+	for (unsigned i = 0; i < 4; i++) {
+		const bool mostly = i, is_unended = i == 3;
 		struct profile *p = window_new();
 
-		for (uint32_t i = 0; i < 4; i++)
-			add_wait(p, runner(p, 11 + i, "node"), 'D', 1, WINDOW_MS / 10 * (mostly ? 9 : 4),
+		for (uint32_t k = 0; k < 4; k++) {
+			add_wait(p, runner(p, 11 + k, "node"), 'D', 1, WINDOW_MS / 10 * (mostly ? 9 : 4),
 				 WORKER " uv__fs_work@/usr/bin/node read@libc.so.6",
 				 "__x64_sys_read@[kernel] fuse_simple_request@[kernel] request_wait_answer@[kernel]");
+			g_array_index(p->waits, struct wait, k).flags = is_unended ? WAIT_OPEN_AT_END : 0;
+		}
 		struct findings *f = findings_new(p, NULL);
 		guint at = (guint)(busy_of(f) - &g_array_index(f->rows, struct finding, 0));
 		struct parts parts;
@@ -272,6 +278,7 @@ static void test_pool_that_waits(void)
 		g_test_message("%s", parts.sentence);
 		g_assert_cmpint(strstr(parts.sentence, "threads are busy, and mostly wait for the process that serves") != NULL, ==,
 				mostly);
+		g_assert_cmpint(g_str_has_prefix(sentence_advice(f, busy_of(f)), "None of these ended"), ==, is_unended);
 		parts_clear(&parts);
 		findings_free(f);
 		profile_free(p);
