@@ -444,7 +444,8 @@ static const char *advice_of_holder(const struct findings *f, const struct findi
 		return "Who holds it is deadlocked itself, as told before: it goes on when that is mended.";
 	const bool is_file = row->reason == REASON_LOCK_KERNEL && row->by.tid && finding_is_held(f, row) &&
 			     finding_is_file_lock(f, row);
-	const bool is_lock = (row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK) && !is_of_rule(f, row);
+	const bool is_lock = !is_of_rule(f, row) &&
+			     (row->reason == REASON_LOCK_MUTEX || row->reason == REASON_LOCK_RWLOCK);
 
 	if ((is_lock || (is_file && !row->unended)) && finding_mostly_does(row)) {
 		if (reason_family(row->by.does) == FAMILY_DISK || reason_family(row->by.does) == FAMILY_NETWORK)
@@ -698,6 +699,21 @@ static const char *advice_of_other_end(const struct findings *f, const struct fi
 	return NULL;
 }
 
+/* By who ends it: a disk, a server, whoever answers; NULL: that says nothing more. */
+static const char *advice_of_whom(const struct findings *f, const struct finding *row)
+{
+	const char *advice = is_of_rule(f, row) ? NULL : advice_of_slow_sync(row);
+
+	advice = advice ?: backlog_advice(f, row) ?: advice_of_server(f, row);
+	if (!advice && row->is_unanswered)
+		advice = UNANSWERED_ADVICE;
+	advice = advice ?: advice_of_other_end(f, row);
+	if (!advice && !is_of_rule(f, row) && has_slow_tail(row))
+		return "Most answers come soon, and a part takes several times as long, which is most of this time: see which questions these "
+		       "are, why the peer takes so long for them, and whether that must be waited for.";
+	return advice;
+}
+
 const char *sentence_advice(const struct findings *f, const struct finding *row)
 {
 	if (row->deadlock)
@@ -773,13 +789,5 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice;
 	if (is_many_small(f, row))
 		return MANY_SMALL_ADVICE;
-	advice = is_of_rule(f, row) ? NULL : advice_of_slow_sync(row);
-	advice = advice ?: backlog_advice(f, row) ?: advice_of_server(f, row);
-	if (!advice && row->is_unanswered)
-		advice = UNANSWERED_ADVICE;
-	advice = advice ?: advice_of_other_end(f, row);
-	if (!advice && !is_of_rule(f, row) && has_slow_tail(row))
-		return "Most answers come soon, and a part takes several times as long, which is most of this time: see which questions these "
-		       "are, why the peer takes so long for them, and whether that must be waited for.";
-	return advice ?: reasons_advice(f->reasons, row->wait);
+	return advice_of_whom(f, row) ?: reasons_advice(f->reasons, row->wait);
 }

@@ -147,12 +147,11 @@ static void add_population(struct task_findings *f, const struct tasks *t)
 }
 
 static const struct {
-	const char *says, *advice;
-	enum reason like;	/* advice NULL: that of this reason, for threads */
+	const char *says, *advice;	/* NULL: that of threads */
 } kinds[] = {
 	[OTHER] = { "wait", "Look at what the others do meanwhile." },
-	[MUTEX] = { "wait for a mutex", NULL, REASON_LOCK_MUTEX },
-	[RWLOCK] = { "wait for a read-write lock", NULL, REASON_LOCK_RWLOCK },
+	[MUTEX] = { "wait for a mutex", NULL },
+	[RWLOCK] = { "wait for a read-write lock", NULL },
 	[RECEIVE] = { "wait to receive from a channel",
 		      "Who sends is slower than who receives: look at what the senders do." },
 	[POOL] = { "wait to receive from a channel",
@@ -168,7 +167,7 @@ static const struct {
 		    "less." },
 	[GROUP] = { "wait for others to be done", "The slowest of those counts: look at what they do." },
 	[CONDITION] = { "wait for a condition to be signalled", "Look at who is to signal it." },
-	[SLEEP] = { "sleep until a timer", NULL, REASON_SLEEP },
+	[SLEEP] = { "sleep until a timer", NULL },
 	[LIMITER] = { "wait to keep to a limit of their own rate",
 		      "Such a limit may be meant; else raise it, or ask in larger pieces." },
 	[NETWORK] = { "wait for the network", "Look at the peer; ask it less often, or in parallel." },
@@ -201,8 +200,8 @@ static const struct {
 		     "more at once, or look at what those in use wait for." },
 	[LIMITED] = { "wait with a time limit", AT_ONCE_ADVICE },
 	[SYSTEM_CALL] = { "are in a system call", "" },
-	[MONITOR] = { "wait for a monitor (synchronized)", NULL, REASON_LOCK_MUTEX },
-	[JAVA_LOCK] = { "wait for a lock", NULL, REASON_LOCK_MUTEX },
+	[MONITOR] = { "wait for a monitor (synchronized)", NULL },
+	[JAVA_LOCK] = { "wait for a lock", NULL },
 	[TAKE] = { "wait to take from a queue", "If it is a pool, what they take is short: hold it for less time, or have more of it. If it is a "
 						"queue, who puts is slower than who takes." },
 	[RESULT] = { "wait for the result of a task", "The slowest of the tasks counts: look at what they wait for." },
@@ -213,6 +212,12 @@ static const struct {
 			  "All carriers run, or are held up by threads that are pinned to them: look for those, or compute less." },
 	[PINNED] = { "hold up a carrier thread (pinned)", "" },
 };
+
+/* What threads that wait so are told. */
+static enum reason like_of(enum awaited k)
+{
+	return k == SLEEP ? REASON_SLEEP : k == RWLOCK ? REASON_LOCK_RWLOCK : REASON_LOCK_MUTEX;
+}
 
 static unsigned depth_of(const struct task_wait *w)
 {
@@ -506,7 +511,8 @@ static bool are_all_peers(const struct task_findings *f, const struct task_wait 
 {
 	EACH_ROW(i, const struct task_wait, o, f->rows)
 		if (same_process(o, w) && o->task_ns && !*o->idle && *o->path &&
-		    !(is_main(o) && waits_for_work(awaited_of(o))) && strcmp(outermost(o->path), outermost(w->path)) != 0)
+		    !(is_main(o) && waits_for_work(awaited_of(o))) &&
+		    strcmp(outermost(o->path), outermost(w->path)) != 0)
 			return false;
 	return true;
 }
@@ -678,7 +684,7 @@ static void rank(const struct profile *p, struct task_findings *f)
 		w->is_sleep = k == SLEEP;
 		w->says = kinds[k].says;
 		w->advice = w->is_sleep ? advice_of_sleep(p, w) : NULL;
-		w->advice = w->advice ?: kinds[k].advice ?: reason_advice(kinds[k].like);
+		w->advice = w->advice ?: kinds[k].advice ?: reason_advice(like_of(k));
 		f->cnt += w->rank_ns > 0;
 	}
 	g_array_sort(f->rows, by_rank);
@@ -722,12 +728,13 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
 	    (is_pooled(w) && !is_same_number(w)))
 		return false;
 	EACH_ROW(i, const struct task_wait, o, f->rows) {
+		const enum awaited k = awaited_of(o);
 		bool is_same = is_lock(w)     ? is_lock(o)
 			       : is_pooled(w) ? is_pooled(o) || !o->rank_ns
-					      : awaited_of(o) == SEND || awaited_of(o) == RECEIVE || awaited_of(o) == GROUP;
+					      : k == SEND || k == RECEIVE || k == GROUP;
 
 		if (same_process(o, w) && !*o->idle && !is_same &&
-		    !((is_main(o) || o->kind == TASKS_ASYNCIO || is_background(o)) && waits_for_work(awaited_of(o))))
+		    !((is_main(o) || o->kind == TASKS_ASYNCIO || is_background(o)) && waits_for_work(k)))
 			others_ns += o->task_ns;
 	}
 	for (uint32_t i = 0; i < p->threads->len; i++)
