@@ -488,8 +488,10 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 		return IDLE_NOT;
 	/* a consumer may get nothing for a while, if others at its place do */
 	bool is_signalled = !is_only_timed(&f->of_place[w->user]);
-	/* the main thread waits for the end of its server, and looks whether a signal has come */
-	const double sleeps_per_s = is_main(profile_thread(f->p, w->thread)) ? TICKS_PER_S : SLEEPS_PER_S;
+	/* a server's main thread waits for its end, and looks whether a signal has come */
+	const struct thread *t = profile_thread(f->p, w->thread);
+	const bool is_servers = is_main(t) && g_hash_table_contains(f->serving, GUINT_TO_POINTER(t->pid));
+	const double sleeps_per_s = is_servers ? TICKS_PER_S : SLEEPS_PER_S;
 
 	if (looks_per_second(f, i) >= (is_signalled ? LOOKS_PER_S_EPOLL : sleeps_per_s))
 		return IDLE_NOT;

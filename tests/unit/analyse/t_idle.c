@@ -628,16 +628,20 @@ static void test_room_of_library(void)
 }
 
 /*
- * The main thread waits for its server's end and looks ten times a second for a signal; more often, or elsewhere, it
- * waits for something.
+ * A server's main thread waits for its end and looks ten times a second for a signal; more often, elsewhere, or alone in
+ * its process, a thread waits for something.
  */
 static void test_main_looks(void)
 {
-	static const struct { uint64_t count; uint32_t tid; bool is_idle; } cases[] = {
-		{ 98, 1, true }, { 98, 2, false }, { 200, 1, false } };
+	static const struct { uint64_t count; uint32_t tid; bool serves, is_idle; } cases[] = {
+		{ 98, 1, true, true }, { 98, 1, false, false }, { 98, 2, true, false }, { 200, 1, true, false } };
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
 		struct maker m = maker_new("process 1");
+
+		if (cases[i].serves)
+			wait_of(m.p, thread_of(m.p, 1, 3, "poller", 0), 'S', "start_thread@libc.so.6 poll_events@serve epoll_wait@libc.so.6",
+				"__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", 10);
 		uint32_t wait = wait_of(m.p, thread_of(m.p, 1, cases[i].tid, "serve", 0), 'S',
 					"main@serve wait_for_termination@serve pthread_cond_timedwait@libc.so.6", FUTEX, cases[i].count);
 
