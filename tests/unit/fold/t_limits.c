@@ -888,6 +888,36 @@ static void test_semaphore(void)
 	}
 }
 
+/* Calls that fail: as written, and what a forged recording may hold. */
+static void test_fails_text(void)
+{
+	static const char *const forged[] = {
+		"", "x", "4 in 2000 ns", "4 in 2000 ns, errno 2", "-4 in 2000 ns, errno 2, open", "4 in 0 ns, errno 2, open x",
+		"18446744073709551615 in 2000 ns, errno 2, open x", "4 in 2000 ns, errno -1, open x",
+	};
+	const struct limit_fails written = { .cnt = 4, .ns = 2000, .error = 2, .call = "open", .name = "a b/c\td" };
+	g_autofree char *text = limit_fails_text(&written);
+	struct profile_limit l = { .kind = LIMIT_FAILS, .text = text };
+	struct limit_fails read;
+	char call[16];
+
+	g_assert_true(limit_fails_read(&l, &read, call, sizeof(call)));
+	g_assert_cmpuint(read.cnt, ==, 4);
+	g_assert_cmpuint(read.ns, ==, 2000);
+	g_assert_cmpuint(read.error, ==, 2);
+	g_assert_cmpstr(read.call, ==, "open");
+	g_assert_cmpstr(read.name, ==, "a b/c\td");
+	for (size_t i = 0; i < G_N_ELEMENTS(forged); i++) {
+		l.text = forged[i];
+		if (limit_fails_read(&l, &read, call, sizeof(call))) {
+			g_assert_cmpuint(read.cnt, <=, PROFILE_NS_MAX);
+			g_assert_cmpuint(read.ns, >, 0);
+		}
+	}
+	l = (struct profile_limit){ .kind = LIMIT_GONE, .text = text };
+	g_assert_false(limit_fails_read(&l, &read, call, sizeof(call)));
+}
+
 /* As in a recording, and what a forged one may hold. */
 static void test_text(void)
 {
@@ -937,6 +967,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/limits/paths", test_paths);
 	g_test_add_func("/limits/session", test_session);
 	g_test_add_func("/limits/semaphore", test_semaphore);
+	g_test_add_func("/limits/fails-text", test_fails_text);
 	g_test_add_func("/limits/text", test_text);
 	return g_test_run();
 }
