@@ -73,14 +73,18 @@ static bool is_for_answer(const struct findings *f, const struct finding *row, c
 	       row->by.blocked_ns > row->time_ns / 2 && finding_ends_far(f, cause);
 }
 
-/* Another thread of its own process is at the other end of its connection or pipe, and mostly waits itself. */
+/*
+ * Another thread of its own process is at the other end of its connection or pipe, and mostly waits itself.  Several
+ * that wait for one thread queue there.
+ */
 static bool is_for_own_thread(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
 	const struct object *o = finding_object(f, row);
 
 	return (row->reason == REASON_NETWORK_RECEIVE || row->reason == REASON_PIPE) && o && row->pid &&
 	       o->pid == row->pid && row->by.pid == row->pid && cause->pid == row->pid && !row->deadlock &&
-	       !row->limit.limit && row->by.does_ns > row->by.off_cpu_ns / 2 && row->by.blocked_ns > row->time_ns / 2;
+	       !row->limit.limit && row->threads_cnt <= row->by.threads_cnt && finding_mostly_does(row) &&
+	       row->by.blocked_ns > row->time_ns / 2;
 }
 
 /* A script sleeps by a separate program: it is the script that polls or pauses.  The last sleep may be unfinished. */

@@ -68,6 +68,47 @@ bool cause_may_hold_kernel_lock(const struct findings *f, uint32_t wait)
 	       family == FAMILY_OTHER || reason == REASON_LOCK_KERNEL;
 }
 
+static uint64_t longest_waiter_ns(const struct findings *f, const struct finding *row)
+{
+	const struct profile *p = f->profile;
+	g_autofree uint64_t *waited_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
+	uint64_t most_ns = 0;
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (f->blocked_in[i] == row->id)
+			most_ns = MAX(most_ns, waited_ns[profile_wait(p, i)->thread] += profile_wait(p, i)->blocked_ns);
+	return most_ns;
+}
+
+/*
+ * A script's stack may not show the function that holds a lock.  A thread that held it for most of its time, and
+ * waited for something else for most of it, did both at once.
+ */
+static void find_overlap(const struct cause_finder *c, struct finding *row)
+{
+	const struct profile *p = c->f->profile;
+	uint32_t at = row->by.tid && row->by.threads_cnt == 1 && row->reason != REASON_LOCK_GIL ?
+			      cause_thread(p, row->by.pid, row->by.tid) : CAUSE_NONE;
+
+	if (at == CAUSE_NONE)
+		return;
+	uint64_t held_ns = longest_waiter_ns(c->f, row), all_ns = thread_observed_ns(profile_thread(p, at));
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (profile_wait(p, i)->thread == at && c->f->blocked_in[i] != row->id &&
+		    !reasons_is_idle(c->f->reasons, i) &&
+		    (!most || profile_wait(p, i)->blocked_ns > profile_wait(p, most - 1)->blocked_ns))
+			most = i + 1;
+	uint64_t does_ns = most ? profile_wait(p, most - 1)->blocked_ns : 0;
+	if (!most || row->by.blocked_ns <= row->time_ns / 2 || does_ns + held_ns < all_ns + held_ns / 2)
+		return;
+	row->by.does = reasons_of(c->f->reasons, most - 1);
+	row->by.does_ns = row->by.off_cpu_ns = does_ns;
+	row->by.does_wait = most;
+	row->by.does_frame = finding_frame(c->f, most - 1);
+}
+
 static uint64_t on_cpu_ns(const struct profile *p, const bool *is_in)
 {
 	uint64_t ns = 0;
@@ -259,6 +300,8 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 		row->by.does_wait = before;
 		row->by.does_frame = finding_frame(c->f, before - 1);
 	}
+	if (is_lock && !row->by.does_ns && !is_unsure)
+		find_overlap(c, row);
 }
 
 /*

@@ -20,7 +20,7 @@ PROBLEMS = {
     "semaphore": ("lock.semaphore", "take_slot", "troubles", None, "Raise the pool"),
     "nagle": ("network.receive", "call_rpc", "rpcserver", None, "TCP_NODELAY"),
     "ask": ("network.receive", "ask_oracle", "oracle", "sleep", "peer"),
-    "loop": ("network.receive", "ping", "troubles", "sleep", "other end"),
+    "loop": ("network.receive", "ping", "troubles", "sleep", "peer"),
 }
 
 
