@@ -296,17 +296,15 @@ char *limit_fails_text(const struct limit_fails *f)
 	return g_strdup_printf("%" PRIu64 " in %" PRIu64 " ns, errno %" PRIu32 ", %s %s", f->cnt, f->ns, f->error, f->call, f->name);
 }
 
-bool limit_fails_read(const struct profile_limit *l, struct limit_fails *ret, char *call, size_t size)
+bool limit_fails_read(const struct profile_limit *l, struct limit_fails *ret)
 {
-	char word[16];
 	int at = 0;
 
+	_Static_assert(sizeof(ret->call) == 16, "%15s");
 	if (!l || l->kind != LIMIT_FAILS ||
-	    sscanf(l->text, "%" SCNu64 " in %" SCNu64 " ns, errno %" SCNu32 ", %15s %n", &ret->cnt, &ret->ns, &ret->error, word, &at) != 4 ||
-	    !at || !ret->ns || ret->cnt > PROFILE_NS_MAX || ret->ns > PROFILE_NS_MAX)
+	    sscanf(l->text, "%" SCNu64 " in %" SCNu64 " ns, errno %" SCNu32 ", %15s %n", &ret->cnt, &ret->ns, &ret->error, ret->call,
+		   &at) != 4 || !at || !ret->ns || ret->cnt > PROFILE_NS_MAX || ret->ns > PROFILE_NS_MAX)
 		return false;
-	g_strlcpy(call, word, size);
-	ret->call = call;
 	ret->name = l->text + at;
 	return true;
 }
@@ -316,6 +314,11 @@ bool limit_fails_is_hard(const struct limit_fails *f)
 	static const uint32_t errors[] = { EPERM, EIO, EACCES, ENOSPC, EROFS, EDQUOT };
 
 	return ANY(x, errors, *x == f->error);
+}
+
+bool limit_fails_is_as_often(const struct limit_fails *f, double per_second)
+{
+	return (double)f->cnt * 2e9 >= per_second * (double)f->ns;
 }
 
 bool limit_used_read(const struct profile_limit *l, struct limit_used *ret)

@@ -204,14 +204,16 @@ bool limit_child_is_unanswered(const struct profile *p, const struct limit_child
 struct limit_fails {
 	uint64_t cnt, ns;	/* how often, in how long a time */
 	uint32_t error;		/* a positive errno */
-	const char *call;	/* "open" */
+	char call[16];		/* "open" */
 	const char *name;	/* the file, as it was passed, or its last part; not escaped */
 };
 char *limit_fails_text(const struct limit_fails *f);
-/* False: not a LIMIT_FAILS. call: a buffer of `size` bytes; ret->name points into l. */
-bool limit_fails_read(const struct profile_limit *l, struct limit_fails *ret, char *call, size_t size);
+/* False: not a LIMIT_FAILS. ret->name points into l. */
+bool limit_fails_read(const struct profile_limit *l, struct limit_fails *ret);
 /* What only an administrator can mend, as a full disk: a program that looks for something may do so for ever. */
 bool limit_fails_is_hard(const struct limit_fails *f);
+/* It failed about as often as something happened that often in a second, as what is tried between two pauses does. */
+bool limit_fails_is_as_often(const struct limit_fails *f, double per_second);
 
 struct limit_used {
 	uint32_t own_permille, other_permille, other_pid;	/* thousandths of a CPU; id of the other process */

@@ -187,7 +187,7 @@ def handshake_that_a_client_of_go_waits_for(env):
 @case
 @nightly
 def what_a_pausing_program_tries_is_told(env):
-    """A lock that another has, by C's flock() from Perl, by Python's mkdir(); a full file system; a server that looks for a file."""
+    """A lock that another has, by Perl's flock(), by mkdir(); a server that looks for a file; a full pipe, which is no lock."""
     folder = env.temporary("tries")
     os.mkdir(folder)
     lock = open(os.path.join(folder, "store.lock"), "w")
@@ -212,12 +212,23 @@ def what_a_pausing_program_tries_is_told(env):
         threading.Thread(target=look).start()
         s = socket.create_server(('127.0.0.1', 0)); print(flush=True); s.accept()
         """)
+    writer = script(env, [sys.executable, "-c"], """
+        import os, time
+        r, w = os.pipe(); os.set_blocking(w, False)
+        def push():
+            while True:
+                try: os.write(w, b'x' * 4096)
+                except BlockingIOError: time.sleep(0.4)
+        print(flush=True); push()
+        """)
     try:
         record(env, perl, "4.5")[1].names("tries to lock store.lock fail, as another process has locked it")
         record(env, python, "4.5")[1].names("taken fail, as it is there already")
         record(env, server, "4.5")[1].is_healthy()
+        told = record(env, writer, "4.5")[1]
+        env.check.that("has locked it" not in told.shown, told.shown)
     finally:
-        for process in perl, python, server:
+        for process in perl, python, server, writer:
             end(process)
 
 

@@ -674,11 +674,10 @@ static bool is_refused(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
 	const struct thread *t = profile_thread(f->p, w->thread);
-	char call[16];
 	struct limit_fails fails;
 
-	return limit_fails_read(profile_find_limit(f->p, LIMIT_FAILS, t->pid, t->tid), &fails, call, sizeof(call)) &&
-	       limit_fails_is_hard(&fails) && (double)fails.cnt * 2e9 >= per_second(f, w) * (double)fails.ns;
+	return limit_fails_read(profile_find_limit(f->p, LIMIT_FAILS, t->pid, t->tid), &fails) &&
+	       limit_fails_is_hard(&fails) && limit_fails_is_as_often(&fails, per_second(f, w));
 }
 
 /* A pause before it retries what failed is not idle, unless it has time. */

@@ -114,8 +114,8 @@ void starved_find(const struct profile *p, const struct starved_input *in, uint8
  * Claim: of n workers that wait for one thing in turn, one at a time has it.  If they are idle for as long as the
  * window in all, neither all at once nor two at a time, and do little else, then whoever has it is idle, so who waits
  * for it is, too. A worker that works while it has its turn takes that time from the idle time, and somebody else who
- * has it makes all of them wait at once.  A wait whose time was up proves neither.  If the holder waits for its own client the others are not idle: ret_kept,
- * see reasons.h.
+ * has it makes all of them wait at once.  A wait whose time was up proves neither.  If the holder waits for its own
+ * client the others are not idle: ret_kept, see reasons.h.
  */
 void turns_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle,
 		bool *ret_kept);

@@ -11,24 +11,42 @@
 
 #define ARGUMENTS_MAX_BYTES 4096	/* before a script's name are few */
 
-static bool add_process(const struct opener_entry *e, void *data)
+struct listing {
+	GArray *ids;
+	unsigned max_cnt;
+};
+
+static bool add_id(const struct opener_entry *e, void *data)
 {
+	const struct listing *l = data;
 	uint64_t number;
 
 	if (g_ascii_string_to_unsigned(e->name, 10, 1, UINT32_MAX, &number, NULL)) {
-		uint32_t pid = (uint32_t)number;
+		uint32_t id = (uint32_t)number;
 
-		g_array_append_val((GArray *)data, pid);
+		g_array_append_val(l->ids, id);
 	}
-	return true;
+	return l->ids->len < l->max_cnt;
+}
+
+static GArray *ids_in(const char *folder, unsigned max_cnt)
+{
+	struct listing l = { g_array_new(FALSE, FALSE, sizeof(uint32_t)), max_cnt };
+
+	opener_list(folder, false, add_id, &l);
+	return l.ids;
 }
 
 GArray *process_ids(void)
 {
-	GArray *pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	return ids_in("/proc", UINT_MAX);
+}
 
-	opener_list("/proc", false, add_process, pids);
-	return pids;
+GArray *process_threads(uint32_t pid, unsigned max_cnt)
+{
+	g_autofree char *folder = g_strdup_printf("/proc/%u/task", pid);
+
+	return ids_in(folder, max_cnt);
 }
 
 bool process_has_ended(uint32_t pid)

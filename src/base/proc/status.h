@@ -30,6 +30,8 @@ bool loadavg_threads(unsigned *ret_runnable, unsigned *ret_all);
 
 /* The current processes in our pid namespace: uint32_t, owned by the caller; empty if /proc is unreadable. */
 GArray *process_ids(void);
+/* The current threads of a process, at most so many, likewise. */
+GArray *process_threads(uint32_t pid, unsigned max_cnt);
 /* It is neither alive nor a zombie. Answered at once, also where /proc hides other users' processes. */
 bool process_has_ended(uint32_t pid);
 

@@ -10,7 +10,6 @@
 #include "explain/sentence.h"
 #include "explain/text.h"
 
-#define CALL_BYTES 16
 #define NAME_COLUMNS 48
 
 /* man 2 open, flock, write */
@@ -24,7 +23,8 @@ static const struct words {
 	{ EPERM, "it may not", "See whose that file is, and as whom the program runs." },
 	{ EBUSY, "it is in use", "See who uses it (fuser, lsof)." },
 	{ ETXTBSY, "it is in use", "See who uses it (fuser, lsof)." },
-	{ EEXIST, "it is there already", "See who made it, and whether that still runs: a killed program leaves such files behind." },
+	{ EEXIST, "it is there already",
+	  "See who made it, and whether that still runs: a killed program leaves such files behind." },
 	{ ENOENT, "it is not there", "If it needs that, see who should have made it." },
 	{ ENOTDIR, "that path leads nowhere", "If it needs that, see who should have made it." },
 	{ ENXIO, "nobody reads it", "See why its reader does not run." },
@@ -53,31 +53,36 @@ static const char *verb_of(const struct limit_fails *f)
 	return FIRST(x, verbs, strcmp(x->call, f->call) == 0, x->verb, f->call);
 }
 
-/* Tries of this thread that fail about as often as it waits. */
-static bool read_tries(const struct findings *f, const struct profile_limit *l, struct limit_fails *ret, char *call)
+/* A failure that there are words for. */
+static bool read_known(const struct profile_limit *l, struct limit_fails *ret)
+{
+	return limit_fails_read(l, ret) && words_of(ret);
+}
+
+/* The thread tries about as often as it waits. */
+static bool is_tried_between(const struct findings *f, const struct profile_limit *l, const struct limit_fails *fails)
 {
 	const struct profile *p = f->profile;
 	uint64_t waits = 0;
 
-	if (!limit_fails_read(l, ret, call, CALL_BYTES) || !words_of(ret))
-		return false;
 	EACH_ROW(i, const struct wait, w, p->waits)
 		waits += profile_thread(p, w->thread)->tid == l->tid && w->state != 'R' ? w->count : 0;
-	return (double)ret->cnt * 2 * (double)p->info.duration_ns >= (double)waits * (double)ret->ns;
+	return limit_fails_is_as_often(fails, (double)waits * 1e9 / (double)MAX(p->info.duration_ns, 1));
 }
 
 bool tries_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
 {
 	struct limit_fails fails;
-	char call[CALL_BYTES];
 
 	if (row->reason != REASON_SLEEP)
 		return false;
 	EACH_ROW(i, const struct wait, w, f->profile->waits) {
 		const struct thread *t = profile_thread(f->profile, w->thread);
-		const struct profile_limit *l = profile_find_limit(f->profile, LIMIT_FAILS, t->pid, t->tid);
+		const struct profile_limit *l = f->blocked_in[i] != row->id
+							? NULL
+							: profile_find_limit(f->profile, LIMIT_FAILS, t->pid, t->tid);
 
-		if (f->blocked_in[i] != row->id || !l || !read_tries(f, l, &fails, call))
+		if (!read_known(l, &fails) || !is_tried_between(f, l, &fails))
 			continue;
 		*ret = (struct finding_limit){ .limit = l };
 		return true;
@@ -95,32 +100,25 @@ static void append_tries(GString *s, const struct limit_fails *f)
 
 const char *tries_of_process(const struct profile *p, uint32_t pid, GString *s)
 {
-	const struct profile_limit *most = NULL;
-	struct limit_fails fails, found = { 0 };
-	char call[CALL_BYTES];
+	struct limit_fails fails, most = { 0 };
 
-	EACH_ROW(i, const struct profile_limit, l, p->limits) {
-		if (l->pid != pid || !limit_fails_read(l, &fails, call, sizeof(call)) || !words_of(&fails) ||
-		    (most && fails.cnt <= found.cnt))
-			continue;
-		most = l;
-		found = fails;
-	}
-	if (!most || !limit_fails_read(most, &found, call, sizeof(call)))
+	EACH_ROW(i, const struct profile_limit, l, p->limits)
+		if (l->pid == pid && read_known(l, &fails) && fails.cnt > most.cnt)
+			most = fails;
+	if (!most.cnt)
 		return NULL;
 	if (s) {
 		g_string_append(s, "; its ");
-		append_tries(s, &found);
+		append_tries(s, &most);
 	}
-	return words_of(&found)->advice;
+	return words_of(&most)->advice;
 }
 
 void tries_append(GString *s, const struct finding *row)
 {
 	struct limit_fails f;
-	char call[CALL_BYTES];
 
-	if (!limit_fails_read(row->limit.limit, &f, call, sizeof(call)) || !words_of(&f))
+	if (!read_known(row->limit.limit, &f))
 		return;
 	g_string_append(s, ": its ");
 	append_tries(s, &f);
@@ -129,9 +127,8 @@ void tries_append(GString *s, const struct finding *row)
 const char *tries_advice(const struct finding *row)
 {
 	struct limit_fails f;
-	char call[CALL_BYTES];
 
-	return limit_fails_read(row->limit.limit, &f, call, sizeof(call)) && words_of(&f) ? words_of(&f)->advice : NULL;
+	return read_known(row->limit.limit, &f) ? words_of(&f)->advice : NULL;
 }
 
 /* Servers look for files that may come, as that is usual; a program without connections waits for it. */
@@ -142,7 +139,8 @@ static bool is_servers_look(const struct profile *p, uint32_t pid, const struct 
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct object *o = profile_thread(p, w->thread)->pid == pid ? profile_wait_object(p, w) : NULL;
 
-		if (o && (o->kind == OBJECT_SOCKET || ((o->kind == OBJECT_EPOLL || o->kind == OBJECT_POLL) && strstr(o->name, "socket"))))
+		if (o && (o->kind == OBJECT_SOCKET ||
+			  ((o->kind == OBJECT_EPOLL || o->kind == OBJECT_POLL) && strstr(o->name, "socket"))))
 			return true;
 	}
 	return false;
@@ -150,24 +148,22 @@ static bool is_servers_look(const struct profile *p, uint32_t pid, const struct 
 
 bool tries_append_most(GString *s, const struct findings *f)
 {
-	const struct profile_limit *most = NULL;
-	struct limit_fails fails, found = { 0 };
-	char call[CALL_BYTES], found_call[CALL_BYTES];
+	struct limit_fails fails, most = { 0 };
+	uint32_t pid = 0;
 
 	EACH_ROW(i, const struct profile_limit, l, f->profile->limits) {
-		if (!selection_has_process(f->selection, f->profile, l->pid) || !read_tries(f, l, &fails, call) ||
-		    (most && fails.cnt <= found.cnt) || is_servers_look(f->profile, l->pid, &fails))
+		if (!read_known(l, &fails) || fails.cnt <= most.cnt ||
+		    !selection_has_process(f->selection, f->profile, l->pid) || !is_tried_between(f, l, &fails) ||
+		    is_servers_look(f->profile, l->pid, &fails))
 			continue;
-		most = l;
-		found = fails;
-		memcpy(found_call, call, sizeof(call));
-		found.call = found_call;
+		most = fails;
+		pid = l->pid;
 	}
-	if (!most)
+	if (!most.cnt)
 		return false;
-	text_safe_cut(s, finding_process_name(f, most->pid) ?: "a process", FINDING_NAME_COLUMNS);
+	text_safe_cut(s, finding_process_name(f, pid) ?: "a process", FINDING_NAME_COLUMNS);
 	g_string_append(s, " sleeps, and its ");
-	append_tries(s, &found);
-	g_string_append_printf(s, ". %s", words_of(&found)->advice);
+	append_tries(s, &most);
+	g_string_append_printf(s, ". %s", words_of(&most)->advice);
 	return true;
 }

@@ -22,6 +22,7 @@ struct failing_key {
 /* A call's arguments that name its file, numbered from 1; 0: it has none. */
 struct failing_call {
 	__u8 path, fd;
+	__u8 is_lock;
 	__u8 is_fcntl;	/* only commands that lock */
 };
 

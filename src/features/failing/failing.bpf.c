@@ -9,8 +9,8 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
+#include "bpf/fd.bpf.h"
 #include "bpf/map.bpf.h"
-#include "bpf/target_types.h"
 #include "bpf/walk/regs.bpf.h"
 #include "features/failing/abi.h"
 
@@ -41,8 +41,8 @@ MAP(failing_counts, HASH, struct failing_key, __u64, FAILING_KEYS_MAX);
 #define F_SETLK 6
 #define F_OFD_SETLK 37
 
-/* What a program may try again later. EAGAIN of a read only says that nothing has come. */
-static __always_inline bool is_of_interest(__s64 result, bool may_lock)
+/* What a program may try again later. EAGAIN of a write only says that there is no room yet. */
+static __always_inline bool is_of_interest(__s64 result, bool is_lock)
 {
 	switch (-result) {
 	case EPERM:
@@ -62,20 +62,16 @@ static __always_inline bool is_of_interest(__s64 result, bool may_lock)
 	case EDQUOT:
 		return true;
 	case EAGAIN:
-		return may_lock;
+		return is_lock;
 	default:
 		return false;
 	}
 }
 
-static __always_inline void name_of_file(struct task_struct *task, __u32 fd, char *name)
+static __always_inline void name_of_file(__u32 fd, char *name)
 {
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file *file = NULL;
+	struct file *file = file_of(bpf_get_current_task_btf(), fd);
 
-	if (!table || fd >= BPF_CORE_READ(table, max_fds))
-		return;
-	bpf_probe_read_kernel(&file, sizeof(file), (void *)(BPF_CORE_READ(table, fd) + fd));
 	if (file)
 		bpf_probe_read_kernel_str(name, FAILING_NAME_BYTES, BPF_CORE_READ(file, f_path.dentry, d_name.name));
 }
@@ -97,7 +93,7 @@ int failing_exit(__u64 *ctx)
 	if (nr >= FAILING_CALLS_END || is_32_bit(regs))
 		return 0;
 	call = calls[nr];
-	if ((!call.path && !call.fd) || !is_of_interest(result, !call.path))
+	if ((!call.path && !call.fd) || !is_of_interest(result, call.is_lock))
 		return 0;
 	if (call.is_fcntl && argument(regs, 2) != F_SETLK && argument(regs, 2) != F_OFD_SETLK)
 		return 0;
@@ -106,7 +102,7 @@ int failing_exit(__u64 *ctx)
 	if (call.path)
 		bpf_probe_read_user_str(key.name, sizeof(key.name), (void *)argument(regs, call.path));
 	else
-		name_of_file(bpf_get_current_task_btf(), (__u32)argument(regs, call.fd), key.name);
+		name_of_file((__u32)argument(regs, call.fd), key.name);
 	cnt = bpf_map_lookup_elem(&failing_counts, &key);
 	if (cnt)
 		__sync_fetch_and_add(cnt, 1);

@@ -60,8 +60,8 @@ static const struct {
 	{ SYS_renameat2, "rename", { .path = 2 } },
 	{ SYS_unlinkat, "unlink", { .path = 2 } },
 	{ SYS_execve, "execve", { .path = 1 } },
-	{ SYS_flock, "flock", { .fd = 1 } },
-	{ SYS_fcntl, "fcntl", { .fd = 1, .is_fcntl = 1 } },
+	{ SYS_flock, "flock", { .fd = 1, .is_lock = 1 } },
+	{ SYS_fcntl, "fcntl", { .fd = 1, .is_lock = 1, .is_fcntl = 1 } },
 	{ SYS_write, "write", { .fd = 1 } },
 	{ SYS_pwrite64, "write", { .fd = 1 } },
 	{ SYS_writev, "write", { .fd = 1 } },
@@ -119,36 +119,16 @@ static void enter(struct failing_calls *f, enum phase phase, uint64_t elapsed_ns
 	f->since_ns = elapsed_ns;
 }
 
-static bool add_thread(const struct opener_entry *e, void *data)
-{
-	GArray *tids = data;
-	uint32_t tid = (uint32_t)g_ascii_strtoull(e->name, NULL, 10);
-
-	if (tid)
-		g_array_append_val(tids, tid);
-	return tids->len <= FAILING_THREADS_MAX;
-}
-
-static GArray *threads_new(uint32_t pid)
-{
-	g_autofree char *path = g_strdup_printf("/proc/%u/task", pid);
-	GArray *tids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-
-	opener_list(path, false, add_thread, tids);
-	return tids;
-}
-
 /* How often each thread of these has run: tid -> number; NULL: there are too many. */
 static GHashTable *read_runs(const GArray *pids, GHashTable *pid_of)
 {
 	g_autoptr(GHashTable) runs = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 
 	EACH_ROW(i, const uint32_t, pid, pids) {
-		g_autoptr(GArray) tids = threads_new(*pid);
+		g_autoptr(GArray) tids = process_threads(*pid, FAILING_THREADS_MAX + 1);
 
 		EACH_ROW(k, const uint32_t, tid, tids) {
-			g_autofree char *name = g_strdup_printf("task/%u/status", *tid);
-			g_autofree char *status = opener_process_text("/proc", *pid, name);
+			g_autofree char *status = opener_process_text("/proc", *tid, "status");
 			uint64_t cnt = status ? proc_status_number(status, "voluntary_ctxt_switches") : 0;
 
 			g_hash_table_insert(runs, GUINT_TO_POINTER(*tid), g_memdup2(&cnt, sizeof(cnt)));
@@ -297,9 +277,12 @@ void failing_calls_put(struct failing_calls *f, struct profile *p)
 	if (f->phase == COUNTING)
 		end(f, f->since_ns + COUNTED_NS);
 	EACH_ROW(i, const struct row, r, f->rows) {
-		g_autofree char *text = limit_fails_text(&(struct limit_fails){
-			.cnt = r->cnt, .ns = f->counted_ns, .error = r->key.error,
-			.call = call_name(r->key.nr), .name = r->key.name });
+		struct limit_fails fails = {
+			.cnt = r->cnt, .ns = f->counted_ns, .error = r->key.error, .name = r->key.name
+		};
+
+		g_strlcpy(fails.call, call_name(r->key.nr), sizeof(fails.call));
+		g_autofree char *text = limit_fails_text(&fails);
 
 		if (r->key.tid != told && r->cnt >= TRIES_MIN)
 			profile_add_limit(p, LIMIT_FAILS, pid_of(f, r), r->key.tid, text);

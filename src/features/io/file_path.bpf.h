@@ -9,6 +9,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "features/io/file_abi.h"
+#include "bpf/fd.bpf.h"
 #include "bpf/walk/regs.bpf.h"
 #include "bpf/target_types.h"
 
@@ -31,18 +32,6 @@ struct path_walk {
 static __always_inline bool is_lock_command(__u64 command)
 {
 	return command == F_SETLKW || command == F_OFD_SETLKW;
-}
-
-/* NULL: no such descriptor. */
-static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
-{
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file *file = NULL;
-
-	if (!table || fd >= BPF_CORE_READ(table, max_fds))
-		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), (void *)(BPF_CORE_READ(table, fd) + fd));
-	return file;
 }
 
 /*

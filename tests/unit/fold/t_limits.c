@@ -239,7 +239,7 @@ static void test_peers(void)
 		const struct object object = { .kind = OBJECT_SOCKET, .operation = "", .name = "unix socket (db)", .place = "unix", .pid = 10 };
 
 		begin();
-		g_array_index(p->waits, struct wait, 0).object = profile_object(p, &object) + 1;
+		fixture_is_for(p, 0, &object);
 		g_array_index(p->waits, struct wait, 0).flags = WAIT_OPEN_AT_END;
 		put("proc/10/task/10/status", "Name:\tdb\nState:\t%c (whatever)\n", states[i]);
 		look(p);
@@ -317,7 +317,7 @@ static void test_pool(void)
 			put_socket(table, 1300 + c, 51000 + c, 9999, 1);
 		put("proc/20/net/tcp", "%s", table->str);
 		put("proc/20/ns/net", "%s", "");
-		g_array_index(p->waits, struct wait, 0).object = profile_object(p, &object) + 1;
+		fixture_is_for(p, 0, &object);
 		g_array_index(p->waits, struct wait, 0).blocked_ns = cases[i].waited_ns;
 		look(p);
 		const struct profile_limit *l = profile_find_limit(p, LIMIT_POOL, 20, 0);
@@ -899,9 +899,8 @@ static void test_fails_text(void)
 	g_autofree char *text = limit_fails_text(&written);
 	struct profile_limit l = { .kind = LIMIT_FAILS, .text = text };
 	struct limit_fails read;
-	char call[16];
 
-	g_assert_true(limit_fails_read(&l, &read, call, sizeof(call)));
+	g_assert_true(limit_fails_read(&l, &read));
 	g_assert_cmpuint(read.cnt, ==, 4);
 	g_assert_cmpuint(read.ns, ==, 2000);
 	g_assert_cmpuint(read.error, ==, 2);
@@ -909,13 +908,13 @@ static void test_fails_text(void)
 	g_assert_cmpstr(read.name, ==, "a b/c\td");
 	for (size_t i = 0; i < G_N_ELEMENTS(forged); i++) {
 		l.text = forged[i];
-		if (limit_fails_read(&l, &read, call, sizeof(call))) {
+		if (limit_fails_read(&l, &read)) {
 			g_assert_cmpuint(read.cnt, <=, PROFILE_NS_MAX);
 			g_assert_cmpuint(read.ns, >, 0);
 		}
 	}
 	l = (struct profile_limit){ .kind = LIMIT_GONE, .text = text };
-	g_assert_false(limit_fails_read(&l, &read, call, sizeof(call)));
+	g_assert_false(limit_fails_read(&l, &read));
 }
 
 /* As in a recording, and what a forged one may hold. */
