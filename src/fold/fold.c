@@ -194,6 +194,12 @@ void fold_object(struct fold *f, const void *rec, size_t size)
 	fold_objects_add(f->objects, rec, size);
 }
 
+void fold_poll_names(struct fold *f)
+{
+	if (f->slices)
+		fold_stacks_poll_names(f->stacks);
+}
+
 void fold_expect_sums(struct fold *f, size_t cnt)
 {
 	sums_expect(f->sums, cnt);

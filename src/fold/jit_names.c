@@ -22,6 +22,7 @@ struct noted {
 
 struct fold_jit_names {
 	GHashTable *frames;	/* frame id -> struct noted */
+	GHashTable *processes;	/* pid -> time of one of its stacks, uint64_t */
 	GHashTable *stacks;	/* id -> time of arrival, both uint64_t */
 	GHashTable *variants;	/* id -> struct fold_jit_variant */
 	uint64_t changes[CHANGES_MAX];	/* times of name changes, in order */
@@ -42,12 +43,14 @@ struct fold_jit_names *fold_jit_names_new(void)
 	struct fold_jit_names *n = g_new0(struct fold_jit_names, 1);
 
 	n->frames = g_hash_table_new_full(NULL, NULL, NULL, noted_free);
+	n->processes = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	n->stacks = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, g_free);
 	n->variants = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, g_free);
 	return n;
 }
 
-FREES(fold_jit_names_free, struct fold_jit_names, n, g_hash_table_unref(n->frames); g_hash_table_unref(n->stacks);
+FREES(fold_jit_names_free, struct fold_jit_names, n, g_hash_table_unref(n->frames);
+      g_hash_table_unref(n->processes); g_hash_table_unref(n->stacks);
       g_hash_table_unref(n->variants))
 
 void fold_jit_names_note(struct fold_jit_names *n, uint32_t frame, uint32_t pid, uint64_t ts_ns, uint64_t addr)
@@ -59,6 +62,7 @@ void fold_jit_names_note(struct fold_jit_names *n, uint32_t frame, uint32_t pid,
 	x = g_new(struct noted, 1);
 	*x = (struct noted){ .addr = addr, .ts_ns = ts_ns, .pid = pid };
 	g_hash_table_insert(n->frames, GUINT_TO_POINTER(frame), x);
+	g_hash_table_insert(n->processes, GUINT_TO_POINTER(pid), g_memdup2(&ts_ns, sizeof(ts_ns)));
 }
 
 static void put_stack(struct fold_jit_names *n, uint64_t id, uint64_t ts_ns)
@@ -103,6 +107,16 @@ static void add_version(struct fold_jit_names *n, struct noted *x, const struct 
 	if (!x->versions)
 		x->versions = g_array_new(FALSE, FALSE, sizeof(struct version));
 	g_array_append_vals(x->versions, version, 1);
+}
+
+void fold_jit_names_poll(const struct fold_jit_names *n, struct symbolizer *s)
+{
+	GHashTableIter i;
+	gpointer pid, ts_ns;
+
+	g_hash_table_iter_init(&i, n->processes);
+	while (g_hash_table_iter_next(&i, &pid, &ts_ns))
+		symbolizer_poll_jit(s, GPOINTER_TO_UINT(pid), *(uint64_t *)ts_ns);
 }
 
 void fold_jit_names_look(struct fold_jit_names *n, struct symbolizer *s, struct profile *p)
@@ -176,6 +190,7 @@ uint32_t fold_jit_names_node(const struct fold_jit_names *n, struct profile *p, 
 void fold_jit_names_forget(struct fold_jit_names *n)
 {
 	g_hash_table_remove_all(n->frames);
+	g_hash_table_remove_all(n->processes);
 	g_hash_table_remove_all(n->stacks);
 	g_hash_table_remove_all(n->variants);
 	n->change_cnt = 0;

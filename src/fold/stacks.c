@@ -489,18 +489,21 @@ uint64_t fold_stacks_id_at(struct fold_stacks *f, uint64_t id, uint64_t at_ns)
 }
 
 /* Forgets names of addresses where other code lies now. */
-static void forget_replaced(struct fold_stacks *f, const struct offcpu_rec_stack *rec)
+static void forget_replaced(struct fold_stacks *f)
 {
-	uint64_t cnt;
+	uint64_t cnt = symbolizer_replaced_cnt(f->symbolizer);
 
-	if (rec->is_user)
-		symbolizer_poll_jit(f->symbolizer, rec->pid, rec->ts_ns);
-	cnt = symbolizer_replaced_cnt(f->symbolizer);
 	if (cnt != f->replaced_cnt) {
 		g_hash_table_remove_all(f->frames);
 		fold_stacks_look_at_names(f);
 	}
 	f->replaced_cnt = cnt;
+}
+
+void fold_stacks_poll_names(struct fold_stacks *f)
+{
+	fold_jit_names_poll(f->jit_names, f->symbolizer);
+	forget_replaced(f);
 }
 
 /*
@@ -539,7 +542,9 @@ void fold_stacks_add(struct fold_stacks *f, const struct offcpu_rec_stack *rec, 
 	}
 	if (crossed_find(f->nodes, rec->id))
 		return;
-	forget_replaced(f, rec);
+	if (rec->is_user)
+		symbolizer_poll_jit(f->symbolizer, rec->pid, rec->ts_ns);
+	forget_replaced(f);
 	bool is_exact = rec->is_user || rec->is_exact || is_beginning(f, rec);
 	unsigned inner_cnt = rec->is_user ? 0 : sleep_path(f, rec, inner);
 	memory_begin_names();

@@ -35,6 +35,8 @@ void fold_stacks_add_path(struct fold_stacks *f, const struct offcpu_rec_sleep_p
 
 /* Checks whether names in perf maps have changed: see fold/stacks_part.h. */
 void fold_stacks_look_at_names(struct fold_stacks *f);
+/* Reads perf maps that have changed, also where no new stack arrives. */
+void fold_stacks_poll_names(struct fold_stacks *f);
 /* The id of the stack with the names that were valid at at_ns; mostly `id` itself. */
 uint64_t fold_stacks_id_at(struct fold_stacks *f, uint64_t id, uint64_t at_ns);
 

@@ -45,6 +45,8 @@ void fold_jit_names_note(struct fold_jit_names *n, uint32_t frame, uint32_t pid,
 /* A stack that may contain such frames; `user` is set for one merged with an interpreter's. */
 void fold_jit_names_stack(struct fold_jit_names *n, uint64_t id, uint64_t ts_ns, const uint32_t *frames, unsigned cnt);
 void fold_jit_names_merged(struct fold_jit_names *n, uint64_t id, uint64_t ustack);
+/* Reads the maps that have changed. */
+void fold_jit_names_poll(const struct fold_jit_names *n, struct symbolizer *s);
 /* Reads the names again. Done periodically, because a map is gone with its process. */
 void fold_jit_names_look(struct fold_jit_names *n, struct symbolizer *s, struct profile *p);
 

@@ -250,6 +250,12 @@ static const char *name_of(const struct fixture *x, uint64_t id)
 	return profile_get_frame(x->profile, profile_get_node(x->profile, node)->frame)->name;
 }
 
+static void finish_window(struct fixture *x)
+{
+	fold_finish(x->fold);
+	g_assert_true(profile_check(x->profile, NULL));
+}
+
 #define SLICE_NS UINT64_C(10000000)
 
 /* A wait in stack 7 that was over by at_ns. */
@@ -315,6 +321,42 @@ static void test_two_at_an_address_lined(struct fixture *x, gconstpointer data)
 	(void)data;
 	fold_with_lines(x->fold);
 	check_two_at_an_address(x);
+}
+
+/* Names that change and change back while no new stack arrives, each told once more before the sums are read. */
+static void test_names_change_back(struct fixture *x, gconstpointer data)
+{
+	static const char *const names[] = { "first", "other", "first" };
+	char *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t addr = (uint64_t)(uintptr_t)code, start_ns = (uint64_t)g_get_monotonic_time() * 1000, at_ns[3];
+
+	(void)data;
+	g_assert_true(code != MAP_FAILED);
+	x->profile->info.start_ns = start_ns;
+	fold_with_slices(x->fold, SLICE_NS, start_ns);
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		list_function(addr, names[i]);
+		if (i == 0)
+			send_made(x, 7, addr, 1);
+		g_usleep(350000);
+		fold_poll_names(x->fold);
+		at_ns[i] = (uint64_t)g_get_monotonic_time() * 1000 - SLICE_NS;
+	}
+	fold_expect_sums(x->fold, 3);
+	fold_slices_at(x->fold, at_ns[2] + SLICE_NS);
+	send_thread(x, 1, 600);
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++)
+		send_slot(x, start_ns, at_ns[i]);
+	list_function(addr, NULL);
+	finish_window(x);
+	for (guint i = 0; i < x->profile->waits->len; i++) {
+		const struct wait *w = profile_wait(x->profile, i);
+
+		g_assert_cmpstr(profile_get_frame(x->profile, profile_get_node(x->profile, w->user)->frame)->name, ==, names[i % 2]);
+		g_assert_cmpuint(w->count, ==, i % 2 ? 1 : 2);
+	}
+	g_assert_cmpuint(x->profile->waits->len, ==, 2);
+	munmap(code, 4096);
 }
 
 static void check_replaced(struct fixture *x, uint64_t id, uint64_t tables_ns, enum stack_end end)
@@ -480,12 +522,6 @@ static void test_chain_cut(struct fixture *x, gconstpointer data)
 	g_assert_cmpuint(s->rest_ns, ==, 0);
 }
 
-static void finish_window(struct fixture *x)
-{
-	fold_finish(x->fold);
-	g_assert_true(profile_check(x->profile, NULL));
-}
-
 /* The same beside windows, as an agent has them: each has the names of its end. */
 static void test_two_at_an_address_in_windows(struct fixture *x, gconstpointer data)
 {
@@ -566,5 +602,6 @@ int main(int argc, char **argv)
 	ADD(chain_cut, 0);
 	ADD(forget, 0);
 	ADD(two_at_an_address_in_windows, 0);
+	ADD(names_change_back, 0);
 	return g_test_run();
 }
