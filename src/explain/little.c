@@ -252,6 +252,7 @@ static void append_load(GString *s, const struct findings *f)
 		return;
 	}
 }
+
 /* " pacer sleeps until a timer in pace_frames, 60 times a second.", and what its finding would advise */
 static void append_clock(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -331,7 +332,8 @@ static void append_rhythm(GString *s, const struct findings *f, bool is_told)
 		at = i;
 	}
 	EACH_ROW(i, const struct wait, w, p->waits) {	/* waits open at an edge of the window are listed separately */
-		if (!most || w->thread != most->thread || w->user != most->user || w->kernel != most->kernel)
+		if (!most || w->thread != most->thread || w->kernel != most->kernel ||
+		    finding_frame(f, i) != finding_frame(f, at))	/* below it an interpreter may take several ways */
 			continue;
 		count += w->count;
 		ns += w->blocked_ns;

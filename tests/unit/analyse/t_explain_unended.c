@@ -100,7 +100,7 @@ static void test_meant(void)
 		const struct wake wake = { .wait = wait, .waker = profile_waker(p, &waker), .count = cases[i].count, .blocked_ns = 9000 * MS };
 
 		o.operation = o.place = "";
-		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+		fixture_is_for(p, wait, &o);
 		if (cases[i].longest_ms)
 			g_array_index(p->waits, struct wait, wait).max_ns = cases[i].longest_ms * MS;
 		p->info.has_wakers = true;
@@ -271,7 +271,7 @@ static void test_ticking_leader(void)
 		const struct object file = { .kind = OBJECT_FILE, .operation = "", .name = "leader.lock", .place = "" };
 
 		g_array_index(p->threads, struct thread, leader).to_ns = WINDOW_MS * MS;
-		g_array_index(p->waits, struct wait, lock).object = profile_object(p, &file) + 1;
+		fixture_is_for(p, lock, &file);
 		goes_on(p, lock);
 		add_wait(p, leader, 'S', is_once ? 1 : 9, is_once ? 9900 : 1000, "main@job lead@job nanosleep@libc.so.6", sleeps_in);
 		p->info.filters = profile_string(p, "process job");
@@ -302,7 +302,7 @@ static void test_standby(void)
 		struct profile *p = window_new();
 		uint32_t wait = add_wait(p, thread_of(p, 10, "app", 10), 'S', 1, WINDOW_MS, receives, receives_in);
 
-		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &there) + 1;
+		fixture_is_for(p, wait, &there);
 		goes_on(p, wait);
 		profile_add_limit(p, LIMIT_SESSION, 10, 10, sessions[i].session);
 		struct explanation *e = explanation_new(p, NULL);
@@ -317,7 +317,7 @@ static void test_standby(void)
 		struct profile *p = window_new();
 		uint32_t wait = add_wait(p, thread_of(p, 10, "app", 10), 'S', 1, WINDOW_MS, receives, receives_in);
 
-		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &there) + 1;
+		fixture_is_for(p, wait, &there);
 		goes_on(p, wait);
 		if (has_other)
 			add_wait(p, thread_of(p, 12, "app", 10), 'D', 100, 40, "main@app save@app fsync@libc.so.6",
@@ -402,7 +402,7 @@ static void test_both_stuck(void)
 			uint32_t wait = add_wait(p, thread_of(p, 11 + i, "app", 10), 'S', 1, WINDOW_MS, cases[i].user, takes_in);
 			const struct object o = { .kind = LOCK_SEMAPHORE, .operation = "", .place = "", .name = is_one ? "1" : cases[i].lock };
 
-			g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+			fixture_is_for(p, wait, &o);
 			goes_on(p, wait);
 		}
 		struct explanation *e = explanation_new(p, NULL);
@@ -523,7 +523,7 @@ static void wait_for_python_lock(struct profile *p, uint32_t threads)
 					 "main@app book@app.py Lock.acquire@python3 PyThread_acquire_lock_timed@python3 "
 					 "__new_sem_wait_slow64.constprop.0@libc.so.6", takes_in);
 
-		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &lock) + 1;
+		fixture_is_for(p, wait, &lock);
 		goes_on(p, wait);
 	}
 }
@@ -597,7 +597,7 @@ static void test_script(void)
 		const struct object o = { .kind = OBJECT_CHILD, .operation = "", .name = cases[i].child, .place = "" };
 
 		p->info.filters = profile_string(p, cases[i].filters);
-		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+		fixture_is_for(p, wait, &o);
 		g_array_index(p->threads, struct thread, script).start_ns = 7;
 		if (cases[i].has_parent)
 			fixture_thread(p, 20, 20, "deploy", "deploy");
@@ -635,7 +635,7 @@ static void test_script_between(void)
 			const struct object o = { .kind = OBJECT_CHILD, .operation = "", .name = children[i].name,
 						  .place = i == 1 ? cases[c].ended : "", .pid = children[i].pid };
 
-			g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+			fixture_is_for(p, wait, &o);
 		}
 		struct explanation *e = explanation_new(p, NULL);
 
@@ -645,6 +645,25 @@ static void test_script_between(void)
 		explanation_free(e);
 		profile_free(p);
 	}
+}
+
+/* A lone program's pauses are one rhythm, however its interpreter gets from the program's function to the sleep. */
+static void test_rhythm(void)
+{
+	struct profile *p = window_new();
+	uint32_t thread = thread_of(p, 10, "mailq", 10);
+
+	p->info.filters = profile_string(p, "process mailq");
+	add_wait(p, thread, 'S', 12, 400, "next_mail@mailq.py time_sleep@libpython3.11.so.1.0 clock_nanosleep@libc.so.6", sleeps_in);
+	add_wait(p, thread, 'S', 8, 400, "next_mail@mailq.py cfunction_vectorcall_O@libpython3.11.so.1.0 "
+		 "time_sleep@libpython3.11.so.1.0 clock_nanosleep@libc.so.6", sleeps_in);
+	add_wait(p, thread, 'D', 1, 2, "next_mail@mailq.py read@libc.so.6", "__x64_sys_read@[kernel] io_schedule@[kernel]");
+	struct explanation *e = explanation_new(p, NULL);
+
+	g_test_message("%s", e->little);
+	g_assert_nonnull(strstr(e->little, " mailq sleeps until a timer in next_mail (Python), 2.0 times a second"));
+	explanation_free(e);
+	profile_free(p);
 }
 
 /* What a supervisor starts ends again and again, which of a script is its work, and of a server a request's. */
@@ -833,6 +852,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/join-of-sleeper", test_join_of_sleeper);
 	g_test_add_func("/explain/script", test_script);
 	g_test_add_func("/explain/script-between", test_script_between);
+	g_test_add_func("/explain/rhythm", test_rhythm);
 	g_test_add_func("/explain/restarts", test_restarts);
 	g_test_add_func("/explain/paced", test_paced);
 	g_test_add_func("/explain/unreceived", test_unreceived);
