@@ -5,6 +5,12 @@
 
 #include "explain/sentence.h"
 
+/* Most of its time is for one that mostly does what `by` says. */
+static bool is_mostly_for(const struct finding *row)
+{
+	return finding_mostly_does(row) && row->by.blocked_ns > row->time_ns / 2;
+}
+
 /*
  * In a pipeline that is as fast as its slowest stage, the process that it waits for waits for a third one, which is
  * nearer to that stage.
@@ -31,8 +37,7 @@ static bool is_lock_before_program(const struct findings *f, const struct findin
 /* If the lock's holder is throttled, the quota's finding for its process; NULL: it is not. */
 static struct finding *throttle_of(const struct findings *f, const struct finding *row)
 {
-	if (!finding_is_held(f, row) || row->by.does != REASON_CPU_THROTTLED ||
-	    !finding_mostly_does(row))
+	if (!finding_is_held(f, row) || row->by.does != REASON_CPU_THROTTLED || !finding_mostly_does(row))
 		return NULL;
 	EACH_ROW(i, struct finding, cause, f->rows)
 		if (cause->reason == REASON_CPU_THROTTLED && cause->process == row->process)
@@ -69,8 +74,7 @@ static bool is_of_starved_workers(const struct findings *f, const struct finding
 static bool is_for_answer(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
 	return finding_has_own_locks(row) && cause->process == row->process &&
-	       cause->reason == REASON_NETWORK_RECEIVE && finding_mostly_does(row) &&
-	       row->by.blocked_ns > row->time_ns / 2 && finding_ends_far(f, cause);
+	       cause->reason == REASON_NETWORK_RECEIVE && is_mostly_for(row) && finding_ends_far(f, cause);
 }
 
 /*
@@ -83,8 +87,7 @@ static bool is_for_own_thread(const struct findings *f, const struct finding *ro
 
 	return (row->reason == REASON_NETWORK_RECEIVE || row->reason == REASON_PIPE) && o && row->pid &&
 	       o->pid == row->pid && row->by.pid == row->pid && cause->pid == row->pid && !row->deadlock &&
-	       !row->limit.limit && row->threads_cnt <= row->by.threads_cnt && finding_mostly_does(row) &&
-	       row->by.blocked_ns > row->time_ns / 2;
+	       !row->limit.limit && row->threads_cnt <= row->by.threads_cnt && is_mostly_for(row);
 }
 
 /* A script sleeps by a separate program: it is the script that polls or pauses.  The last sleep may be unfinished. */
@@ -200,8 +203,7 @@ static bool is_asked_on(const struct finding *row, const struct finding *cause)
 {
 	return row->reason == REASON_NETWORK_RECEIVE && cause->reason == REASON_NETWORK_RECEIVE && row->pid &&
 	       cause->pid && cause->pid == row->by.pid && row->pid != cause->pid && cause->by.pid != row->pid &&
-	       !has_own_limit(row) && !row->deadlock && finding_mostly_does(row) &&
-	       row->by.blocked_ns > row->time_ns / 2 && cause->time_ns > row->time_ns / 2;
+	       !has_own_limit(row) && !row->deadlock && is_mostly_for(row) && cause->time_ns > row->time_ns / 2;
 }
 
 /* All workers of the asked process are occupied by silent clients, so it was not accepted yet. */
@@ -225,12 +227,6 @@ static struct finding *unanswered_for(const struct findings *f, const struct fin
 		    cause->clock_ns <= cause->time_ns / 2 && cause->time_ns > row->time_ns / 2)
 			return cause;
 	return NULL;
-}
-
-/* Most of its time is for one that mostly does what `by` says. */
-static bool is_mostly_for(const struct finding *row)
-{
-	return row->by.does_ns > row->by.off_cpu_ns / 2 && row->by.blocked_ns > row->time_ns / 2;
 }
 
 /*

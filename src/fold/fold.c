@@ -14,8 +14,6 @@
 #include "features/traces/fold.h"
 #include "features/wakers/fold.h"
 
-#define COMM_MAX_BYTES 64
-
 struct fold *fold_new(struct profile *profile, struct symbolizer *symbolizer, unsigned max_depth)
 {
 	struct fold *f = g_new0(struct fold, 1);
@@ -70,8 +68,7 @@ void fold_context(struct fold *f, const void *rec, size_t size)
 bool fold_route(struct fold *f, const void *record, size_t size, struct fold_route *ret)
 {
 	const struct offcpu_rec_context *rec = record;
-	g_autofree char *path = NULL, *comm = NULL;
-	size_t len;
+	g_autofree char *comm = NULL;
 
 	*ret = (struct fold_route){ .text = g_string_new(NULL) };
 	ret->calls_itself = fold_stacks_route(f->stacks, rec, size, ret->text);
@@ -79,8 +76,7 @@ bool fold_route(struct fold *f, const void *record, size_t size, struct fold_rou
 		fold_drop_record(f->profile);
 		return false;
 	}
-	path = g_strdup_printf("/proc/%" PRIu32 "/comm", rec->pid);
-	comm = opener_text(path, COMM_MAX_BYTES, &len);
+	comm = opener_process_text("/proc", rec->pid, "comm");
 	if (!comm)
 		return true;
 	ret->process = fold_comm(f->profile, g_strchomp(comm));

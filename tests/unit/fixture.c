@@ -75,6 +75,11 @@ uint32_t fixture_thread(struct profile *p, uint32_t pid, uint32_t tid, const cha
 	return profile_add_thread(p, &t);
 }
 
+void fixture_is_for(struct profile *p, uint32_t wait, const struct object *o)
+{
+	g_array_index(p->waits, struct wait, wait).object = profile_object(p, o) + 1;
+}
+
 struct account {
 	uint64_t from_ms, to_ms, on_cpu_ms, blocked_ms, runnable_ms, preempted_ms, filtered_ms, switches;
 	uint32_t flags;

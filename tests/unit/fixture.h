@@ -26,6 +26,8 @@ void fixture_add_on_cpu(struct profile *p);
 uint32_t fixture_stack(struct profile *p, enum frame_kind kind, enum stack_end end, const char *words);
 /* A thread that has only a name and ids. */
 uint32_t fixture_thread(struct profile *p, uint32_t pid, uint32_t tid, const char *comm, const char *process);
+/* What that wait is for. */
+void fixture_is_for(struct profile *p, uint32_t wait, const struct object *o);
 
 /* Fails, with the whole text, unless the part is in it. */
 void assert_has(const GString *s, const char *part);

@@ -13,9 +13,9 @@ struct look {
 	uint64_t ns, cnt;
 };
 
-static uint64_t look_key(uint32_t thread, uint32_t frame)
+static gpointer look_key(uint32_t thread, uint32_t frame)
 {
-	return (uint64_t)thread << 32 | frame;
+	return GSIZE_TO_POINTER((gsize)thread << 32 | frame);
 }
 
 static void add_look(GHashTable *looks, const struct profile *p, const struct wait *w)
@@ -23,13 +23,8 @@ static void add_look(GHashTable *looks, const struct profile *p, const struct wa
 	uint32_t n = w->user;
 
 	for (unsigned k = 0; n && k < LOOK_FRAMES; k++, n = profile_get_node(p, n)->parent) {
-		const uint64_t key = look_key(w->thread, profile_get_node(p, n)->frame);
-		struct look *l = g_hash_table_lookup(looks, &key);
+		struct look *l = hash_row(looks, look_key(w->thread, profile_get_node(p, n)->frame), sizeof(*l));
 
-		if (!l) {
-			l = g_new0(struct look, 1);
-			g_hash_table_insert(looks, g_memdup2(&key, sizeof(key)), l);
-		}
 		l->ns += w->blocked_ns;
 		l->cnt += w->count;
 	}
@@ -48,7 +43,7 @@ static uint64_t *timed_new(const struct profile *p)
 void looks_find(const struct profile *p, const struct plumbing *pl, const uint8_t *reason, uint8_t *idle)
 {
 	g_autofree uint64_t *timed_ns = timed_new(p);
-	g_autoptr(GHashTable) looks = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, g_free);
+	g_autoptr(GHashTable) looks = g_hash_table_new_full(hash_number, NULL, NULL, g_free);
 
 	EACH_ROW(i, const struct wait, w, p->waits)
 		if (idle_kind_is_rest((enum idle_kind)idle[i]) && timed_ns[i] > w->blocked_ns / 2)
@@ -56,8 +51,8 @@ void looks_find(const struct profile *p, const struct plumbing *pl, const uint8_
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		const bool is_sleep = reason[i] == REASON_SLEEP && idle[i] == IDLE_NOT && w->user;
 		const int64_t frame = is_sleep ? plumbing_user_parent(pl, w->user) : -1;
-		const uint64_t key = look_key(w->thread, (uint32_t)frame);
-		const struct look *l = frame >= 0 ? g_hash_table_lookup(looks, &key) : NULL;
+		const struct look *l = frame >= 0 ? g_hash_table_lookup(looks, look_key(w->thread, (uint32_t)frame))
+						  : NULL;
 
 		if (l && w->count <= l->cnt + l->cnt / 4 && w->blocked_ns <= l->ns / PAUSE_PART)
 			idle[i] = IDLE_TIMER;

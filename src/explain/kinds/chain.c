@@ -109,8 +109,8 @@ void chain_find(struct findings *f)
 {
 	struct links l = { 0 };
 
-	for (guint i = 0; i < MIN(f->rows->len, FINDINGS_TOLD_MAX); i++) {
-		struct finding *row = &g_array_index(f->rows, struct finding, i), *cause;
+	EACH_FIRST(i, row, f, FINDINGS_TOLD_MAX) {
+		struct finding *cause;
 
 		if (row->reason != REASON_PIPE || row->deadlock || row->is_behind || !is_reader(f, row))
 			continue;

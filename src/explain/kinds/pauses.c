@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/each.h"
+#include "base/hash.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 
@@ -116,13 +117,9 @@ bool pauses_are_all_work(const struct findings *f, const struct finding *row)
 /* It is a child that the script waits for beside its `sleep`: counts how it ended. */
 static void count_run(GHashTable *runs, const struct object *o, uint64_t cnt)
 {
-	struct script_run *r = g_hash_table_lookup(runs, o->name);
+	struct script_run *r = hash_row(runs, o->name, sizeof(*r));
 
-	if (!r) {
-		r = g_new0(struct script_run, 1);
-		r->name = o->name;
-		g_hash_table_insert(runs, (gpointer)o->name, r);
-	}
+	r->name = o->name;
 	r->cnt += cnt;
 	r->known_cnt += *o->place ? cnt : 0;
 	if (!*o->place || strcmp(o->place, CHILD_STATUS "0") == 0)

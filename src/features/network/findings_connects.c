@@ -117,6 +117,12 @@ void connects_append_evidence(GString *s, const struct finding *row)
 	connects_append_failed(s, &row->limit.failed);
 }
 
+/* Often enough to be urgent. */
+static bool are_many(const struct profile *p, const struct limit_connect *failed)
+{
+	return failed->cnt >= FEW && failed->cnt >= p->info.duration_ns / PAUSE_NS;
+}
+
 bool connects_of_process(const struct profile *p, uint32_t pid, struct limit_connect *ret)
 {
 	struct finding_limit most = { 0 };
@@ -126,7 +132,7 @@ bool connects_of_process(const struct profile *p, uint32_t pid, struct limit_con
 		if (l->pid == pid && limit_connect_read(l, &failed))
 			add_failures(&most, l, &failed);
 	*ret = most.failed;
-	return ret->cnt >= FEW && ret->cnt >= p->info.duration_ns / PAUSE_NS;
+	return are_many(p, ret);
 }
 
 static bool is_selected(const struct findings *f, const struct profile_limit *l)
@@ -147,7 +153,7 @@ bool connects_append_most(GString *s, const struct findings *f, uint32_t *ret_pi
 		most = failed;
 		*ret_pid = l->pid;
 	}
-	if (most.cnt < FEW || most.cnt < f->profile->info.duration_ns / PAUSE_NS)
+	if (!are_many(f->profile, &most))
 		return false;
 	connects_append_failed(s, &most);
 	g_string_append(s, ", and little is found in the threads of ");

@@ -469,15 +469,19 @@ void group_limits_look(struct group_limits *g, struct profile *p, enum profile_l
 {
 	g_autofree char *first = NULL, *second = NULL, *group = NULL;
 	g_autoptr(GString) text = g_string_new(NULL);
+	const char *words;
 
 	if (kind == LIMIT_FROZEN) {
 		if (paths_of(g, pid, FREEZER, &first, &second))
 			look_at_freezers(g, p, first, second, pid);
 		return;
 	}
-	group = kind == LIMIT_WEIGHT ? NULL : group_limits_find(g, kind, pid, text);
-	const char *words = kind == LIMIT_WEIGHT ? weight_of(g, pid) : group ? text->str : noted_limit(g, kind, pid);
-
+	if (kind == LIMIT_WEIGHT) {
+		words = weight_of(g, pid);
+	} else {
+		group = group_limits_find(g, kind, pid, text);
+		words = group ? text->str : noted_limit(g, kind, pid);
+	}
 	if (words)
 		profile_add_limit(p, kind, pid, 0, words);
 }

@@ -116,8 +116,8 @@ struct upstream {
 
 /*
  * The upstream that an event loop has asked: the peer of most of the TCP or Unix connections that the epoll set
- * watches and this process made, or of one that is full. False: none. sockets: struct upstream_socket; up to UPSTREAM_SOCKETS_MAX watched
- * sockets are added.
+ * watches and this process made, or of one that is full. False: none. sockets: struct upstream_socket; up to
+ * UPSTREAM_SOCKETS_MAX watched sockets are added.
  */
 bool upstream_find(struct net_tables *tables, struct net_homes *homes, const char *proc_dir, uint32_t pid, int epoll_fd,
 		   struct upstream *ret, GArray *sockets);

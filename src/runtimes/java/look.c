@@ -57,11 +57,10 @@ static bool is_java_ready(void *source, const GArray *lines, struct tasks *t, GE
 static void *open_java(uint32_t pid, const GArray *lines, struct tasks *t, GError **error)
 {
 	struct java_source *s = g_new0(struct java_source, 1);
-	g_autofree char *path = g_strdup_printf("/proc/%u/comm", pid), *comm = NULL, *version = NULL;
-	size_t len;
+	g_autofree char *comm = NULL, *version = NULL;
 
 	if (!is_readable(java_vthreads_open(&s->vthreads, "/proc", pid, lines), pid, error) ||
-	    !(comm = opener_text(path, OPENER_TEXT_MAX, &len))) {
+	    !(comm = opener_process_text("/proc", pid, "comm"))) {
 		java_vthreads_close(&s->vthreads);
 		g_free(s);
 		return NULL;

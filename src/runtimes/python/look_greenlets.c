@@ -16,10 +16,9 @@ static void *open_greenlets(uint32_t pid, const GArray *lines, struct tasks *t, 
 {
 	struct python_greenlets *g = g_new0(struct python_greenlets, 1);
 	enum python_greenlets_state state = python_greenlets_open(g, "/proc", pid, lines);
-	g_autofree char *path = g_strdup_printf("/proc/%u/comm", pid), *comm = NULL, *version = NULL;
-	size_t len;
+	g_autofree char *comm = NULL, *version = NULL;
 
-	if (state == PYTHON_GREENLETS_READABLE && (comm = opener_text(path, OPENER_TEXT_MAX, &len))) {
+	if (state == PYTHON_GREENLETS_READABLE && (comm = opener_process_text("/proc", pid, "comm"))) {
 		version = g_strdup_printf("CPython 3.%u, greenlet", g->p.minor);
 		t->program = tasks_string(t, g_strchomp(comm));
 		t->version = tasks_string(t, version);

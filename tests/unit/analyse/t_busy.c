@@ -388,7 +388,7 @@ static void test_stopped_peer(void)
 
 	add_wait(p, runner(p, 10, "app"), 'S', 1, 900, "main@app ask@app recv@libc.so.6",
 		 "__x64_sys_recvfrom@[kernel] unix_stream_recvmsg@[kernel]");
-	g_array_index(p->waits, struct wait, 0).object = profile_object(p, &object) + 1;
+	fixture_is_for(p, 0, &object);
 	profile_add_limit(p, LIMIT_STOPPED, 20, 0, "hel\033per");
 	struct findings *f = findings_new(p, NULL);
 	struct parts parts;

@@ -379,7 +379,7 @@ static void test_holder_ended(void)
 
 		o.is_private = false;
 		o.pid = 0;
-		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+		fixture_is_for(p, wait, &o);
 		profile_add_limit(p, LIMIT_GONE, PID, is_gone ? 77 : 78, "mutex");
 		struct findings *f = findings_new(p, NULL);
 		struct parts parts;

@@ -10,7 +10,7 @@
 
 static void set_object(struct profile *p, uint32_t wait, const struct object *object)
 {
-	g_array_index(p->waits, struct wait, wait).object = profile_object(p, object) + 1;
+	fixture_is_for(p, wait, object);
 }
 
 /* A timer that ends the waits of a kernel thread is known as it is of others. */
@@ -301,7 +301,7 @@ static void set_lock(struct profile *p, uint32_t wait, uint8_t kind, const char 
 		.addr = addr,
 	};
 
-	g_array_index(p->waits, struct wait, wait).object = profile_object(p, &lock) + 1;
+	fixture_is_for(p, wait, &lock);
 }
 
 /* Twelve locks on the heap at one place are one finding, and so is an array; a name of its own is told apart. */
@@ -395,7 +395,7 @@ static void test_nameless_pipe(void)
 		uint32_t w = add_wait(p, thread_of(p, 11, "lint", 10), 'S', 9, 1000, "main@lint fetch@lint read@libc.so.6",
 				      "__x64_sys_read@[kernel] anon_pipe_read@[kernel]");
 
-		g_array_index(p->waits, struct wait, w).object = profile_object(p, &pipe) + 1;
+		fixture_is_for(p, w, &pipe);
 		struct explanation *e = explanation_new(p, NULL);
 		headline_with(e, cases[i].told);
 		explanation_free(e);
@@ -811,7 +811,7 @@ static void test_epoll_sets(void)
 			uint32_t w = add_wait(p, t, 'S', 1000, 5, "main@herd serve@herd epoll_wait@libc.so.6",
 					      "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]");
 
-			g_array_index(p->waits, struct wait, w).object = profile_object(p, &set) + 1;
+			fixture_is_for(p, w, &set);
 			woken_in(p, w, source, "main@feed write@libc.so.6", 1000, 5000);
 			add_wait(p, t, 'R', 900, 5, "main@herd serve@herd", "");
 		}

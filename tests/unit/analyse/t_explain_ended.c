@@ -202,7 +202,7 @@ static void test_pauses(void)
 			 SYSCALL "__x64_sys_clock_nanosleep@[kernel] hrtimer_nanosleep@[kernel]");
 		uint32_t asks = add_wait(p, thread, 'S', cases[i].asks, 400 / cases[i].asks, "main@relay push@relay recv@libc.so.6",
 					 SYSCALL "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
-		g_array_index(p->waits, struct wait, asks).object = profile_object(p, &peer) + 1;
+		fixture_is_for(p, asks, &peer);
 		struct explanation *e = explanation_new(p, NULL);
 		const struct headline *h = headline_with(e, "sleeps until a timer in back_off");
 
@@ -236,7 +236,7 @@ static void test_behind(void)
 		};
 
 		p->info.has_wakers = true;
-		g_array_index(p->waits, struct wait, waits).object = profile_object(p, &mutex) + 1;
+		fixture_is_for(p, waits, &mutex);
 		profile_add_wake(p, &wakes[0]);
 		profile_add_wake(p, &wakes[1]);
 		struct explanation *e = explanation_new(p, NULL);
@@ -270,7 +270,7 @@ static void test_shell(void)
 	g_array_index(p->threads, struct thread, sleep).to_ns = WINDOW_MS * MS;
 	p->info.has_wakers = true;
 	p->info.filters = profile_string(p, "command publish.sh");
-	g_array_index(p->waits, struct wait, waits).object = profile_object(p, &child) + 1;
+	fixture_is_for(p, waits, &child);
 	profile_add_wake(p, &wake);
 	add_wait(p, sleep, 'S', 20, 390, "main@sleep run@sleep xnanosleep@sleep clock_nanosleep@libc.so.6", SLEEPS);
 	struct explanation *e = explanation_new(p, NULL);
@@ -315,7 +315,7 @@ static uint32_t add_receive(struct profile *p, uint32_t thread, const char *user
 {
 	uint32_t wait = add_wait(p, thread, 'S', 160, each_ms, user, RECV);
 
-	g_array_index(p->waits, struct wait, wait).object = profile_object(p, &peer) + 1;
+	fixture_is_for(p, wait, &peer);
 	return wait;
 }
 
@@ -809,7 +809,7 @@ static void test_loop_at_once(void)
 		struct profile *p = window_new();
 		uint32_t wait = add_wait(p, thread_of(p, 10, "app", 40), 'S', 1, 1, LOOP, EPOLL);
 
-		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &set) + 1;
+		fixture_is_for(p, wait, &set);
 		ended_by_both(p, wait, cases[i].pid, cases[i].cnt, cases[i].us, cases[i].timers_cnt, cases[i].timers_ms);
 		add_wait(p, thread_of(p, 11, "app", 40), 'D', 80, 4, "main@app load@app read@libc.so.6", SYSCALL "io_schedule@[kernel]");
 		struct explanation *e = explanation_new(p, NULL);
@@ -837,7 +837,7 @@ static void test_held_back(void)
 								      "tcp_child_process@[kernel] sock_def_readable@[kernel]") };
 		const struct wake wake = { .wait = wait, .waker = profile_waker(p, &client), .count = 1, .blocked_ns = MS };
 
-		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &set) + 1;
+		fixture_is_for(p, wait, &set);
 		ended_by_both(p, wait, 20, 12, 4000, 50, 9000);
 		profile_add_wake(p, &wake);
 		add_wait(p, thread_of(p, 11, "app", 40), 'D', 80, 4, "main@app load@app read@libc.so.6", SYSCALL "io_schedule@[kernel]");
@@ -922,7 +922,7 @@ static void test_poll_at_once(void)
 					 SYSCALL "__x64_sys_poll@[kernel] do_sys_poll@[kernel]");
 
 		add_wait(p, thread, 'S', 1, 100, "main@app accept@libc.so.6", SYSCALL "inet_csk_accept@[kernel]");
-		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+		fixture_is_for(p, wait, &o);
 		ended_by_both(p, wait, 20, cases[i].cnt, cases[i].us, cases[i].timers_cnt, cases[i].timers_cnt * 800);
 		struct explanation *e = explanation_new(p, NULL);
 		const struct headline *h = headline_with(e, "in ask");
@@ -949,7 +949,7 @@ static void test_ruby_timeout(void)
 					 SYSCALL "__x64_sys_recvfrom@[kernel] udp_recvmsg@[kernel]");
 
 		(void)helper;
-		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &o) + 1;
+		fixture_is_for(p, wait, &o);
 		ended_by_both(p, wait, 20, 60, 6000, 0, 0);
 		struct wait *w = &g_array_index(p->waits, struct wait, wait);
 		const struct wake wake = { .wait = wait, .waker = profile_waker(p, &own), .count = 14, .blocked_ns = 7000 * MS };

@@ -30,7 +30,7 @@ static void is_for(struct profile *p, uint32_t wait, enum object_kind kind, cons
 {
 	const struct object o = { .kind = (uint8_t)kind, .name = name, .pid = pid };
 
-	g_array_index(p->waits, struct wait, wait).object = 1 + profile_object(p, &o);
+	fixture_is_for(p, wait, &o);
 }
 
 /* An event loop without a rest in its thread, and connections that nobody accepts: only with both it is told. */
@@ -659,7 +659,7 @@ static void is_for_socket(struct profile *p, uint32_t wait, const char *name, co
 {
 	const struct object o = { .kind = OBJECT_SOCKET, .name = name, .place = place, .operation = "", .pid = pid };
 
-	g_array_index(p->waits, struct wait, wait).object = 1 + profile_object(p, &o);
+	fixture_is_for(p, wait, &o);
 }
 
 /* Idle connections keep the threads that serve, while others wait; a thread without work would serve these. */

@@ -24,7 +24,7 @@ static void ended_by(struct profile *p, uint32_t wait, const struct waker *who, 
 
 static void is_for(struct profile *p, uint32_t wait, const struct object *o)
 {
-	g_array_index(p->waits, struct wait, wait).object = 1 + profile_object(p, o);
+	fixture_is_for(p, wait, o);
 	p->info.has_objects = true;
 }
 
@@ -641,7 +641,7 @@ static void test_unrecorded_kin(void)
 
 		p->info.has_wakers = true;
 		g_array_index(p->threads, struct thread, sshd).pid = 12;
-		g_array_index(p->waits, struct wait, wait).object = profile_object(p, &to) + 1;
+		fixture_is_for(p, wait, &to);
 		profile_add_wake(p, &wake);
 		struct explanation *e = explanation_new(p, NULL);
 		const struct headline *h = headline_with(e, "ssh waits for data from the network");

@@ -8,6 +8,14 @@
 #define READ_PIPE "__x64_sys_read@[kernel] vfs_read@[kernel] anon_pipe_read@[kernel]"
 #define POLL "__x64_sys_ppoll@[kernel] do_sys_poll@[kernel]"
 
+static void assert_idle(const struct profile *p, uint32_t wait, enum idle_kind kind)
+{
+	struct reasons *r = reasons_new(p, NULL);
+
+	g_assert_cmpint(reasons_idle(r, wait), ==, kind);
+	reasons_free(r);
+}
+
 /* On a whole machine what slept all along is at rest, but not what is known to wait for a row's lock. */
 static void test_at_rest_of_machine(void)
 {
@@ -151,9 +159,7 @@ static void test_listens(void)
 		const struct tcp_wait t = { .object = row->object - 1, .direction = TCP_WAIT_RECEIVE, .count = cases[i].count,
 			.blocked_ns = row->blocked_ns, .silent_ns = cases[i].silent_ms * MS, .peer_ns = cases[i].peer_ms * MS };
 		profile_add_tcp_wait(m.p, &t);
-		struct reasons *r = reasons_new(m.p, NULL);
-		g_assert_cmpint(reasons_idle(r, w), ==, cases[i].is_idle ? IDLE_CLIENT : IDLE_NOT);
-		reasons_free(r);
+		assert_idle(m.p, w, cases[i].is_idle ? IDLE_CLIENT : IDLE_NOT);
 		profile_free(m.p);
 	}
 }
@@ -292,7 +298,7 @@ static void test_unix_datagrams(void)
 					"__x64_sys_recvfrom@[kernel] unix_dgram_recvmsg@[kernel] __skb_wait_for_more_packets@[kernel]", 900);
 		const struct object o = { .kind = OBJECT_SOCKET, .operation = "", .name = names[i], .place = "unix" };
 
-		g_array_index(m.p->waits, struct wait, wait).object = profile_object(m.p, &o) + 1;
+		fixture_is_for(m.p, wait, &o);
 		struct reasons *r = reasons_new(m.p, NULL);
 		g_assert_cmpint(reasons_of(r, wait), ==, REASON_NETWORK_RECEIVE);
 		g_assert_cmpint(reasons_idle(r, wait), ==, i ? IDLE_NOT : IDLE_CLIENT);
@@ -331,9 +337,7 @@ static void test_served_by_broken_stack(void)
 		wait_for(m.p, wait, OBJECT_SOCKET, ":7911 from 127.0.0.1 (client)", 2);
 		if (queue)
 			profile_add_limit(m.p, LIMIT_BACKLOG, 1, 0, "3 connections wait at :7911");
-		struct reasons *r = reasons_new(m.p, NULL);
-		g_assert_cmpint(reasons_idle(r, wait), ==, queue ? IDLE_NOT : IDLE_CLIENT);
-		reasons_free(r);
+		assert_idle(m.p, wait, queue ? IDLE_NOT : IDLE_CLIENT);
 		profile_free(m.p);
 	}
 }
@@ -348,11 +352,9 @@ static void test_ticks_of_datagram_server(void)
 		uint32_t wait = wait_of(m.p, thread_of(m.p, 1, 1, "game", 0), 'S', "main@game poll@libc.so.6", POLL, 100);
 		const struct object o = { .kind = OBJECT_SOCKET, .operation = "", .name = names[i], .place = "udp" };
 
-		g_array_index(m.p->waits, struct wait, wait).object = profile_object(m.p, &o) + 1;
+		fixture_is_for(m.p, wait, &o);
 		woken_by(m.p, wait, UINT32_MAX, "");
-		struct reasons *r = reasons_new(m.p, NULL);
-		g_assert_cmpint(reasons_idle(r, wait), ==, i ? IDLE_NOT : IDLE_LOOP);
-		reasons_free(r);
+		assert_idle(m.p, wait, i ? IDLE_NOT : IDLE_LOOP);
 		profile_free(m.p);
 	}
 }
@@ -367,7 +369,7 @@ static void test_output_of_a_started_program(void)
 		const struct waker cgi = { .pid = 2, .tid = 2, .comm = "q.cgi", .start_ns = is_new ? 2000 * MS : 500 * MS };
 
 		m.p->info.start_ns = 1000 * MS;
-		g_array_index(m.p->waits, struct wait, wait).object = profile_object(m.p, &o) + 1;
+		fixture_is_for(m.p, wait, &o);
 		profile_add_wake(m.p, &(struct wake){ .wait = wait, .waker = profile_waker(m.p, &cgi), .count = 300, .blocked_ns = 3000 * MS });
 		struct reasons *r = reasons_new(m.p, NULL);
 		g_assert_cmpint(reasons_idle(r, wait), ==, is_new ? IDLE_NOT : IDLE_LOOP);
@@ -403,10 +405,7 @@ static void test_stripped(void)
 				     "runsvdir+0x37d8@runsvdir clock_nanosleep@libc.so.6";
 	struct maker m = maker_new("process 1");
 	uint32_t w = wait_of(m.p, thread_of(m.p, 1, 1, "runsvdir", 0), 'S', sleeps, "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]", 2);
-	struct reasons *r = reasons_new(m.p, NULL);
-
-	g_assert_cmpint(reasons_idle(r, w), ==, IDLE_TIMER);
-	reasons_free(r);
+	assert_idle(m.p, w, IDLE_TIMER);
 	profile_free(m.p);
 }
 
@@ -429,9 +428,7 @@ static void test_torn(void)
 		torn = wait_of(m.p, threads[0], 'S', "", FUTEX, 200);
 		g_array_index(m.p->waits, struct wait, torn).user = fixture_stack(m.p, FRAME_USER, STACK_BROKEN, "pthread_cond_wait@libc.so.6");
 		woken_by(m.p, torn, threads[1], "main@app give@app pthread_cond_signal@libc.so.6");
-		struct reasons *r = reasons_new(m.p, NULL);
-		g_assert_cmpint(reasons_idle(r, torn), ==, is_short ? IDLE_NOT : IDLE_POOL);
-		reasons_free(r);
+		assert_idle(m.p, torn, is_short ? IDLE_NOT : IDLE_POOL);
 		profile_free(m.p);
 	}
 }
@@ -493,9 +490,7 @@ static void test_followers(void)
 			woken_by(m.p, wait_of(m.p, handler, 'S', "start_thread@libc.so.6 work@rpc answer@rpc watch@rpc pthread_cond_wait@libc.so.6",
 					      FUTEX, 2), threads[0], "start_thread@libc.so.6 work@rpc tell@rpc pthread_cond_signal@libc.so.6");
 		}
-		struct reasons *r = reasons_new(m.p, NULL);
-		g_assert_cmpint(reasons_idle(r, follows[1]), ==, looks ? IDLE_NOT : IDLE_POOL);
-		reasons_free(r);
+		assert_idle(m.p, follows[1], looks ? IDLE_NOT : IDLE_POOL);
 		profile_free(m.p);
 	}
 }
@@ -510,9 +505,7 @@ static void test_crew_that_sleeps(void)
 		for (uint32_t t = 0; t < cnt; t++)
 			w = wait_of(m.p, thread_of(m.p, 1, 2 + t, "orders", 0), 'S', "start_thread@libc.so.6 work@orders usleep@libc.so.6",
 				    "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]", 50);
-		struct reasons *r = reasons_new(m.p, NULL);
-		g_assert_cmpint(reasons_idle(r, w), ==, cnt == 1 ? IDLE_TIMER : IDLE_NOT);
-		reasons_free(r);
+		assert_idle(m.p, w, cnt == 1 ? IDLE_TIMER : IDLE_NOT);
 		profile_free(m.p);
 	}
 }
@@ -595,7 +588,7 @@ static void test_unix_peer(void)
 		uint32_t wait = wait_of(m.p, thread_of(m.p, 1, 1, "dump", 0), 'S', "main@dump query@dump poll@libc.so.6", POLL, 900);
 		const struct object o = { .kind = OBJECT_SOCKET, .operation = "", .name = cases[i].name, .place = "unix", .pid = 7 };
 
-		g_array_index(m.p->waits, struct wait, wait).object = profile_object(m.p, &o) + 1;
+		fixture_is_for(m.p, wait, &o);
 		struct reasons *r = reasons_new(m.p, NULL);
 		g_assert_cmpint(reasons_of(r, wait), ==, cases[i].is_answer ? REASON_NETWORK_RECEIVE : REASON_EVENT_LOOP);
 		g_assert_true(!cases[i].is_answer || !reasons_is_idle(r, wait));
@@ -619,7 +612,7 @@ static void test_room_of_library(void)
 		const struct object o = { .kind = OBJECT_SOCKET, .operation = i % 2 ? "send" : "", .name = ":3306 from 127.0.0.1",
 					  .place = "tcp" };
 
-		g_array_index(m.p->waits, struct wait, wait).object = profile_object(m.p, &o) + 1;
+		fixture_is_for(m.p, wait, &o);
 		struct reasons *r = reasons_new(m.p, NULL);
 		g_assert_cmpint(reasons_of(r, wait), ==, i % 2 ? REASON_NETWORK_SEND : REASON_NETWORK_RECEIVE);
 		reasons_free(r);
@@ -647,9 +640,7 @@ static void test_main_looks(void)
 
 		wait_for(m.p, wait, (enum object_kind)LOCK_CONDITION, "stopped", 0);
 		woken_by(m.p, wait, UINT32_MAX, "");
-		struct reasons *r = reasons_new(m.p, NULL);
-		g_assert_cmpint(reasons_idle(r, wait), ==, cases[i].is_idle ? IDLE_POOL : IDLE_NOT);
-		reasons_free(r);
+		assert_idle(m.p, wait, cases[i].is_idle ? IDLE_POOL : IDLE_NOT);
 		profile_free(m.p);
 	}
 }
@@ -707,9 +698,7 @@ static void test_pauses_of_workers(void)
 			wait = wait_of(m.p, thread_of(m.p, 1, 10 + t, "spooler", 0), 'S',
 				       is_deep ? "work@spooler put@spooler nanosleep@libc.so.6" : "work@spooler nanosleep@libc.so.6",
 				       "__x64_sys_nanosleep@[kernel] hrtimer_nanosleep@[kernel]", 10);
-		struct reasons *r = reasons_new(m.p, NULL);
-		g_assert_cmpint(reasons_idle(r, wait), ==, are_several && is_deep ? IDLE_NOT : IDLE_TIMER);
-		reasons_free(r);
+		assert_idle(m.p, wait, are_several && is_deep ? IDLE_NOT : IDLE_TIMER);
 		profile_free(m.p);
 	}
 }
@@ -738,9 +727,7 @@ static void test_loop_of_worker(void)
 					      .remote = "127.0.0.1:4711" };
 		if (i == SERVER)
 			profile_add_connection(m.p, &c);
-		struct reasons *r = reasons_new(m.p, NULL);
-		g_assert_cmpint(reasons_idle(r, wait), ==, i == WORKER ? IDLE_LOOP : IDLE_NOT);
-		reasons_free(r);
+		assert_idle(m.p, wait, i == WORKER ? IDLE_LOOP : IDLE_NOT);
 		profile_free(m.p);
 	}
 }

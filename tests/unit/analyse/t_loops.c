@@ -151,7 +151,7 @@ static void test_growing_pauses(void)
 		uint32_t ask = wait_of(m.p, t, 'S', "main@up put@up send@up recv@libc.so.6", "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]", 10);
 		struct wait *w = &g_array_index(m.p->waits, struct wait, sleep);
 
-		g_array_index(m.p->waits, struct wait, ask).object = profile_object(m.p, &api) + 1;
+		fixture_is_for(m.p, ask, &api);
 		memset(w->hist, 0, sizeof(w->hist));
 		for (unsigned k = 0; k < G_N_ELEMENTS(cases[i].cnt); k++)
 			w->hist[27 + k] = cases[i].cnt[k];

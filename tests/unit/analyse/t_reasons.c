@@ -692,7 +692,7 @@ static void test_at_rest(void)
 			const struct object o = { .kind = cases[i].kind, .name = profile_string(m.p, cases[i].name),
 						  .place = profile_string(m.p, cases[i].place), .operation = profile_string(m.p, "") };
 
-			g_array_index(m.p->waits, struct wait, waits[i]).object = profile_object(m.p, &o) + 1;
+			fixture_is_for(m.p, waits[i], &o);
 		} else {
 			woken_by(m.p, waits[i], UINT32_MAX, "");
 		}
@@ -757,7 +757,7 @@ static void test_gil(void)
 					    .place = held[i].place, .pid = 1, .addr = 4096, .holder_tid = 2 };
 		uint32_t wait = wait_of(m.p, waiter, 'S', user, "__x64_sys_futex@[kernel] futex_wait@[kernel]", held[i].count);
 
-		g_array_index(m.p->waits, struct wait, wait).object = profile_object(m.p, &gil) + 1;
+		fixture_is_for(m.p, wait, &gil);
 	}
 	m.p->info.has_locks = true;
 	struct findings *f = findings_new(m.p, NULL);
@@ -900,7 +900,7 @@ static void test_object_frames(void)
 			uint32_t wait = wait_of(m.p, thread, 'S', "main@app f@app pthread_mutex_lock@libc.so.6 __lll_lock_wait@libc.so.6",
 						kernels[k], 1);
 
-			g_array_index(m.p->waits, struct wait, wait).object = profile_object(m.p, kinds[i]) + 1;
+			fixture_is_for(m.p, wait, kinds[i]);
 		}
 	}
 	struct reasons *r = reasons_new(m.p, NULL);
