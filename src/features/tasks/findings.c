@@ -31,6 +31,8 @@
 #define UNDUE_ADVICE                                                                                                 \
 	"What comes does so at once, or not at all. If these reads have a deadline that takes the time: questions or answers are " \
 	"lost, or the peer leaves some out (nstat, its log). A connection on which nothing is due may wait so."
+#define SELECTING_ADVICE                                                                                                  \
+	"Look at the peer. If those in the select wait for a place (a semaphore), or for what this one brings, let more be asked at once."
 #define FEW_ANSWERS_PER_S 20
 #define RUNNABLE_WEIGHT 4	/* load from outside also makes goroutines wait for a CPU */
 
@@ -576,12 +578,26 @@ static void find_holder(const struct profile *p, const struct task_findings *f, 
 	w->meanwhile = holder ? holder : w->meanwhile;
 }
 
+/* Requests that wait in a select: for a place, for a result of such a one, or for events, which may be meant. */
+static const struct task_wait *selecting_of(const struct task_findings *f, const struct task_wait *w)
+{
+	const struct task_wait *best = NULL;
+
+	EACH_ROW(i, const struct task_wait, o, f->rows)
+		if (same_process(o, w) && o->answers_request && !*o->idle && awaited_of(o) == SELECT && o->tasks >= TASKS_MIN &&
+		    (!best || o->task_ns > best->task_ns))
+			best = o;
+	return best;
+}
+
 static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 {
 	enum awaited k = awaited_of(w);
 
 	if (k == CARRIERLESS)
 		w->meanwhile = pinned_of(f, w);
+	if ((k == NETWORK || k == LIBRARY) && (w->meanwhile = selecting_of(f, w)))
+		w->advice = SELECTING_ADVICE;
 	bool is_channel = k == RECEIVE || k == SEND;
 
 	if (!is_channel && k != CONNECTIONS && k != MUTEX && k != RWLOCK && k != SEMAPHORE && k != LOCK &&

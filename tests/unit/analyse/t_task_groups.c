@@ -458,6 +458,34 @@ static void test_handlers_that_receive(void)
 	profile_free(p);
 }
 
+/* Requests in a select may wait for events; beside one that waits for an answer they are told, if there are any. */
+static void test_handlers_in_a_select(void)
+{
+	for (unsigned selecting = 0; selecting <= 8; selecting += 8) {
+		struct tasks *t = tasks_new(TASKS_GO, 12);
+		struct profile *p = profile_new();
+
+		for (unsigned i = 0; i < 5; i++) {
+			see(t, row_of(t, 1, "select", work, 2), 40);
+			see(t, row_of(t, 2, "select", handler, 4), selecting);
+			see(t, row_of(t, 3, "IO wait", query, 4), 2);
+			see(t, row_of(t, 4, "IO wait", serve, 3), 1);
+			tasks_look_done(t, (i + 1) * (uint64_t)200000000, 200000000);
+		}
+		tasks_finish(t);
+		struct task_findings *f = findings_of(p, t);
+		const struct task_wait *w = &g_array_index(f->rows, struct task_wait, 0);
+
+		g_assert_cmpuint(f->cnt, ==, 1);
+		g_assert_cmpstr(w->function, ==, "main.query");
+		g_assert_cmpint(w->meanwhile != NULL, ==, selecting > 0);
+		g_assert_cmpint(strstr(w->advice, "those in the select") != NULL, ==, selecting > 0);
+		g_assert_true(!selecting || strcmp(w->meanwhile->function, "main.buy") == 0);
+		task_findings_free(f);
+		profile_free(p);
+	}
+}
+
 /* A handler at "async with". */
 static const struct task_frame gate[] = {
 	{ "Semaphore.acquire", "/usr/lib/python3.11/asyncio/locks.py", 387 },
@@ -919,6 +947,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/findings/at-once", test_at_once);
 	g_test_add_func("/tasks/turns-at-a-pool", test_turns_at_a_pool);
 	g_test_add_func("/tasks/handlers-that-receive", test_handlers_that_receive);
+	g_test_add_func("/tasks/handlers-in-a-select", test_handlers_in_a_select);
 	g_test_add_func("/tasks/threads-beside-tasks", test_threads_beside_tasks);
 	g_test_add_func("/tasks/between-requests", test_between_requests);
 	g_test_add_func("/tasks/async-with", test_async_with);
