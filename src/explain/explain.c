@@ -294,7 +294,7 @@ struct explanation *explanation_new(const struct profile *p, const struct select
 		return e;
 	task_findings_queue(e->tasks, e->findings);
 	e->storm = p->info.has_storms ? storm_of(e->findings) : NULL;
-	e->unseen = unseen_new(p, selection);
+	e->unseen = unseen_new(e->findings);
 	e->little = little_new(e->findings, e->tasks, e->unseen);
 	if (e->little)
 		return e;

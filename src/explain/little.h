@@ -19,13 +19,13 @@ char *little_new(const struct findings *f, const struct task_findings *tasks, bo
 char *little_nothing_new(const struct findings *f);
 
 /*
- * A sentence about waits in the profile's processes that no thread shows: unmounted virtual threads of Java, Erlang
- * processes, Haskell's own threads, unnamed methods of .NET; or unrecorded child processes.  Free with g_free(); NULL:
- * none known.  selection NULL: everything.
+ * A sentence about waits in the profile's processes that no thread shows: goroutines, unmounted virtual threads of
+ * Java, Erlang processes, Haskell's own threads, unnamed methods of .NET; or unrecorded child processes.  Free with
+ * g_free(); NULL: none known.
  */
+char *unseen_new(const struct findings *f);
 /* Unrecorded children, so many that their waits may be what matters. */
 bool unseen_has_children(const struct profile *p);
-char *unseen_new(const struct profile *p, const struct selection *selection);
 
 /*
  * Threads wait for one condition in two functions, and in one of these all waits end by timeouts.  Tickers with a

@@ -96,28 +96,57 @@ static char *say_nameless(const struct profile *p, const struct selection *selec
 	return g_string_free(s, FALSE);
 }
 
-char *unseen_new(const struct profile *p, const struct selection *selection)
+/* A thread of a Go program that was not looked into, preferably a row of a single thread; NULL: none. */
+static const struct thread *idle_of_go(const struct findings *f)
 {
+	const struct profile *p = f->profile;
+	const struct thread *one = NULL;
+
+	for (uint32_t i = 0; !p->info.has_tasks && i < p->waits->len && (!one || !one->pid); i++) {
+		const struct rule *rule = reasons_rule(f->reasons, i);
+		uint32_t thread = profile_wait(p, i)->thread;
+
+		if (rule && strcmp(rule->name, "go-idle") == 0 && (!f->selection || f->selection->threads[thread]))
+			one = profile_thread(p, thread);
+	}
+	return one;
+}
+
+static char *say_unseen(const struct thread *one, bool has_others, const char *what, const char *waits_for, const char *step)
+{
+	GString *s = g_string_new("Not seen: ");
+
+	g_string_append(s, what);
+	text_safe_cut(s, one->process, NAME_COLUMNS);
+	if (one->pid)
+		g_string_append_printf(s, " (%u)", one->pid);
+	g_string_append_printf(s, "%s that wait without a thread of the kernel's: for %s. ", has_others ? " and of others" : "",
+			       waits_for);
+	if (step)
+		g_string_append(s, step);
+	else if (one->pid)
+		g_string_append_printf(s, "`offcpu tasks -p %u` shows them, and record --tasks.", one->pid);
+	else
+		g_string_append(s, "`offcpu tasks` shows them, and the agent keeps them with [record] tasks.");
+	return g_string_free(s, FALSE);
+}
+
+char *unseen_new(const struct findings *f)
+{
+	const struct profile *p = f->profile;
+	const struct thread *found;
+
 	if (unseen_has_children(p))
 		return g_strdup_printf("Not recorded: %s processes that these have begun meanwhile, and what they waited for: "
 				       "record --follow.", TEXT_COUNT(p->info.unfollowed));
 	for (size_t i = 0; i < G_N_ELEMENTS(runtimes); i++) {
 		bool has_others;
-		const struct thread *found = first_of(p, selection, runtimes[i].is_one, &has_others);
 
-		if (!found)
-			continue;
-		GString *s = g_string_new("Not seen: ");
-
-		g_string_append(s, runtimes[i].what);
-		text_safe_cut(s, found->process, NAME_COLUMNS);
-		g_string_append_printf(s, " (%u)%s that wait without a thread of the kernel's: for %s. ", found->pid,
-				       has_others ? " and of others" : "", runtimes[i].waits_for);
-		if (runtimes[i].step)
-			g_string_append(s, runtimes[i].step);
-		else
-			g_string_append_printf(s, "`offcpu tasks -p %u` shows them, and record --tasks.", found->pid);
-		return g_string_free(s, FALSE);
+		found = first_of(p, f->selection, runtimes[i].is_one, &has_others);
+		if (found)
+			return say_unseen(found, has_others, runtimes[i].what, runtimes[i].waits_for, runtimes[i].step);
 	}
-	return say_nameless(p, selection);
+	found = idle_of_go(f);
+	return found ? say_unseen(found, false, "goroutines of ", "a lock, a channel, a socket, a timer", NULL) :
+		       say_nameless(p, f->selection);
 }

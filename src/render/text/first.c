@@ -259,44 +259,6 @@ static void append_more(GString *s, const struct profile *p, const struct text_o
 	text_wrap(s, line->str, "", text_screen_width(o));
 }
 
-/* A thread of an idle Go program, preferably a row of a single thread; NULL: none. */
-static const struct thread *idle_of_go(const struct findings *f)
-{
-	const struct profile *p = f->profile;
-	const struct thread *one = NULL;
-
-	for (uint32_t i = 0; i < p->waits->len && (!one || !one->pid); i++) {
-		const struct rule *rule = reasons_rule(f->reasons, i);
-		uint32_t thread = profile_wait(p, i)->thread;
-
-		if (rule && strcmp(rule->name, "go-idle") == 0 && (!f->selection || f->selection->threads[thread]))
-			one = profile_thread(p, thread);
-	}
-	return one;
-}
-
-/* In a Go program whose threads are idle while goroutines wait for one another, only tasks explain the waits. */
-static void append_tasks(GString *s, const struct findings *f, const struct text_options *o)
-{
-	const struct profile *p = f->profile;
-	const struct thread *t = p->info.has_tasks ? NULL : idle_of_go(f);
-	g_autoptr(GString) line = g_string_new(NULL);
-
-	text_tasks_first(s, p, f->selection, o);
-	if (!t)
-		return;
-	g_string_append(line, "Goroutines of ");
-	text_safe(line, t->process);
-	g_string_append_printf(line, " that wait have no thread%s: offcpu tasks -p ",
-			       p->info.history.windows ? "; the agent keeps them with [record] tasks" : "");
-	if (t->pid)
-		g_string_append_printf(line, "%" PRIu32, t->pid);
-	else
-		g_string_append(line, "PID");
-	g_string_append(line, p->info.history.windows ? " shows them now." : " shows them, and record --tasks.");
-	text_wrap(s, line->str, "", text_screen_width(o));
-}
-
 /* Does not repeat advice given above. */
 static const char *advice_of(const struct explanation *e, guint at)
 {
@@ -431,7 +393,7 @@ static void append_tail(GString *tail, const struct screen *w, bool is_short)
 	append_idle(tail, f, w->options, w->first->idle, !is_short);
 	if (w->first->rate > 0)
 		text_budget(tail, f, w->options, w->first->rate);
-	append_tasks(tail, f, w->options);
+	text_tasks_first(tail, w->p, w->selection, w->options);
 	if (w->e->unseen)
 		text_wrap(tail, w->e->unseen, "", text_screen_width(w->options));
 	append_more(tail, w->p, w->options);
