@@ -25,7 +25,7 @@ char *peers_address_of(const struct object *o)
 
 bool peers_is_for_client(const struct object *o)
 {
-	return o->kind == OBJECT_SOCKET && *o->name == ':' && strstr(o->name, " from ");
+	return *o->name == ':' && object_is_accepted(o);
 }
 
 const char **peers_locals(const struct profile *p, const struct selection *selection, const char *there)

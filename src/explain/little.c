@@ -309,7 +309,7 @@ static bool is_listener(const struct findings *f, uint32_t i)
 	const struct object *o = profile_wait_object(f->profile, profile_wait(f->profile, i));
 	const struct rule *rule = reasons_rule(f->reasons, i);
 
-	return reasons_idle(f->reasons, i) == IDLE_CLIENT && o && strcmp(o->place, "tcp") == 0 && !strstr(o->name, " from ") &&
+	return reasons_idle(f->reasons, i) == IDLE_CLIENT && o && strcmp(o->place, "tcp") == 0 && !object_is_accepted(o) &&
 	       !(rule && (rule->idle == RULE_IDLE_YES || g_str_has_prefix(rule->name, RULES_MEMORY_SERVER)));
 }
 

@@ -805,6 +805,12 @@ static inline bool object_serves_datagrams(const struct object *o)
 	return port && port < PORT_OF_NOBODY;
 }
 
+/* A connection accepted by this side, so the other one asks: ":8080 from 10.0.0.7", "/run/app.sock from". */
+static inline bool object_is_accepted(const struct object *o)
+{
+	return o->kind == OBJECT_SOCKET && strstr(o->name, " from");
+}
+
 /* Is it a connection accepted at `there` (see LIMIT_BACKLOG)? ":8080 from 10.0.0.7", "/run/app.sock from". */
 static inline bool object_is_accepted_at(const struct object *o, const char *there)
 {

@@ -591,7 +591,7 @@ static bool is_for_next_request(const struct finder *f, uint32_t i)
 {
 	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
 
-	return o && o->kind == OBJECT_SOCKET && *o->name == ':' && strstr(o->name, " from ");
+	return o && peers_is_for_client(o);
 }
 
 /* Threads of its own process notify it by a pipe, as with an epoll set. */

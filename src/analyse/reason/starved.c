@@ -149,7 +149,7 @@ static void find_who_ends(struct finder *f)
 /* Which side asks is known only for TCP: a connection that this side made brings answers. */
 static bool is_answer(const struct object *o)
 {
-	return o && o->kind == OBJECT_SOCKET && strcmp(o->place, "tcp") == 0 && !strstr(o->name, " from");
+	return o && o->kind == OBJECT_SOCKET && strcmp(o->place, "tcp") == 0 && !object_is_accepted(o);
 }
 
 /*

@@ -394,7 +394,7 @@ static bool may_wait_for_ever(const struct findings *f, const struct finding *ro
 	const struct rule *rule = finding_rule(f, row);
 	const struct object *o = finding_object(f, row);
 
-	return row->reason == REASON_NETWORK_RECEIVE && o && o->kind == OBJECT_SOCKET && !strstr(o->name, " from") &&
+	return row->reason == REASON_NETWORK_RECEIVE && o && o->kind == OBJECT_SOCKET && !object_is_accepted(o) &&
 	       !row->limit.limit && !row->loop && !(rule && rule->advice);
 }
 

@@ -23,12 +23,6 @@ const char *tcp_share_name(enum tcp_share share)
 	return names[share];
 }
 
-/* ":8080 from 10.0.0.7" is a connection accepted here: the other side asks. */
-static bool is_accepted(const struct object *o)
-{
-	return o->kind == OBJECT_SOCKET && strstr(o->name, " from ");
-}
-
 /* The path takes no time, so unclear time is the peer's. */
 static bool has_short_way(const struct object *o, const struct tcp_wait *t)
 {
@@ -82,7 +76,7 @@ bool tcp_shares_find(const struct findings *f, const struct finding *row, struct
 	const struct object *o = finding_object(f, row);
 	const int direction = direction_of(row);
 
-	if (!o || row->busy || direction < 0 || (is_accepted(o) && direction != TCP_WAIT_SEND))
+	if (!o || row->busy || direction < 0 || (object_is_accepted(o) && direction != TCP_WAIT_SEND))
 		return false;
 	EACH_ROW(i, const struct tcp_wait, t, f->profile->tcp_waits) {
 		if (t->object != row->object - 1 || t->direction != direction)

@@ -75,7 +75,7 @@ static bool is_for_client(const struct profile *p, const struct wait *w)
 		return false;
 	if (object->kind == OBJECT_EPOLL)
 		return strstr(object->name, "socket");
-	return object->kind == OBJECT_SOCKET && (strstr(object->name, " from ") || strstr(object->name, " listening"));
+	return object_is_accepted(object) || (object->kind == OBJECT_SOCKET && strstr(object->name, " listening"));
 }
 
 static bool may_be(const struct open_requests *o, const struct profile *p, const struct wait *w)

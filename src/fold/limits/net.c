@@ -52,7 +52,7 @@ void cycle_look(struct profile *p, struct net_tables *nets, const char *proc_dir
 		uint32_t pid = profile_thread(p, w->thread)->pid;
 
 		if (!(w->flags & WAIT_OPEN_AT_END) || !o || o->kind != OBJECT_SOCKET || !o->pid || o->pid == pid ||
-		    strcmp(o->place, "tcp") != 0 || strstr(o->name, " from"))
+		    strcmp(o->place, "tcp") != 0 || object_is_accepted(o))
 			continue;
 		const uint64_t pair = (uint64_t)pid << 32 | o->pid;
 
@@ -286,7 +286,7 @@ static bool serves(const struct object *o)
 {
 	if (o->kind == OBJECT_EPOLL)
 		return strstr(o->name, "socket");
-	return o->kind == OBJECT_SOCKET && strcmp(o->place, "tcp") == 0 && strstr(o->name, " from ");
+	return strcmp(o->place, "tcp") == 0 && object_is_accepted(o);
 }
 
 void owed_look(struct profile *p, struct sock_peers *peers, const char *proc_dir)
