@@ -99,9 +99,7 @@ void sentence_task_evidence(GString *s, const struct findings *f, const struct t
 	}
 	backlog_append_evidence(s, w->drops);
 	if (w->meanwhile) {
-		g_string_append(s, w->is_held_there		   ? "; when they wait, " :
-				   w->meanwhile->answers_request   ? "; meanwhile, for clients' requests, " :
-								     "; meanwhile ");
+		g_string_append(s, w->is_held_there ? "; when they wait, " : "; meanwhile ");
 		append_tasks(s, w->meanwhile, true, w->is_held_there ? 1 : w->meanwhile->tasks);
 		append_place(s, w->meanwhile, " in ");
 	}
