@@ -153,11 +153,36 @@ static bool is_little(const struct findings *f)
 	       (is_each && is_little_each(f, sum_ns));
 }
 
+struct workers {
+	uint64_t observed_ns, on_cpu_ns;
+};
+
+/* Those threads that hardly ever rest. */
+static struct workers workers_of(const struct findings *f, const struct finding_class *c)
+{
+	const struct profile *p = f->profile;
+	g_autofree uint64_t *idle_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
+	struct workers all = { 0 };
+
+	EACH_ROW(i, const struct wait, w, p->waits)
+		idle_ns[w->thread] += reasons_idle(f->reasons, i) ? w->blocked_ns : 0;
+	EACH_ROW(i, const struct thread, t, p->threads) {
+		const uint64_t observed_ns = thread_observed_ns(t);
+
+		if (f->programs[i] != c->process || (f->selection && !f->selection->threads[i]) ||
+		    idle_ns[i] > observed_ns / NOTHING_ELSE_PART)
+			continue;
+		all.observed_ns += observed_ns;
+		all.on_cpu_ns += t->on_cpu_ns;
+	}
+	return all;
+}
+
 /*
  * The run queue of a program that waits for nothing else, has no limit on CPUs, and no more threads at a time than
  * CPUs; NULL: none.
  */
-static const struct finding *shares_cpus(const struct findings *f, const struct finding_class *c)
+static const struct finding *shares_cpus(const struct findings *f, const struct finding_class *c, const struct workers *all)
 {
 	const struct profile_info *info = &f->profile->info;
 	const struct finding *queue = NULL;
@@ -174,25 +199,25 @@ static const struct finding *shares_cpus(const struct findings *f, const struct 
 		others_ns += is_queue || row->is_told_elsewhere ? 0 : row->time_ns;
 		queue = is_queue ? row : queue;
 	}
-	const uint64_t part_ns = c->observed_ns / NOTHING_ELSE_PART;
+	const uint64_t part_ns = all->observed_ns / NOTHING_ELSE_PART;
 
-	if (!queue || c->observed_ns > info->duration_ns * info->cpus || finding_has_limit(queue) ||
-	    queue->is_kept_off || queue->bursts.cnt || c->on_cpu_ns < c->observed_ns / SHARES_PART)
+	if (!queue || all->observed_ns > info->duration_ns * info->cpus || finding_has_limit(queue) ||
+	    queue->is_kept_off || queue->bursts.cnt || all->on_cpu_ns < all->observed_ns / SHARES_PART)
 		return NULL;
-	return others_ns < part_ns && c->on_cpu_ns + queue->time_ns >= c->observed_ns - part_ns ? queue : NULL;
+	return others_ns < part_ns && all->on_cpu_ns + queue->time_ns >= all->observed_ns - part_ns ? queue : NULL;
 }
 
 /*
  * "gzip computes, and shares the CPUs with others: it ran for 21% of its time, and waited for a CPU for 9.00 s, p99
  * 33.4 ms."
  */
-static char *say_shares(const struct findings *f, const struct finding_class *c, const struct finding *queue)
+static char *say_shares(const struct finding_class *c, const struct workers *all, const struct finding *queue)
 {
 	GString *s = g_string_new(NULL);
 
 	text_safe_cut(s, c->process, NAME_COLUMNS);
 	g_string_append_printf(s, " computes, and shares the CPUs with others: it ran for %.0f%% of its time, and waited for a CPU for %s (p99 %s).",
-			       text_percent(c->on_cpu_ns, c->observed_ns), TEXT_NS(queue->time_ns),
+			       text_percent(all->on_cpu_ns, all->observed_ns), TEXT_NS(queue->time_ns),
 			       TEXT_NS(wait_percentile_ns(queue->hist, 0.99, queue->durations_ns, queue->time_ns)));
 	g_string_append(s, " A job that has time may go on so. Else see who they are (record -a --runq-blame). A CPU profile tells what it "
 			   "computes.");
@@ -542,9 +567,10 @@ char *little_new(const struct findings *f, const struct task_findings *tasks, bo
 		most = !most || c->on_cpu_ns > most->on_cpu_ns ? c : most;
 	}
 	if (!is_little(f)) {
-		const struct finding *queue = most ? shares_cpus(f, most) : NULL;
+		const struct workers all = most ? workers_of(f, most) : (struct workers){ 0 };
+		const struct finding *queue = all.observed_ns ? shares_cpus(f, most, &all) : NULL;
 
-		return queue ? say_shares(f, most, queue) : NULL;
+		return queue ? say_shares(most, &all, queue) : NULL;
 	}
 	if (most && computes(f, most) &&
 	    most->on_cpu_ns >

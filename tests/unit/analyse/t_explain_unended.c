@@ -420,9 +420,9 @@ static void test_both_stuck(void)
 /* Who has nothing to wait for but a CPU that others have, with no more threads than CPUs, computes; beside others' waits it is a finding. */
 static void test_shares_cpus(void)
 {
-	static const struct { uint32_t threads; uint64_t queue_ms, on_cpu_ms; bool reads, is_told; } cases[] = {
-		{ 1, 6000, 4000, false, true },	 { 2, 6000, 4000, false, true },   { 3, 6000, 4000, false, false },
-		{ 1, 6000, 4000, true, false },	 { 1, 9700, 300, false, false },
+	static const struct { uint32_t threads; uint64_t queue_ms, on_cpu_ms; bool reads, rests, is_told; } cases[] = {
+		{ 1, 6000, 4000, false, false, true },	{ 2, 6000, 4000, false, false, true }, { 3, 6000, 4000, false, false, false },
+		{ 1, 6000, 4000, true, false, false },	{ 1, 9700, 300, false, false, false }, { 1, 6000, 4000, false, true, true },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -437,6 +437,8 @@ static void test_shares_cpus(void)
 
 			profile_add_wait(p, &w);
 		}
+		for (uint32_t k = 0; cases[i].rests && k < 2; k++)
+			add_wait(p, thread_of(p, 40 + k, "app", 10), 'S', 3, 3300, "start_thread@libc.so.6 pthread_cond_wait@libc.so.6", takes_in);
 		if (cases[i].reads)
 			add_wait(p, thread_of(p, 31, "app", 10), 'D', 100, 90, "main@app load@app read@libc.so.6",
 				 "__x64_sys_read@[kernel] io_schedule@[kernel]");
