@@ -410,7 +410,10 @@ static const char *advice_of_server(const struct findings *f, const struct findi
 	/* for a socket in a file only the waker is known */
 	g_autofree char *by = row->by.pid && row->by.pid != finding_pid(f, row) ? g_strdup_printf("(%s)", row->by.comm) : NULL;
 
-	return servers_advice_of_wait(f->reasons, row->wait, o, by, row->by.does_ns && row->by.does == REASON_ON_CPU);
+	const bool is_busy = (row->by.does_ns && row->by.does == REASON_ON_CPU) ||
+			     (o && profile_server_does(f->profile, o->pid) == SERVER_WORKS);
+
+	return servers_advice_of_wait(f->reasons, row->wait, o, by, is_busy);
 }
 
 /* By what the lock's holder does meanwhile; NULL: that says nothing more. */

@@ -190,8 +190,9 @@ void fold_object(struct fold *f, const void *rec, size_t size)
 	fold_objects_add(f->objects, rec, size);
 }
 
-void fold_poll_names(struct fold *f)
+void fold_poll(struct fold *f)
 {
+	fold_targets_look(f->targets);
 	if (f->slices)
 		fold_stacks_poll_names(f->stacks);
 }

@@ -66,8 +66,8 @@ void fold_with_slices(struct fold *f, uint64_t slice_ns, uint64_t start_ns);
 unsigned fold_slices_at(struct fold *f, uint64_t now_ns);
 /* Samples of threads on CPU, in slices of slice_ns. */
 void fold_on_cpu(struct fold *f, const struct oncpu_key *key, const struct oncpu_sum *sum, uint64_t slice_ns);
-/* With slices: reads perf maps that have changed. Call it more often than names change. */
-void fold_poll_names(struct fold *f);
+/* Looks at what changes meanwhile: whether servers rest; with slices at perf maps. Call it a few times a second. */
+void fold_poll(struct fold *f);
 /* `cnt` sums with different keys will follow: see sums_expect(). */
 void fold_expect_sums(struct fold *f, size_t cnt);
 

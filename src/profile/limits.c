@@ -11,6 +11,7 @@
 
 #define LIMIT_BACKLOG_SCAN "%" SCNu32 " connections wait at %n"
 #define LIMIT_DROPPED_SCAN "%" SCNu32 " datagrams dropped at %n"
+#define RESTS_LOOKS_MIN 5	/* fewer may all be by chance */
 #define TEXT_MAX_BYTES 16000	/* of all limits together: readers accept no longer text */
 
 static const char *const kinds[LIMIT_KIND_COUNT] = {
@@ -27,7 +28,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_FILES] = "files",   [LIMIT_TASKS] = "tasks",
 	[LIMIT_SEMAPHORE] = "semaphore", [LIMIT_SILENT] = "silent", [LIMIT_FAILS] = "fails",
 	[LIMIT_SIZE] = "size", [LIMIT_DROPPED] = "dropped", [LIMIT_WEIGHT] = "weight",
-	[LIMIT_SESSION] = "session",
+	[LIMIT_SESSION] = "session", [LIMIT_RESTS] = "rests",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -404,4 +405,25 @@ void profile_read_limits(struct profile *p, const char *text)
 			break;
 		}
 	}
+}
+
+bool peer_is_memory_server(const char *peer)
+{
+	static const char *const servers[] = { "redis-server", "valkey-server", "keydb-server", "beanstalkd" };
+	const char *at = peer ? strrchr(peer, '(') : NULL;
+	const size_t len = at ? strcspn(at + 1, ")") : 0;
+
+	return peer && ANY(x, servers, at ? strlen(*x) == len && strncmp(at + 1, *x, len) == 0 : strcmp(peer, *x) == 0);
+}
+
+enum server_does profile_server_does(const struct profile *p, uint32_t pid)
+{
+	const struct profile_limit *l = pid ? profile_find_limit(p, LIMIT_RESTS, pid, 0) : NULL;
+	uint32_t rests, looks;
+
+	if (!l || sscanf(l->text, "%" SCNu32 " of %" SCNu32 " looks", &rests, &looks) != 2 || looks < RESTS_LOOKS_MIN)
+		return SERVER_UNKNOWN;
+	return (uint64_t)rests * 10 >= (uint64_t)looks * 9 ? SERVER_RESTS :
+	       rests <= looks / 2		   ? SERVER_WORKS :
+						     SERVER_UNKNOWN;
 }

@@ -46,6 +46,7 @@ enum profile_limit_kind {
 	LIMIT_SEMAPHORE,	/* other users of the awaited named semaphore: "nobody", or "4711 printer" */
 	LIMIT_FAILS,	/* a system call that failed again and again in the thread: limit_fails_text() */
 	LIMIT_SIZE,	/* resident memory in KiB of a process whose address space others waited for: "1536000" */
+	LIMIT_RESTS,	/* how often a server in memory, which others wait for, was seen to rest: LIMIT_RESTS_FORMAT */
 	LIMIT_KIND_COUNT
 };
 
@@ -83,6 +84,8 @@ enum profile_limit_kind {
 
 /* Followed by the address: "127.0.0.1:80". */
 #define LIMIT_SILENT_FORMAT "nothing for %" PRIu64 " ns from "
+
+#define LIMIT_RESTS_FORMAT "%" PRIu32 " of %" PRIu32 " looks"
 
 #define LIMIT_FILES_FORMAT "%" PRIu64 " of %" PRIu64 " descriptors"
 
@@ -230,6 +233,12 @@ uint64_t limit_silent_read(const struct profile_limit *l, const char **ret_there
  * loop this is a wait; NULL: nobody is known.
  */
 const char *profile_silent_peer(const struct profile *p, const struct wait *w);
+
+/* Has all data in memory, so that it answers at once: "redis-server", or "127.0.0.1:6379 (redis-server)"; NULL: nobody. */
+bool peer_is_memory_server(const char *peer);
+/* What such a server did when it was looked at: nearly always nothing, or mostly something. */
+enum server_does { SERVER_UNKNOWN, SERVER_RESTS, SERVER_WORKS };
+enum server_does profile_server_does(const struct profile *p, uint32_t pid);
 
 /* The number of retransmitted segments, and *ret_there. 0: not a LIMIT_LOSS. */
 uint64_t limit_loss_read(const struct profile_limit *l, const char **ret_there);

@@ -61,7 +61,7 @@ struct session {
 	struct governor governor;
 	uint64_t begun_ns;
 	uint64_t swapped_ns;
-	uint64_t polled_ns;			/* when perf maps were last looked at */
+	uint64_t polled_ns;			/* when fold_poll() was last called */
 	uint64_t start_ns, stop_ns, start_unix_ns;	/* of the window */
 	uint64_t schedulers_begun;	/* sched_ext_begun() as the window began */
 	struct fold_windows *windows;	/* NULL: there is one window */

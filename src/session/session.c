@@ -64,7 +64,7 @@ static bool time_offset_check(GError **error)
 #define SWAP_EVERY_NS 5000000000ULL
 #define SWAP_ROOM 12288U
 _Static_assert(SWAP_ROOM < OFFCPU_WAIT_SLOTS_MIN, "");
-/* Look this often whether code made at run time has other names. */
+/* Look this often whether code made at run time has other names, and whether servers rest. */
 #define POLL_EVERY_NS 500000000ULL
 /*
  * To wait for unwind tables the window may open this long after the session was made, or TABLES_AHEAD_*_NS from now if
@@ -391,7 +391,7 @@ bool session_drain(struct session *s)
 	govern(s);
 	tell_sched_text(s);
 	if (s->round_ns - s->polled_ns > POLL_EVERY_NS) {
-		fold_poll_names(s->fold);
+		fold_poll(s->fold);
 		s->polled_ns = s->round_ns;
 	}
 	if (s->skel->bss->wait_entries > swap_at(s->skel->rodata->cfg.wait_slots) || probes_are_filling(s) ||

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 from cases_planted import children, script
+from cases_request_servers import on_port
 from cases_servers import free_port
 from lib import Recorder, Skip, case, default_signals, nightly, wait_until
 from told import Told
@@ -319,3 +320,40 @@ def datagrams_that_come_too_fast(env):
             first.is_healthy()
         end(process)
         end(sender)
+
+
+@case
+@nightly
+def who_waits_for_redis_is_told_if_that_works(env):
+    """Workers take from a list that fills now and then: the server rests, and that may be meant; one that runs scripts is busy."""
+    if not shutil.which("redis-server"):
+        raise Skip("redis-server is not installed")
+    port = free_port()
+    server = on_port(env, ["redis-server", "--port", str(port), "--save", "", "--dir", env.directory], port)
+    asks = """
+        import socket, threading, time
+        def ask(command, pause=0):
+            s = socket.create_connection(("127.0.0.1", PORT))
+            while True:
+                s.sendall(command + b"\\r\\n"); s.recv(200); time.sleep(pause)
+        WHO
+        print(flush=True)
+        """
+    consumers = "for _ in range(3): threading.Thread(target=ask, args=(b'blpop mail 5',)).start()"
+    producer = "threading.Thread(target=ask, args=(b'rpush mail letter', 0.12)).start()"
+    scripts = "threading.Thread(target=ask, args=(b\"eval 'for i = 1, 4000000 do end' 0\", 0.01)).start()"
+    programs = [server]
+
+    def begin(who):
+        programs.append(script(env, [sys.executable, "-c"], asks.replace("PORT", str(port)).replace("WHO", who)))
+        return programs[-1]
+
+    begin(producer)
+    try:
+        told = record(env, begin(consumers), "4")[1]
+        told.is_healthy()
+        env.check.that("had nothing to do meanwhile" in told.shown, told.shown)
+        record(env, begin(scripts), "4")[1].names("redis-server", "has been busy")
+    finally:
+        for process in programs:
+            end(process)

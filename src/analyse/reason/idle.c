@@ -503,13 +503,6 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 	return depth < facts->busy_depth ? IDLE_POOL : IDLE_NOT;
 }
 
-bool idle_is_memory_server(const char *who)
-{
-	static const char *const servers[] = { "(redis-server)", "(valkey-server)", "(keydb-server)", "(beanstalkd)" };
-
-	return who && ANY(x, servers, g_str_has_suffix(who, *x));
-}
-
 /* Nobody connects to its process, and most of the time is in waits of such a length, beside short questions. */
 static bool is_worker_at_rest(const struct finder *f, const struct wait *w)
 {
@@ -532,7 +525,7 @@ static bool is_for_work(const struct finder *f, uint32_t i)
 	const struct wait *w = profile_wait(f->p, i);
 	const struct ended *e = ended_sum(&f->ended[i]) ? &f->ended[i] : &f->of_object[w->object];
 
-	return idle_is_memory_server(profile_upstream(f->p, w)) && e->cnt > e->timer_cnt &&
+	return peer_is_memory_server(profile_upstream(f->p, w)) && e->cnt > e->timer_cnt &&
 	       (e->upstream_ns / (e->cnt - e->timer_cnt) >= WORK_NS || is_worker_at_rest(f, w)) &&
 	       !profile_find_limit(f->p, LIMIT_OWED, profile_thread(f->p, w->thread)->pid, 0);
 }

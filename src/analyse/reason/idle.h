@@ -28,9 +28,6 @@ static inline bool idle_knows_place(const struct profile *p, const struct wait *
 	return w->user && profile_get_node(p, w->user)->end == STACK_COMPLETE;
 }
 
-/* "127.0.0.1:6379 (redis-server)": a server with all data in memory, which answers at once. */
-bool idle_is_memory_server(const char *who);
-
 /* Nothing was sent since the last data came: it listens to what is sent on its own. */
 bool idle_only_listens(const struct profile *p, const struct wait *w);
 

@@ -101,7 +101,7 @@ static bool may_be_asked(const struct profile *p, const struct clients *c, const
 	const struct peer_ends ends = peer_ends_of(p, profile_thread(p, w->thread)->pid);
 	const int64_t ns = owed_ns(p, w);
 
-	if (ends.listens || idle_is_memory_server(profile_upstream(p, w)))
+	if (ends.listens || peer_is_memory_server(profile_upstream(p, w)))
 		return false;
 	return profile_is_of_command(p) ? ns >= 0 : ns > 0 && object_upstream(o) && !o->pid && !ends.clients_cnt;
 }

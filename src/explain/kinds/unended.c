@@ -10,6 +10,7 @@
 #include "explain/text.h"
 #include "features/wakers/analysis.h"
 
+#define RESTS_NS 10000000ULL	/* mean: shorter answers of a server that rests are the rest of its work */
 #define POLLS_MIN 3
 #define POLL_NS 2000000000ULL	/* faster answers are slow, however regular */
 #define HALF_NS 500000000ULL
@@ -20,6 +21,9 @@
 #define LONG_POLL_ADVICE \
 	"It comes after whole or half seconds: of a consumer that asks for work with a time limit (a long poll) that is meant. Else the " \
 	"peer pauses, or gives up, after that time: look at it."
+#define RESTS_ADVICE \
+	"That server had nothing to do meanwhile, so what was asked for is not there yet: a command that waits for work (BRPOP, XREAD, " \
+	"SUBSCRIBE, reserve) is meant to wait so. If it should come sooner look at who sends it; WAIT waits for replicas."
 #define LEADER_ADVICE \
 	"No answer came while this was recorded. A standby that waits for an advisory lock is meant to; else see what its session waits " \
 	"for: wait_event in pg_stat_activity, pg_blocking_pids(). One that is idle in transaction holds its locks."
@@ -210,11 +214,24 @@ static bool may_be_meant(const struct findings *f, const struct finding *row, co
 	return !row->limit.limit && is_held_by_own_kind(f, row);
 }
 
-/* A server with all data in memory answers at once, so these are commands that wait for work with a time limit. */
+static bool is_of_resting_server(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+
+	return o && row->reason == REASON_NETWORK_RECEIVE && profile_server_does(f->profile, o->pid) == SERVER_RESTS;
+}
+
+/*
+ * A server with all data in memory answers at once, so these are commands that wait for work with a time limit; if it
+ * was seen to rest meanwhile all that are longer than a moment.
+ */
 static bool is_for_work(const struct findings *f, const struct finding *row)
 {
-	return finding_is_by(f, row, RULES_MEMORY_SERVER "*") && row->count &&
-	       row->time_ns / row->count >= FINDING_WORK_NS && !row->limit.limit && !is_asked(f, row) && !row->loop;
+	const bool rests = is_of_resting_server(f, row);
+
+	return (rests || finding_is_by(f, row, RULES_MEMORY_SERVER "*")) && row->count &&
+	       row->time_ns / row->count >= (rests ? RESTS_NS : FINDING_WORK_NS) && !row->limit.limit && !is_asked(f, row) &&
+	       !row->loop;
 }
 
 /* By the process that is asked, or from one that is unknown, as on another machine. */
@@ -422,7 +439,8 @@ void unended_find(struct findings *f)
 
 		if (takes || asks || is_late || is_long_poll(f, row, &ends[row->id])) {
 			row->unended = takes	 ? READER_ADVICE
-				       : asks	 ? rule->advice
+				       : asks && is_of_resting_server(f, row) ? RESTS_ADVICE
+				       : asks	 ? (rule ? rule->advice : NULL)
 				       : is_late ? LATE_ANSWER_ADVICE
 						 : LONG_POLL_ADVICE;
 			row->may_be_meant = true;

@@ -361,7 +361,7 @@ static bool is_for_work(const struct profile *p, const struct task_wait *w, cons
 {
 	const uint64_t cnt = a->asked_cnt;
 
-	return a->epoll && cnt && idle_is_memory_server(object_upstream(a->epoll)) &&
+	return a->epoll && cnt && peer_is_memory_server(object_upstream(a->epoll)) &&
 	       (double)cnt * 1e9 < FEW_ANSWERS_PER_S * (double)p->info.duration_ns &&
 	       w->task_ns / cnt >= FINDING_WORK_NS && !profile_find_limit(p, LIMIT_OWED, w->pid, 0);
 }
@@ -614,9 +614,11 @@ static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 		w->advice = kinds[are_peers ? PEERS : k == RECEIVE ? POOL : PLACE].advice;
 }
 
-/* Is the process in the recording, and was its main thread busy? */
+/* It was seen at work; or the process is in the recording, and its main thread was busy. */
 static bool is_busy(const struct profile *p, uint32_t pid)
 {
+	if (profile_server_does(p, pid) == SERVER_WORKS)
+		return true;
 	EACH_ROW(i, const struct thread, t, p->threads)
 		if (t->pid == pid && t->tid == pid && t->on_cpu_ns > p->info.duration_ns / HELD_UP_PART)
 			return true;

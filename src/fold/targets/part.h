@@ -39,6 +39,19 @@ uint64_t net_homes_peer(struct net_homes *h, bool is_tcp, const struct net_end *
 uint64_t net_homes_listener(struct net_homes *h, const struct net_end *there);
 
 /*
+ * How often servers that have all data in memory were seen to rest, by looks now and then: whoever waits for one that
+ * rests has asked for something that is not there yet (BRPOP), not for work that takes long.
+ */
+struct server_rests;
+
+struct server_rests *server_rests_new(const char *proc_dir);
+void server_rests_free(struct server_rests *r);	/* NULL is fine */
+/* Looks at all of this machine, by name; the first time they are sought in /proc. */
+void server_rests_look(struct server_rests *r);
+/* Adds LIMIT_RESTS for each, and begins anew. */
+void server_rests_put(struct server_rests *r, struct profile *p);
+
+/*
  * TCP connections of processes as rows of a window. Connections are kept apart by their ephemeral port, which matters
  * where several processes serve one address. A process that connects anew for each request would have thousands, so
  * for each process and served address CONNECTIONS_APART get their own row, and the others share one.

@@ -94,7 +94,9 @@ struct fold_targets {
 	struct net_tables *nets;
 	struct net_homes *homes;
 	struct connections *connections;
+	struct server_rests *rests;
 	bool has_read_last;
+	bool has_sockets;	/* or epoll sets */
 };
 
 static void target_free(void *data)
@@ -119,12 +121,13 @@ struct fold_targets *fold_targets_new(struct profile *profile, const char *proc_
 	t->nets = net_tables_new(proc_dir);
 	t->homes = net_homes_new(proc_dir, t->nets);
 	t->connections = connections_new(profile, t->homes);
+	t->rests = server_rests_new(proc_dir);
 	return t;
 }
 
 FREES(fold_targets_free, struct fold_targets, t, crossed_free(t->targets); g_ptr_array_unref(t->sought);
       fd_owners_free(t->owners); sock_peers_free(t->peers); connections_free(t->connections); net_homes_free(t->homes);
-      net_tables_free(t->nets); g_free(t->proc_dir))
+      server_rests_free(t->rests);      net_tables_free(t->nets); g_free(t->proc_dir))
 
 /*
  * " -> 127.0.0.1:8081 (python3)": the upstream of the loop. A connection may exist only while an answer is due, so
@@ -189,8 +192,10 @@ static void name_descriptor(struct fold_targets *all, struct target *t, const ch
 		/* what it watches, or its interval, says more than the descriptor's number */
 		t->base = t->detail ? g_strdup_printf("%s (fd %d of %s)", t->detail, rec->fd, comm ? comm : "?") :
 				      g_strdup_printf("fd %d of %s", rec->fd, comm ? comm : "?");
-		if (t->kind == OBJECT_EPOLL)
+		if (t->kind == OBJECT_EPOLL) {
+			all->has_sockets = true;
 			find_upstream(all, t);
+		}
 	} else if (!link && S_ISDIR(rec->mode) && rec->text_len == 1 && rec->text[0] == '/') {
 		t->base = root_path(all, rec);
 	} else {
@@ -239,6 +244,7 @@ static void name_socket(struct fold_targets *all, struct target *t)
 	const struct offcpu_rec_target *rec = &t->rec;
 
 	t->kind = OBJECT_SOCKET;
+	all->has_sockets = true;
 	if (rec->family == AF_UNIX) {
 		t->peer_ino = rec->peer_ino;
 		t->is_server = !rec->is_peers_text && rec->text_len;
@@ -350,6 +356,12 @@ void fold_targets_add(struct fold_targets *all, const struct offcpu_rec_target *
 		break;
 	}
 	find_peers(all, false);
+}
+
+void fold_targets_look(struct fold_targets *all)
+{
+	if (all->has_sockets)
+		server_rests_look(all->rests);
 }
 
 guint fold_targets_cnt(const struct fold_targets *all)
@@ -505,6 +517,7 @@ uint32_t fold_targets_object(struct fold_targets *all, uint64_t id)
 
 		find_peers(all, true);
 		find_upstreams(all, is_read);
+		server_rests_put(all->rests, all->profile);
 	}
 	if (!t->object)
 		t->object = intern(all, t);

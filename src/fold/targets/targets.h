@@ -19,6 +19,9 @@ void fold_targets_free(struct fold_targets *t);	/* NULL is fine */
 /* A record of impossible size is dropped and counted. */
 void fold_targets_add(struct fold_targets *all, const struct offcpu_rec_target *rec, size_t size);
 
+/* Looks at servers at the other ends, to know how often they rest. Call it a few times a second. */
+void fold_targets_look(struct fold_targets *all);
+
 /* The object with this id, index + 1. 0: none. */
 uint32_t fold_targets_object(struct fold_targets *all, uint64_t id);
 

@@ -649,6 +649,34 @@ static void test_script_between(void)
 	}
 }
 
+/* A server in memory that rests holds an answer back for work that is to come; one that works takes long for it. */
+static void test_resting_server(void)
+{
+	static const struct { const char *looks, *says; bool is_little; } cases[] = {
+		{ NULL, "A command that waits for work", false }, { "13 of 13 looks", "had nothing to do meanwhile", true },
+		{ "4 of 4 looks", "A command that waits for work", false }, { "1 of 13 looks", "has been busy", false },
+		{ "10 of 13 looks", "A command that waits for work", false },
+	};
+	static const struct object redis = { .kind = OBJECT_SOCKET, .name = "127.0.0.1:6379 (redis-server)", .place = "tcp",
+					     .operation = "", .pid = 70 };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+
+		p->info.filters = profile_string(p, "process mailer");
+		fixture_is_for(p, add_wait(p, thread_of(p, 11, "mailer", 100), 'S', 40, 240, receives, receives_in), &redis);
+		if (cases[i].looks)
+			profile_add_limit(p, LIMIT_RESTS, 70, 0, cases[i].looks);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%zu: %s", i, e->little ?: headline_with(e, "redis")->advice);
+		g_assert_cmpint(e->little != NULL, ==, cases[i].is_little);
+		g_assert_nonnull(strstr(e->little ?: headline_with(e, "redis")->advice, cases[i].says));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* A lone program's pauses are one rhythm, however its interpreter gets from the program's function to the sleep. */
 static void test_rhythm(void)
 {
@@ -854,6 +882,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/join-of-sleeper", test_join_of_sleeper);
 	g_test_add_func("/explain/script", test_script);
 	g_test_add_func("/explain/script-between", test_script_between);
+	g_test_add_func("/explain/resting-server", test_resting_server);
 	g_test_add_func("/explain/rhythm", test_rhythm);
 	g_test_add_func("/explain/restarts", test_restarts);
 	g_test_add_func("/explain/paced", test_paced);

@@ -339,7 +339,7 @@ static void test_names_change_back(struct fixture *x, gconstpointer data)
 		if (i == 0)
 			send_made(x, 7, addr, 1);
 		g_usleep(350000);
-		fold_poll_names(x->fold);
+		fold_poll(x->fold);
 		at_ns[i] = (uint64_t)g_get_monotonic_time() * 1000 - SLICE_NS;
 	}
 	fold_expect_sums(x->fold, 3);
