@@ -230,8 +230,8 @@ static bool is_for_work(const struct findings *f, const struct finding *row)
 	const bool rests = is_of_resting_server(f, row);
 
 	return (rests || finding_is_by(f, row, RULES_MEMORY_SERVER "*")) && row->count &&
-	       row->time_ns / row->count >= (rests ? RESTS_NS : FINDING_WORK_NS) && !row->limit.limit && !is_asked(f, row) &&
-	       !row->loop;
+	       row->time_ns / row->count >= (rests ? RESTS_NS : FINDING_WORK_NS) && !row->limit.limit && !row->loop &&
+	       !is_asked(f, row);
 }
 
 /* By the process that is asked, or from one that is unknown, as on another machine. */

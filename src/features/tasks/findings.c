@@ -584,8 +584,8 @@ static const struct task_wait *selecting_of(const struct task_findings *f, const
 	const struct task_wait *best = NULL;
 
 	EACH_ROW(i, const struct task_wait, o, f->rows)
-		if (same_process(o, w) && o->answers_request && !*o->idle && awaited_of(o) == SELECT && o->tasks >= TASKS_MIN &&
-		    (!best || o->task_ns > best->task_ns))
+		if (same_process(o, w) && o->answers_request && !*o->idle && awaited_of(o) == SELECT &&
+		    o->tasks >= TASKS_MIN && (!best || o->task_ns > best->task_ns))
 			best = o;
 	return best;
 }

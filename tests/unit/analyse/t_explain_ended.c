@@ -690,24 +690,6 @@ static void test_virtual_threads(void)
 	}
 }
 
-/* Idle threads of Go say nothing of its goroutines, unless these were looked at. */
-static void test_goroutines_unseen(void)
-{
-	for (unsigned looked = 0; looked < 2; looked++) {
-		struct profile *p = window_new();
-
-		p->info.has_tasks = looked;
-		add_wait(p, thread_of(p, 30, "shop", 10), 'S', 30, 290, "runtime.mstart@shop runtime.findRunnable@shop runtime.stopm@shop "
-			 "runtime.futexsleep@shop", FUTEX);
-		struct explanation *e = explanation_new(p, NULL);
-
-		g_assert_cmpint(e->unseen != NULL, ==, !looked);
-		g_assert_true(looked || strstr(e->unseen, "Not seen: goroutines of shop (10) that wait"));
-		explanation_free(e);
-		profile_free(p);
-	}
-}
-
 /* A program of one thread that sleeps nearly all of its time is told by that, beside others it is their clock. */
 static void test_lone_pause(void)
 {
@@ -1011,7 +993,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/kernel-thread", test_kernel_thread);
 	g_test_add_func("/explain/shell", test_shell);
 	g_test_add_func("/explain/virtual-threads", test_virtual_threads);
-	g_test_add_func("/explain/goroutines-unseen", test_goroutines_unseen);
 	g_test_add_func("/explain/lone-pause", test_lone_pause);
 	g_test_add_func("/explain/children-unrecorded", test_children_unrecorded);
 	g_test_add_func("/explain/virtual-threads/pinned-by", test_pinned_by);

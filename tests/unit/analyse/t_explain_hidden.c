@@ -784,6 +784,24 @@ static void test_slow_tail(void)
 	}
 }
 
+/* Idle threads of Go say nothing of its goroutines, unless these were looked at. */
+static void test_goroutines_unseen(void)
+{
+	for (unsigned looked = 0; looked < 2; looked++) {
+		struct profile *p = window_new();
+
+		p->info.has_tasks = looked;
+		add_wait(p, thread_of(p, 30, "shop", 10), 'S', 30, 290, "runtime.mstart@shop runtime.findRunnable@shop runtime.stopm@shop "
+			 "runtime.futexsleep@shop", FUTEX);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpint(e->unseen != NULL, ==, !looked);
+		g_assert_true(looked || strstr(e->unseen, "Not seen: goroutines of shop (10) that wait"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -816,5 +834,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/timed-out-alone", test_timed_out_alone);
 	g_test_add_func("/explain/uneven", test_uneven);
 	g_test_add_func("/explain/slow-tail", test_slow_tail);
+	g_test_add_func("/explain/goroutines-unseen", test_goroutines_unseen);
 	return g_test_run();
 }
