@@ -182,7 +182,8 @@ static struct workers workers_of(const struct findings *f, const struct finding_
  * The run queue of a program that waits for nothing else, has no limit on CPUs, and no more threads at a time than
  * CPUs; NULL: none.
  */
-static const struct finding *shares_cpus(const struct findings *f, const struct finding_class *c, const struct workers *all)
+static const struct finding *shares_cpus(const struct findings *f, const struct finding_class *c,
+					 const struct workers *all)
 {
 	const struct profile_info *info = &f->profile->info;
 	const struct finding *queue = NULL;
@@ -202,7 +203,8 @@ static const struct finding *shares_cpus(const struct findings *f, const struct 
 	const uint64_t part_ns = all->observed_ns / NOTHING_ELSE_PART;
 
 	if (!queue || all->observed_ns > info->duration_ns * info->cpus || finding_has_limit(queue) ||
-	    queue->is_kept_off || queue->bursts.cnt || all->on_cpu_ns < all->observed_ns / SHARES_PART)
+	    queue->is_kept_off || queue->bursts.cnt || ran_uneven(f, queue) ||
+	    all->on_cpu_ns < all->observed_ns / SHARES_PART)
 		return NULL;
 	return others_ns < part_ns && all->on_cpu_ns + queue->time_ns >= all->observed_ns - part_ns ? queue : NULL;
 }

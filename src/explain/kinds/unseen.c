@@ -112,7 +112,8 @@ static const struct thread *idle_of_go(const struct findings *f)
 	return one;
 }
 
-static char *say_unseen(const struct thread *one, bool has_others, const char *what, const char *waits_for, const char *step)
+static char *say_unseen(const struct thread *one, bool has_others, const char *what, const char *waits_for,
+			const char *step)
 {
 	GString *s = g_string_new("Not seen: ");
 
