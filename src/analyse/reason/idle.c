@@ -62,6 +62,8 @@ struct ended {
 	uint64_t room_ns; /* by a reader that made room in a pipe or socket */
 	uint64_t notice_ns; /* by a server that forwarded a notification to a listening client */
 	uint64_t cnt, timer_cnt; /* number of sleeps, and of those ended by a timer */
+	uint32_t asks_by; /* see note_question(): such a socket; 0: none */
+	bool asks_anew; /* by several of them */
 };
 
 struct role_facts {
@@ -320,6 +322,27 @@ static void add_ended(struct ended *sum, const struct ended *e)
 	ADD_MEMBERS(sum, e, cnt, timer_cnt);
 }
 
+/*
+ * A datagram socket whose port nobody chose: who asks by one that is made for each question waits for answers.  One that
+ * is kept may be a server's, on a port above those that are given out.
+ */
+static void note_question(struct finder *f, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(f->p, w);
+	struct ended *e = &f->of_place[w->user];
+
+	if (!o || o->kind != OBJECT_SOCKET || strcmp(o->place, "udp") != 0 || !strstr(o->name, OBJECT_BOUND) ||
+	    object_serves_datagrams(o))
+		return;
+	e->asks_anew = e->asks_anew || (e->asks_by && e->asks_by != w->object);
+	e->asks_by = w->object;
+}
+
+static bool is_udp_question(const struct finder *f, const struct wait *w)
+{
+	return w->user && f->of_place[w->user].asks_anew;
+}
+
 static void find_ended(struct finder *f)
 {
 	const struct profile *p = f->p;
@@ -331,6 +354,7 @@ static void find_ended(struct finder *f)
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		add_ended(&f->of_object[profile_wait(p, i)->object], &f->ended[i]);
 		add_ended(&f->of_place[profile_wait(p, i)->user], &f->ended[i]);
+		note_question(f, profile_wait(p, i));
 	}
 }
 
@@ -606,7 +630,7 @@ static enum idle_kind loop(const struct finder *f, uint32_t i)
 	bool is_epoll = g_str_has_prefix(plumbing_syscall(f->pl, w), "epoll") || has_own_pipe(f, w) ||
 			(o && object_serves_datagrams(o));
 
-	if (is_for_room(f, i))
+	if (is_for_room(f, i) || is_udp_question(f, w))
 		return IDLE_NOT;
 	if (is_for_next_request(f, i))
 		return IDLE_CLIENT;
@@ -879,11 +903,12 @@ static void find_listeners(struct finder *f)
 
 static enum reason reason_of_loop(const struct finder *f, uint32_t i)
 {
-	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
+	const struct wait *w = profile_wait(f->p, i);
+	const struct object *o = profile_wait_object(f->p, w);
 
 	if (is_for_room(f, i))
 		return o->kind == OBJECT_PIPE ? REASON_PIPE : REASON_NETWORK_SEND;
-	if (is_answered(f, i) || profile_silent_peer(f->p, profile_wait(f->p, i)))
+	if (is_answered(f, i) || profile_silent_peer(f->p, w) || is_udp_question(f, w))
 		return REASON_NETWORK_RECEIVE;
 	return is_for_output(f, i) ? REASON_PIPE : REASON_EVENT_LOOP;
 }

@@ -359,6 +359,36 @@ static void test_ticks_of_datagram_server(void)
 	}
 }
 
+/* Who makes a datagram socket for each question waits for answers; one that is kept, or has a chosen port, may serve. */
+static void test_datagram_questions(void)
+{
+	static const struct { const char *names[2]; bool asks; } cases[] = {
+		{ { "*:49812 bound", "*:60435 bound" }, true }, { { "*:49812 bound", "*:49812 bound" }, false },
+		{ { "*:161 bound", "*:162 bound" }, false },
+	};
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new("process 1");
+		uint32_t thread = thread_of(m.p, 1, 1, "poller", 0), waits[2];
+
+		for (unsigned k = 0; k < 2; k++) {
+			const struct object o = { .kind = OBJECT_SOCKET, .operation = "", .name = cases[i].names[k], .place = "udp" };
+
+			waits[k] = wait_of(m.p, thread, 'S', "main@poller get@poller poll@libc.so.6", POLL, 4);
+			fixture_is_for(m.p, waits[k], &o);
+			woken_by(m.p, waits[k], UINT32_MAX, "");
+		}
+		struct reasons *r = reasons_new(m.p, NULL);
+
+		for (unsigned k = 0; k < 2; k++) {
+			g_assert_cmpint(reasons_idle(r, waits[k]) == IDLE_NOT, ==, cases[i].asks);
+			g_assert_cmpint(reasons_of(r, waits[k]), ==, cases[i].asks ? REASON_NETWORK_RECEIVE : REASON_EVENT_LOOP);
+		}
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
 /* Who polls the pipes of a program that it has just started waits for that one; of one that was there it may have nothing to do. */
 static void test_output_of_a_started_program(void)
 {
@@ -777,6 +807,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/idle/lost-kernel-stack", test_lost_kernel_stack);
 	g_test_add_func("/idle/served-by-broken-stack", test_served_by_broken_stack);
 	g_test_add_func("/idle/ticks-of-datagram-server", test_ticks_of_datagram_server);
+	g_test_add_func("/idle/datagram-questions", test_datagram_questions);
 	g_test_add_func("/idle/output-of-a-started-program", test_output_of_a_started_program);
 	g_test_add_func("/idle/last-sleep", test_last_sleep);
 	g_test_add_func("/idle/stripped", test_stripped);
