@@ -126,7 +126,7 @@ const char *owed_upstream(const struct finding *row);
 /* "; as the recording ended 20 clients waited for answers, over one connection to 127.0.0.1:8081" */
 void owed_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 
-const char *owed_advice(const struct finding *row);	/* NULL: the wait's own advice */
+const char *owed_advice(const struct findings *f, const struct finding *row);	/* NULL: the wait's own advice */
 
 /* Waits for a peer as long as TCP's timer: segments were lost, the peer is not slow.  LIMIT_LOSS or LIMIT_FULL. */
 bool loss_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);

@@ -162,7 +162,7 @@ static const char *advice_of_limit(const struct findings *f, const struct findin
 		return "Groups share busy CPUs by their weights: a job that has time may go on so. Else give it a larger one (cpu.weight, "
 		       "cpu.shares, CPUWeight=, requests.cpu of a pod), or see who held the CPUs (record -a --runq-blame).";
 	case LIMIT_OWED:
-		return owed_advice(row);
+		return owed_advice(f, row);
 	case LIMIT_FILES:
 	case LIMIT_TASKS:
 	case LIMIT_SEMAPHORE:

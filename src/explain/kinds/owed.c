@@ -35,11 +35,26 @@ const char *owed_upstream(const struct finding *row)
 	return limit_owed_read(row->limit.limit, &made, &there) ? there : NULL;
 }
 
-const char *owed_advice(const struct finding *row)
+/* Connections of the process to another server than the one that is asked, as to a database. */
+static bool pool_beside(const struct profile *p, const struct profile_limit *owed, struct limit_pool *ret)
 {
 	const char *there;
+	uint32_t made, clients = limit_owed_read(owed, &made, &there);
+
+	return clients && limit_pool_read(profile_find_limit(p, LIMIT_POOL, owed->pid, 0), ret) &&
+	       !net_text_is_same(ret->there, there);
+}
+
+const char *owed_advice(const struct findings *f, const struct finding *row)
+{
+	const char *there;
+	struct limit_pool pool;
 	uint32_t made, clients = limit_owed_read(row->limit.limit, &made, &there);
 
+	if (there && pool_beside(f->profile, row->limit.limit, &pool) && made <= pool.cnt &&
+	    clients >= QUEUE_TIMES * pool.cnt)
+		return "If a request keeps one of the other connections (a pool's) while it waits for this answer, the others queue for "
+		       "those: give it back before asking, or raise that pool. Else look at the server that is asked.";
 	return clients >= QUEUE_TIMES * made ?
 		       "If a connection there carries one request at a time, the others queue: allow more connections (maxconn, "
 		       "maxSockets, a pool's size) if the server there has room for more. Else look at that server." :
@@ -55,16 +70,17 @@ static void append_made(GString *s, uint32_t made)
 	g_string_append(s, made == 1 ? " connection to " : " connections to ");
 }
 
-/* ", and 2 to 127.0.0.1:5432": connections of a pool that it may hold meanwhile. */
-static void append_others(GString *s, const struct profile *p, const struct profile_limit *owed, const char *there)
+/* ", and 2 to 127.0.0.1:5432 (postgres)": connections of a pool that it may hold meanwhile. */
+static void append_others(GString *s, const struct findings *f, const struct finding *row)
 {
-	const struct profile_limit *l = profile_find_limit(p, LIMIT_POOL, owed->pid, 0);
+	const char *upstream = object_upstream(finding_object(f, row));
 	struct limit_pool pool;
 
-	if (!limit_pool_read(l, &pool) || net_text_is_same(pool.there, there))
+	if (!pool_beside(f->profile, row->limit.limit, &pool))
 		return;
 	g_string_append_printf(s, ", and %" PRIu32 " to ", pool.cnt);
-	text_safe_cut(s, pool.there, FINDING_NAME_COLUMNS);
+	text_safe_cut(s, upstream && net_text_is_same(upstream, pool.there) ? upstream : pool.there,
+		      FINDING_NAME_COLUMNS);
 }
 
 void owed_append_evidence(GString *s, const struct findings *f, const struct finding *row)
@@ -78,7 +94,7 @@ void owed_append_evidence(GString *s, const struct findings *f, const struct fin
 			       TEXT_COUNT(clients));
 	append_made(s, made);
 	g_string_append(s, "there");
-	append_others(s, f->profile, row->limit.limit, there);
+	append_others(s, f, row);
 }
 
 /* By how often its threads wake: the number of concurrent requests and their rate give the time of each. */

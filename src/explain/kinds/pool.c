@@ -6,6 +6,7 @@
 
 #include "analyse/reason/idle.h"
 #include "base/find.h"
+#include "base/proc/net_table.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 #include "features/wakers/analysis.h"
@@ -82,12 +83,25 @@ static const struct profile_limit *limit_of(const struct findings *f, const stru
 	return l;
 }
 
+/* Its clients wait for an answer from elsewhere, and whoever ends the waits is not at the other end of this pool. */
+static bool is_asked_elsewhere(const struct findings *f, const struct finding *row, const struct limit_pool *pool)
+{
+	const struct profile_limit *owed = profile_find_limit(f->profile, LIMIT_OWED, finding_pid(f, row), 0);
+	const struct waker by = { .pid = row->by.pid, .comm = row->by.comm };
+	const char *there;
+	uint32_t made;
+
+	return limit_owed_read(owed, &made, &there) && there && !net_text_is_same(pool->there, there) &&
+	       (!by.pid || (by.pid != finding_object(f, row)->pid && row->by.blocked_ns > row->time_ns / 2 &&
+			    idle_is_asked(f->profile, profile_wait(f->profile, row->wait), &by)));
+}
+
 bool pool_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
 {
 	const struct profile_limit *l = limit_of(f, row);
 	struct limit_pool pool;
 
-	if (!limit_pool_read(l, &pool) || !f->profile->info.duration_ns)
+	if (!limit_pool_read(l, &pool) || !f->profile->info.duration_ns || is_asked_elsewhere(f, row, &pool))
 		return false;
 	const uint64_t window_ns = f->profile->info.duration_ns, all_ns = window_ns * pool.cnt;
 	struct ends e = ends_of(f, l->pid, pool.there);

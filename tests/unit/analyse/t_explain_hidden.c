@@ -628,6 +628,33 @@ static void test_questions_of_a_request(void)
 	}
 }
 
+/* A loop's connections to a database are kept while another server is asked, which ends the waits; or that one is seldom asked. */
+static void test_pool_kept_meanwhile(void)
+{
+	for (unsigned is_kept = 0; is_kept < 2; is_kept++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 10, "profile", 20), 'S', 1200, 8, "main@profile uv_run@profile epoll_wait@libc.so.6",
+					 "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]");
+		const struct waker avatar = { .pid = 30, .tid = 30, .comm = "avatar" }, store = { .pid = 40, .tid = 40, .comm = "store" };
+
+		is_for(p, wait, OBJECT_EPOLL, "9 sockets (fd 3 of profile) -> 10.0.0.5:3306 (store)", 40);
+		profile_add_limit(p, LIMIT_POOL, 10, 0, "2 of 4 connections to 10.0.0.5:3306, for 8 from clients, of which 8 wait");
+		profile_add_limit(p, LIMIT_OWED, 10, 0, "8 clients wait, 2 connections to 10.0.0.7:80 (avatar)");
+		p->info.has_wakers = true;
+		profile_add_wake(p, &(struct wake){ .wait = wait, .waker = profile_waker(p, &avatar), .count = 600,
+						    .blocked_ns = (is_kept ? 9000 : 600) * MS });
+		profile_add_wake(p, &(struct wake){ .wait = wait, .waker = profile_waker(p, &store), .count = 600,
+						    .blocked_ns = (is_kept ? 600 : 9000) * MS });
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, is_kept ? "an answer from 10.0.0.7:80 (avatar)" : "2 connections to 10.0.0.5:3306");
+
+		g_assert_cmpint(strstr(h->evidence, "with 2 connections to there, and 2 to 10.0.0.5:3306 (store)") != NULL, ==, is_kept);
+		g_assert_cmpint(strstr(h->advice, "give it back before asking") != NULL, ==, is_kept);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* Datagrams that nobody reads in time are told with what the reader does meanwhile, which is no clock then. */
 static void test_drops(void)
 {
@@ -828,6 +855,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/questions-of-a-request", test_questions_of_a_request);
 	g_test_add_func("/explain/clock-of-lost-stack", test_clock_of_lost_stack);
 	g_test_add_func("/explain/nameless-dotnet", test_nameless_dotnet);
+	g_test_add_func("/explain/pool-kept-meanwhile", test_pool_kept_meanwhile);
 	g_test_add_func("/explain/drops", test_drops);
 	g_test_add_func("/explain/kept-by-idle-clients", test_kept_by_idle_clients);
 	g_test_add_func("/explain/for-own-thread", test_for_own_thread);
