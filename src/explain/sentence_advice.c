@@ -468,6 +468,24 @@ static const char *advice_of_holder(const struct findings *f, const struct findi
 	return NULL;
 }
 
+/* One ends nearly all of these waits, as at a barrier, and mostly waits for something else itself; NULL: not so. */
+static const char *advice_of_latest(const struct findings *f, const struct finding *row)
+{
+	const bool is_barrier = finding_is_by(f, row, "*barrier*");
+	const enum reason_family does = reason_family(row->by.does);
+
+	if (!is_barrier && (row->reason != REASON_LOCK_SEMAPHORE || is_of_rule(f, row) || row->by.are_peers))
+		return NULL;
+	if (row->threads_cnt < 2 || !row->by.tid || row->by.threads_cnt != 1 ||
+	    row->by.blocked_ns < row->time_ns / 10 * 9 || !finding_mostly_does(row) || !row->by.does_wait ||
+	    does == FAMILY_LOCK || does == FAMILY_CPU)
+		return NULL;
+	return is_barrier ?
+		       "One is later than the others, which wait for it, and mostly waits itself meanwhile: look at what that waits for." :
+		       "One ends nearly all of these waits, and mostly waits for something else itself: look at that. If it has what the "
+		       "semaphore counts meanwhile, give that back before.";
+}
+
 /* Threads of one kind that end one another's waits; NULL: not so. */
 static const char *advice_of_peers(const struct findings *f, const struct finding *row)
 {
@@ -772,7 +790,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return reasons_advice(f->reasons, row->wait);
 	if (row->is_broadcast)
 		return "Wake one thread for one event (signal), or have a condition for each kind of event.";
-	advice = advice_of_workers(f, row) ?: advice_of_peers(f, row);
+	advice = advice_of_workers(f, row) ?: advice_of_latest(f, row) ?: advice_of_peers(f, row);
 	if (advice)
 		return advice;
 	if (row->is_poll_loop && !finding_is_by(f, row, "*queue-full") &&
