@@ -22,16 +22,28 @@ static bool is_passed_on(const struct finding *row, const struct finding *cause)
 }
 
 /*
- * Who holds the lock, or is to take from the queue, waits for another program to go on, a pipe's reader or a file
- * system's server: whoever has no lock there waits for that one, too.
+ * It waits for another program to go on: a pipe's reader, a file system's server, who froze it, or the peer that it has
+ * connected to and sends to.  Of a client that reads slowly nobody else need know: the lock is not to be held then.
+ */
+static bool is_for_program(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+
+	return row->by.pid && row->by.pid != row->pid &&
+	       (finding_is_by(f, row, "pipe-write") || finding_is_by(f, row, "fuse*") ||
+		finding_is_by(f, row, "frozen-file-system") ||
+		(row->reason == REASON_NETWORK_SEND && o && o->kind == OBJECT_SOCKET && !object_is_accepted(o)));
+}
+
+/*
+ * Who holds the lock, or is to take from the queue, waits for another program: whoever has no lock there waits for that
+ * one, too.
  */
 static bool is_lock_before_program(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
-	const bool is_for_program = finding_is_by(f, cause, "pipe-write") || finding_is_by(f, cause, "fuse*");
-
 	return (finding_is_held(f, row) || finding_is_by(f, row, "*queue-full")) && reason_family(row->reason) == FAMILY_LOCK &&
 	       !row->deadlock && !row->never_let_go && !row->is_stuck && cause->process == row->process &&
-	       finding_mostly_does(row) && is_for_program && cause->by.pid && cause->by.pid != row->pid;
+	       finding_mostly_does(row) && is_for_program(f, cause);
 }
 
 /* If the lock's holder is throttled, the quota's finding for its process; NULL: it is not. */
@@ -88,6 +100,38 @@ static bool is_for_own_thread(const struct findings *f, const struct finding *ro
 	return (row->reason == REASON_NETWORK_RECEIVE || row->reason == REASON_PIPE) && o && row->pid &&
 	       o->pid == row->pid && row->by.pid == row->pid && cause->pid == row->pid && !row->deadlock &&
 	       !row->limit.limit && row->threads_cnt <= row->by.threads_cnt && is_mostly_for(row);
+}
+
+/* Time that other processes of the name of the one in `by` end. */
+static uint64_t by_namesakes_ns(const struct findings *f, const struct finding *row)
+{
+	const struct profile *p = f->profile;
+	uint64_t ns = 0;
+
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
+		const struct waker *by = profile_get_waker(p, wake->waker);
+
+		if (f->blocked_in[wake->wait] == row->id && by->comm == row->by.comm &&
+		    by->pid != profile_thread(p, profile_wait(p, wake->wait)->thread)->pid)
+			ns += wake->blocked_ns;
+	}
+	return ns;
+}
+
+/*
+ * Other processes of its own program, at the other ends of socket pairs or pipes, wait for something else for about as
+ * long, as the monitors of sshd for a name server.
+ */
+static bool is_for_own_program(const struct findings *f, const struct finding *row, const struct finding *cause)
+{
+	const struct object *o = finding_object(f, row);
+	const bool is_as_long = cause->time_ns > row->time_ns / 4 * 3 && row->time_ns > cause->time_ns / 4;
+	const bool is_pair = row->reason == REASON_NETWORK_RECEIVE && o && strcmp(o->place, "unix") == 0;
+
+	return (is_pair || row->reason == REASON_PIPE) && cause->process == row->process &&
+	       cause->reason != REASON_SLEEP && !row->deadlock && !row->limit.limit && is_as_long &&
+	       g_strcmp0(finding_process_name(f, row->by.pid), row->process) == 0 && finding_mostly_does(row) &&
+	       by_namesakes_ns(f, row) > row->time_ns / 2;
 }
 
 /* A script sleeps by a separate program: it is the script that polls or pauses.  The last sleep may be unfinished. */
@@ -157,11 +201,39 @@ static bool is_for_its_own(const struct findings *f, const struct finding *row)
 	return false;
 }
 
+/*
+ * A full queue that nobody takes from: what other threads of the program wait for from outside meanwhile, which are to
+ * take from it; NULL: unknown.
+ */
+static struct finding *taker_of(const struct findings *f, const struct finding *row)
+{
+	const bool is_stuck = finding_is_by(f, row, "*queue-full") && !row->by.pid && !row->deadlock;
+	struct finding *does = is_stuck ? finding_of_id(f, row->meanwhile) : NULL;
+	const enum reason_family family = does ? reason_family(does->reason) : FAMILY_COUNT;
+
+	return family == FAMILY_NETWORK || family == FAMILY_DISK || family == FAMILY_PIPE ? does : NULL;
+}
+
+/* Behind what that one queues behind itself. */
+static void queue_behind(const struct findings *f, struct finding *row, struct finding *cause)
+{
+	for (unsigned i = 0; i < FINDING_HOPS_MAX && cause->is_behind; i++) {
+		struct finding *next = finding_cause(f, cause) ?: finding_of_id(f, cause->meanwhile);
+
+		if (!next || next == row)
+			break;
+		cause = next;
+	}
+	row->is_told_with = row->is_behind = true;
+	cause->leads_ns += row->time_ns + row->leads_ns;
+	row->leads_ns = 0;
+}
+
 void behind_find(struct findings *f)
 {
 	EACH_FIRST(i, row, f, FINDINGS_TOLD_MAX) {
 		struct finding *cause = finding_cause(f, row);
-		struct finding *known = throttle_of(f, row) ?: asked_collection_of(f, row);
+		struct finding *known = throttle_of(f, row) ?: asked_collection_of(f, row) ?: taker_of(f, row);
 
 		cause = known ? known : cause;
 		row->has_sleep = is_childs_sleep(f, row);
@@ -181,10 +253,8 @@ void behind_find(struct findings *f)
 		if (is_for_own_thread(f, row, cause))
 			row->is_told_elsewhere = row->is_behind = true;
 		if (known || is_lock_before_program(f, row, cause) || is_of_starved_workers(f, row, cause) ||
-		    is_for_answer(f, row, cause)) {
-			row->is_told_with = row->is_behind = true;
-			cause->leads_ns += row->time_ns;
-		}
+		    is_for_answer(f, row, cause) || is_for_own_program(f, row, cause))
+			queue_behind(f, row, cause);
 	}
 }
 
@@ -211,6 +281,13 @@ static bool is_for_free_worker(const struct findings *f, const struct finding *r
 {
 	return row->reason == REASON_NETWORK_RECEIVE && cause->process != row->process &&
 	       backlog_is_of_clients(f, cause) && finding_mostly_does(row) && !has_own_limit(row) &&
+	       !row->deadlock;
+}
+
+/* Who is to read has no room itself: its own queue is full. */
+static bool is_for_full_queue(const struct findings *f, const struct finding *row, const struct finding *cause)
+{
+	return row->reason == REASON_NETWORK_SEND && finding_is_by(f, cause, "*queue-full") && is_mostly_for(row) &&
 	       !row->deadlock;
 }
 
@@ -250,15 +327,24 @@ static struct finding *lock_asked_for(const struct findings *f, const struct fin
 	       cause->process != row->process && cause->time_ns > row->time_ns / 2 ? cause : NULL;
 }
 
+/* The program that it asks has a queue of its own, which leads on to what this one's sentence does not name. */
+static bool has_led_peer(const struct findings *f, const struct finding *row, const struct finding *cause)
+{
+	return row->reason == REASON_NETWORK_RECEIVE && cause->process != row->process &&
+	       ANY_ROW(struct finding, led, f->rows,
+		       led->process == cause->process && led != cause && led->leads_ns &&
+			       led->leads_ns + led->time_ns > row->time_ns - row->time_ns / PEER_PART);
+}
+
 void behind_find_peers(struct findings *f)
 {
 	EACH_FIRST(i, row, f, FINDINGS_TOLD_MAX) {
 		struct finding *known = unanswered_for(f, row) ?: lock_asked_for(f, row);
 		struct finding *cause = known ?: finding_cause(f, row);
 
-		if (cause && (known || is_asked_on(row, cause) || is_for_free_worker(f, row, cause))) {
-			row->is_told_with = row->is_behind = true;
-			cause->leads_ns += row->time_ns;
-		}
+		row->has_led_peer = cause && has_led_peer(f, row, cause);
+		if (cause && (known || is_asked_on(row, cause) || is_for_free_worker(f, row, cause) ||
+			      is_for_full_queue(f, row, cause)))
+			queue_behind(f, row, cause);
 	}
 }

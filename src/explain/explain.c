@@ -69,7 +69,9 @@ static const struct finding *next_finding(const struct explanation *e, guint *at
 
 		bool is_queue = row->reason == REASON_CPU_QUEUE && !row->is_yield;
 
-		if (!row->deadlock && !is_worth(row->time_ns, f->matters_ns, !*at)) {
+		const uint64_t led_ns = row->reason == REASON_SLEEP ? 0 : row->leads_ns;
+
+		if (!row->deadlock && !is_worth(row->time_ns + led_ns, f->matters_ns, !*at)) {
 			is_over = true;
 			continue;
 		}

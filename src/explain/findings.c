@@ -212,12 +212,24 @@ int64_t finding_frame(const struct findings *f, uint32_t wait)
 	return frame >= 0 ? frame : plumbing_user_parent(reasons_plumbing(f->reasons), user);
 }
 
-/* The program's waiting function; NULL: unknown. */
+/* Whom it asks: of a name server a rule knows that, else the kind of the socket.  NULL: nobody, or unknown. */
+static const char *asks_whom(const struct findings *f, uint32_t wait)
+{
+	const struct rule *rule = reasons_rule(f->reasons, wait);
+	const struct object *o = profile_wait_object(f->profile, profile_wait(f->profile, wait));
+
+	if (!rule || rule->reason != REASON_NETWORK_RECEIVE)
+		return NULL;
+	return rule->protocol && *rule->protocol ? g_intern_string(rule->protocol) : o && *o->place ? o->place : NULL;
+}
+
+/* The program's waiting function; of one without name whom it asks, so that these are told apart.  NULL: unknown. */
 static const char *own_function(const struct maker *m, uint32_t wait)
 {
 	int64_t frame = finding_frame(m->f, wait);
+	const char *name = frame >= 0 ? profile_get_frame(m->f->profile, (uint32_t)frame)->name : NULL;
 
-	return frame >= 0 ? profile_get_frame(m->f->profile, (uint32_t)frame)->name : NULL;
+	return name ?: asks_whom(m->f, wait);
 }
 
 /* Parking and joining use a separate word per thread: counting these says nothing. */

@@ -159,6 +159,7 @@ struct finding {
 	/* waits for others of a command that a BUSY_ALONE finding covers, or yields where a BUSY_SPIN finding does */
 	bool is_link;
 	bool is_behind; /* only queues behind another finding: behind.c */
+	bool has_led_peer; /* asks another program, in which another finding leads */
 	bool has_sleep; /* a script waits for such processes */
 	bool is_shells_sleep; /* a process that only sleeps, reported with the shell that waits for it */
 	struct finding_bursts bursts;

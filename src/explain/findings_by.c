@@ -830,7 +830,8 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 		at_end = candidate_of(profile_thread(p, runner), row);
 		best = holder = &at_end;
 	}
-	if (!best && sentence_is_for_workers(c->f, row) && !row->nobody_works)
+	if ((!best && sentence_is_for_workers(c->f, row) && !row->nobody_works) ||
+	    ((!best || !best->pid) && finding_is_by(c->f, row, "*queue-full")))
 		work_find_meanwhile(c->f, row);
 	if (!best || row->deadlock)
 		return;

@@ -70,6 +70,7 @@ static inline bool finding_waits_always(const struct profile *p, const struct fi
  * long.
  */
 #define OTHERS_QUEUE_WEIGHT 8
+#define PEER_PART 8	/* who asks another program ranks by so much less behind what leads there */
 #define FINDINGS_WITH_CAUSES 8	/* causes are sought for the first rows only */
 
 /* The first rows, of which more is told or sought: FINDINGS_TOLD_MAX or FINDINGS_WITH_CAUSES. */

@@ -106,7 +106,8 @@ struct finding_rank finding_rank(const struct finding *f)
 	if (f->reason == REASON_CPU_QUEUE && !f->is_yield && !f->is_kept_off && !f->bursts.cnt)
 		return RANK(f->time_ns / (f->is_others_load ? OTHERS_QUEUE_WEIGHT : QUEUE_WEIGHT),
 			    "behind others, as the load of others causes it");
-	return RANK(f->time_ns + f->leads_ns, !f->leads_ns		 ? NULL :
-					      f->reason == REASON_SLEEP ? "first, as others wait until it ends" :
-									  "first, as others queue behind it");
+	return RANK(f->time_ns - (f->has_led_peer ? f->time_ns / PEER_PART : 0) + f->leads_ns,
+		    !f->leads_ns	       ? (f->has_led_peer ? WHY_TOLD_ELSEWHERE : NULL) :
+		    f->reason == REASON_SLEEP ? "first, as others wait until it ends" :
+						"first, as others queue behind it");
 }

@@ -543,6 +543,95 @@ static void test_chain_to_lock(void)
 	}
 }
 
+/*
+ * As sshd, which has no symbols: its monitor looks up the client's name, and the process that talks to the client waits
+ * for it by a socket pair.  If both do the same in one function without name they are told apart.
+ */
+static void test_own_program(void)
+{
+	static const char receive[] = "__x64_sys_read@[kernel] unix_stream_read_generic@[kernel]";
+	const struct object server = { .kind = OBJECT_SOCKET, .name = "127.0.0.53:53", .place = "udp" },
+			    monitor = { .kind = OBJECT_SOCKET, .pid = 100, .name = "unix socket (sshd)", .place = "unix" };
+
+	for (int is_short = 0; is_short < 2; is_short++) {
+		struct profile *p = window_new();
+		uint32_t looks = add_wait(p, process_of(p, 100, "sshd"), 'S', is_short ? 1 : 2, 2000,
+					  "?@sshd getnameinfo@libc.so.6 send_dg@libc.so.6 poll@libc.so.6", POLL);
+		uint32_t asks = add_wait(p, process_of(p, 101, "sshd"), 'S', 2, 2002, "?@sshd read@libc.so.6", receive);
+
+		p->info.filters = profile_string(p, "process sshd");
+		is_for(p, looks, &server);
+		is_for(p, asks, &monitor);
+		ended_by(p, looks, &(struct waker){ .irq = "timer" }, "", "");
+		ended_by(p, asks, &(struct waker){ .pid = 100, .tid = 100, .comm = "sshd" }, "?@sshd write@libc.so.6", "");
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+
+		g_test_message("%s; %s", first->sentence, first->evidence);
+		g_assert_cmpint(strstr(first->sentence, "sshd waits for a name server (DNS), 127.0.0.53:53") != NULL, ==, !is_short);
+		g_assert_cmpint(g_str_has_prefix(headline_with(e, "from a Unix socket (sshd)")->advice, "It only queues behind"), ==, !is_short);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A lock of the logger: its holder sends to a server that has no room, or to a client of the program's own. */
+static void test_lock_before_peer(void)
+{
+	static const char send[] = "__x64_sys_sendto@[kernel] tcp_sendmsg@[kernel] sk_stream_wait_memory@[kernel]";
+	const struct object lock = { .kind = LOCK_MUTEX, .name = "heap 0x1000", .place = "[heap]", .pid = 10, .addr = 0x1000,
+				     .is_private = true, .holder_tid = 20 };
+
+	for (int is_client = 0; is_client < 2; is_client++) {
+		const struct object peer = { .kind = OBJECT_SOCKET, .pid = 99, .place = "tcp",
+					     .name = is_client ? ":80 from 127.0.0.1 (curl)" : "127.0.0.1:514 (logger)" };
+		struct profile *p = window_new();
+		uint32_t sends = add_wait(p, thread_of(p, 20, "app", 10), 'S', 9, 1000, "main@app log@app send@libc.so.6", send);
+
+		is_for(p, sends, &peer);
+		ended_by(p, sends, &(struct waker){ .pid = 99, .tid = 99, .comm = "peer" }, "main@peer recv@libc.so.6", "");
+		for (uint32_t tid = 21; tid < 24; tid++) {
+			uint32_t waits = add_wait(p, thread_of(p, tid, "app", 10), 'S', 9, 900,
+						  "main@app log@app pthread_mutex_lock@libc.so.6", FUTEX);
+
+			is_for(p, waits, &lock);
+			ended_by(p, waits, &(struct waker){ .pid = 10, .tid = 20, .comm = "app" },
+				 "main@app log@app pthread_mutex_unlock@libc.so.6", FUTEX);
+		}
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+
+		g_test_message("%s; %s", first->sentence, first->evidence);
+		g_assert_cmpint(strstr(first->sentence, "waits for a mutex") != NULL, ==, is_client);
+		g_assert_cmpint(g_str_has_prefix(headline_with(e, "waits for a mutex")->advice, "It only queues behind"), ==, !is_client);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* Three wait for what a fourth raises, which waits for its data: look at that.  Of one that computes nothing is said. */
+static void test_latest(void)
+{
+	const struct waker late = { .pid = 10, .tid = 20, .comm = "train" };
+
+	for (int has_cause = 0; has_cause < 2; has_cause++) {
+		struct profile *p = window_new();
+		uint32_t last = thread_of(p, 20, "train", has_cause ? 10 : 9000);
+
+		if (has_cause)
+			add_wait(p, last, 'S', 90, 100, "main@train load@train recv@libc.so.6", "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+		for (uint32_t tid = 21; tid < 24; tid++)
+			ended_by(p, add_wait(p, thread_of(p, tid, "train", 10), 'S', 90, 100, "main@train reduce@train sem_wait@libc.so.6", FUTEX),
+				 &late, "main@train reduce@train sem_post@libc.so.6", FUTEX);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "waits for a semaphore");
+
+		g_assert_cmpint(g_str_has_prefix(h->advice, "One ends nearly all of these waits"), ==, has_cause);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* What holds the last child up is told of whichever process still waited for it; that one of many sleeps is not. */
 static void test_child_of_another(void)
 {
@@ -671,6 +760,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/unanswered", test_unanswered);
 	g_test_add_func("/explain/child-of-another", test_child_of_another);
 	g_test_add_func("/explain/chain-to-lock", test_chain_to_lock);
+	g_test_add_func("/explain/own-program", test_own_program);
+	g_test_add_func("/explain/lock-before-peer", test_lock_before_peer);
+	g_test_add_func("/explain/latest", test_latest);
 	g_test_add_func("/explain/chain-of-pipes", test_chain_of_pipes);
 	g_test_add_func("/explain/pausing-workers", test_pausing_workers);
 	g_test_add_func("/explain/sleep-in-a-loop", test_sleep_in_a_loop);

@@ -117,6 +117,10 @@ static void test_rules(void)
 		{ 'S', "app::step@app <std::sync::barrier::Barrier>::wait@app syscall@libc.so.6", FUTEX, REASON_LOCK_CONDITION, "" },
 		{ 'S', "Step.run@app java.util.concurrent.CyclicBarrier.await@app Unsafe_Park@libjvm.so", FUTEX,
 		  REASON_LOCK_CONDITION, "Java barrier" },
+		{ 'S', "all_reduce@train.py Barrier.wait@threading.py Condition.wait@synchronize.py "
+		       "?@_multiprocessing.cpython-311-x86_64-linux-gnu.so sem_wait@libc.so.6", FUTEX, REASON_LOCK_CONDITION, "Python barrier" },
+		{ 'S', "start_thread@libc.so.6 submitMsg2@rsyslogd qqueueEnqMsg@rsyslogd pthread_cond_timedwait@libc.so.6", FUTEX,
+		  REASON_LOCK_CONDITION, "rsyslog" },
 		{ 'S', "worker@redis.py Redis.brpop@redis.py recv@libc.so.6",
 		  "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]", REASON_NETWORK_RECEIVE, "broker" },
 		{ 'S', "run@alerts.py PubSub.get_message@client.py PubSub.parse_response@client.py poll@libc.so.6",
