@@ -18,6 +18,7 @@
 #define COMPUTES 9		/* ratio of CPU time to waits: a CPU profile is more useful */
 #define OTHERS_PART 5	/* of its time: if it waits less for CPUs others' load makes that */
 #define SHARES_PART 10		/* of its time: a process that runs less does not compute */
+#define ALL_CPUS_TENTHS 8	/* of all CPUs' time: a program that has more lacks CPUs */
 #define NOTHING_ELSE_PART 10	/* the same: less is negligible beside that */
 #define NAME_COLUMNS 40
 #define RHYTHM_MIN 3	/* per thread: fewer are no regular pattern */
@@ -137,7 +138,7 @@ static bool is_little(const struct findings *f)
 		bool is_of_work = process_computes(f, row);
 		bool is_queue = row->reason == REASON_CPU_QUEUE;
 
-		if (row->is_told_elsewhere || row->may_be_meant || row->is_spin || clocks_is_all(f, row) ||
+		if (row->is_told_elsewhere || row->may_be_meant || row->rests || row->is_spin || clocks_is_all(f, row) ||
 		    owed_is_quick(f, row))
 			continue;
 		bool is_long = !(is_queue && is_of_work) && is_noticed(f, row);
@@ -197,7 +198,7 @@ static const struct finding *shares_cpus(const struct findings *f, const struct 
 
 		if (!is_queue && is_certain(row))
 			return NULL;
-		others_ns += is_queue || row->is_told_elsewhere ? 0 : row->time_ns;
+		others_ns += is_queue || row->is_told_elsewhere || row->rests ? 0 : row->time_ns;
 		queue = is_queue ? row : queue;
 	}
 	const uint64_t part_ns = all->observed_ns / NOTHING_ELSE_PART;
@@ -237,6 +238,48 @@ static char *say_computes(const struct findings *f, const struct finding_class *
 	return g_string_free(s, FALSE);
 }
 
+/* It waits for what threads of the recording do that run, or would if there were a CPU. */
+static bool ends_in_cpu(const struct findings *f, const struct finding *row)
+{
+	for (unsigned i = 0; row && i < FINDING_HOPS_MAX; i++, row = finding_cause(f, row)) {
+		const enum reason_family family = reason_family(row->reason);
+
+		if (row->reason == REASON_CPU_QUEUE)
+			return true;
+		if (family != FAMILY_LOCK && family != FAMILY_PIPE && row->reason != REASON_CHILD_EXIT)
+			return false;
+		if (finding_mostly_does(row) && (row->by.does == REASON_ON_CPU || row->by.does == REASON_CPU_QUEUE))
+			return true;
+	}
+	return false;
+}
+
+/* It has nearly all that the CPUs give, so that none of its waits is what takes the time. */
+static bool has_all_cpus(const struct findings *f, const struct finding_class *c)
+{
+	const struct profile_info *info = &f->profile->info;
+
+	if (profile_is_of_machine(f->profile) || c->on_cpu_ns < info->duration_ns / 10 * ALL_CPUS_TENTHS * info->cpus)
+		return false;
+	EACH_ROW(i, const struct finding, row, f->rows)
+		if (is_certain(row) || row->is_spin ||
+		    (!row->is_told_elsewhere && !row->rests && !clocks_is_all(f, row) && !ends_in_cpu(f, row)))
+			return false;
+	return true;
+}
+
+static char *say_all_cpus(const struct findings *f, const struct finding_class *c)
+{
+	const struct profile_info *info = &f->profile->info;
+	GString *s = g_string_new("Little to find: ");
+
+	text_safe_cut(s, c->process, NAME_COLUMNS);
+	g_string_append_printf(s, " computes: it had %.0f%% of the time of all %" PRIu32 " CPUs, and what its threads wait for is done by "
+			       "those that run. A CPU profile tells more.",
+			       text_percent(c->on_cpu_ns, info->duration_ns * info->cpus), info->cpus);
+	return g_string_free(s, FALSE);
+}
+
 /* "; 80 requests waited 4.00 ms each", or for waits with unknown requests: "; 86 waits took 345 ms in all". */
 static void append_waits(GString *s, const struct findings *f, uint64_t clocks_ns)
 {
@@ -249,7 +292,7 @@ static void append_waits(GString *s, const struct findings *f, uint64_t clocks_n
 		off_cpu_ns += t->wall_ns - MIN(t->on_cpu_ns, t->wall_ns);
 	}
 	EACH_ROW(i, const struct finding, row, f->rows)
-		waits += row->may_be_meant || row->is_told_elsewhere || clocks_is_all(f, row) || owed_is_quick(f, row)
+		waits += row->may_be_meant || row->is_told_elsewhere || row->rests || clocks_is_all(f, row) || owed_is_quick(f, row)
 				 ? 0
 				 : row->count;
 	g_string_append(s, requests || waits ? "; " : ".");
@@ -572,7 +615,9 @@ char *little_new(const struct findings *f, const struct task_findings *tasks, bo
 		const struct workers all = most ? workers_of(f, most) : (struct workers){ 0 };
 		const struct finding *queue = all.observed_ns ? shares_cpus(f, most, &all) : NULL;
 
-		return queue ? say_shares(most, &all, queue) : NULL;
+		return queue				   ? say_shares(most, &all, queue) :
+		       most && has_all_cpus(f, most) ? say_all_cpus(f, most) :
+						       NULL;
 	}
 	if (most && computes(f, most) &&
 	    most->on_cpu_ns >

@@ -31,8 +31,8 @@
 	"No result came while this was recorded, and all workers of the pool wait for work: its task is lost. A worker that was killed " \
 	"(dmesg: out of memory) takes its task with it, and multiprocessing.Pool waits on; concurrent.futures.ProcessPoolExecutor tells."
 #define READER_ADVICE \
-	"It takes what comes at once: of who reads a log, or what somebody does now and then, that is meant. If it should come sooner " \
-	"look at who sends it."
+	"It takes what comes at once: of who reads a log or a feed, or what somebody does now and then, that is meant. If it should come " \
+	"sooner look at who sends it."
 
 /*
  * Whoever should end a wait that nobody ended in the window does not do so at all, rather than slowly. Some such waits
@@ -295,7 +295,9 @@ static uint32_t writer_of(const struct findings *f, const struct finding *row)
 
 	if (finding_is_by(f, row, "message-queue"))
 		return row->by.pid;
-	return o && finding_is_by(f, row, "pipe-read") ? o->pid : 0;
+	if (!o || !finding_is_by(f, row, "pipe-read"))
+		return 0;
+	return o->pid ?: row->by.pid != finding_pid(f, row) ? row->by.pid : 0;	/* of a FIFO writers come and go */
 }
 
 /*
@@ -406,6 +408,14 @@ static bool is_task_lost(const struct findings *f, const struct finding *row)
 }
 
 /* It has asked a peer through a library without a rule of its own. */
+/* By a connection on which it asks for nothing comes what others have to tell: a feed, a subscription. */
+static bool listens(const struct findings *f, const struct finding *row)
+{
+	return row->reason == REASON_NETWORK_RECEIVE && !row->loop && !row->limit.limit && !profile_is_of_command(f->profile) &&
+	       finding_waits_always(f->profile, row) && !is_asked(f, row) &&
+	       idle_only_listens(f->profile, profile_wait(f->profile, row->wait));
+}
+
 static bool may_wait_for_ever(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = finding_rule(f, row);
@@ -432,7 +442,7 @@ void unended_find(struct findings *f)
 	EACH_ROW(i, struct finding, row, f->rows) {
 		const struct rule *rule = finding_rule(f, row);
 		const struct ending *ending = rule ? ending_of(rule->name) : NULL;
-		const bool takes = keeps_up(f, row) || is_fed(f, row);
+		const bool takes = keeps_up(f, row) || is_fed(f, row) || listens(f, row);
 		const bool asks = !takes && (is_for_work(f, row) || has_own_rate(f, row));
 		const bool is_late = !takes && !asks && is_late_answer(f, row);
 		const bool is_unended = !ends[row->id].has_ended && finding_fills_window(f->profile, row->max_ns);

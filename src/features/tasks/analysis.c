@@ -45,6 +45,8 @@ static const struct idle_rule {
 	  "connections kept open (gRPC client)" },
 	{ "select", { "database/sql.(*DB).connectionOpener" }, "background work of database/sql" },
 	{ "select", { "database/sql.(*DB).connectionCleaner" }, "background work of database/sql" },
+	{ "IO wait", { "github.com/fsnotify/fsnotify.(*Watcher).readEvents" }, "waits for changes of files (fsnotify)" },
+	{ "IO wait", { "github.com/fsnotify/fsnotify.(*inotify).readEvents" }, "waits for changes of files (fsnotify)" },
 	{ NULL, { "os/signal.loop" }, "waits for signals" },
 };
 

@@ -252,11 +252,17 @@ static bool same_process(const struct task_wait *a, const struct task_wait *b)
 	return a->kind == b->kind && a->pid == b->pid && strcmp(a->program, b->program) == 0;
 }
 
+/* It sleeps in the function in which it began, or in one below. */
+static bool is_ticker(const struct task_wait *w, enum awaited k)
+{
+	return k == SLEEP && w->kind != TASKS_JAVA && !w->answers_request && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
+}
+
 /*
  * A task that waits for input may be idle. It is held up if the work comes from within the program: no goroutine
- * accepts connections, and others, besides the main function, wait for something.
+ * accepts connections, and others, besides the main function, wait for something; of a service tickers do not count.
  */
-static bool is_given_from_within(const struct task_findings *f, const struct task_wait *w)
+static bool is_given_from_within(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
 	bool is_there = false;
 
@@ -266,7 +272,8 @@ static bool is_given_from_within(const struct task_findings *f, const struct tas
 		if (o->task_ns && mentions(o->idle, "connections"))
 			return false;
 		is_there = is_there ||
-			   (!*o->idle && is_waiting(awaited_of(o)) && !waits_for_work(awaited_of(o)) && !is_main(o));
+			   (!*o->idle && is_waiting(awaited_of(o)) && !waits_for_work(awaited_of(o)) && !is_main(o) &&
+			    (profile_is_of_command(p) || !is_ticker(o, awaited_of(o))));
 	}
 	return is_there;
 }
@@ -442,11 +449,10 @@ static uint64_t rank_of(const struct profile *p, const struct task_findings *f, 
 	bool is_clear = k == SEMAPHORE || k == LOCK || k == ACQUIRE || k == PUT || k == CONNECT || k == POOLED ||
 			(k == LIMITED && is_answered_at_once(p, f, w));
 	bool is_java = w->kind == TASKS_JAVA;
-	bool is_loop = !is_java && k == SLEEP && !w->answers_request && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
 
 	if (is_dialling(w) || shakes_hands(w))	/* told by those who wait for it */
 		return 0;
-	if (*w->idle || !is_waiting(k) || is_loop || w->tasks < TASKS_LITTLE || (is_main(w) && waits_for_work(k)) ||
+	if (*w->idle || !is_waiting(k) || is_ticker(w, k) || w->tasks < TASKS_LITTLE || (is_main(w) && waits_for_work(k)) ||
 	    is_for_client(p, f, w) || is_of_runtime(w) || w->may_be_meant)
 		return 0;
 	if (is_java)
@@ -465,7 +471,7 @@ static uint64_t rank_of(const struct profile *p, const struct task_findings *f, 
 	/* a handler may well wait in a select for events; other waits count only while it owes an answer */
 	if (!waits_for_work(k) || (w->answers_request && k != SELECT))
 		return w->task_ns;
-	return is_given_from_within(f, w) ? w->task_ns : 0;
+	return is_given_from_within(p, f, w) ? w->task_ns : 0;
 }
 
 static bool passes(const char *path, const char *function)

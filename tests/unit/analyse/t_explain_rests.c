@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What healthy programs do all the time, which is no finding. */
+#include "window.h"
+
+#define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
+#define ACCEPT "__x64_sys_accept4@[kernel] inet_csk_accept@[kernel]"
+#define NAP "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]"
+
+/* Whoever has the mutex waits for a client itself: the others wait for their turn.  With another wait it is a lock. */
+static void test_turns(void)
+{
+	static const char lock[] = "main@httpd serve@httpd pthread_mutex_lock@libc.so.6";
+	static const struct object mutex = { .kind = LOCK_MUTEX, .name = "accept_mutex", .place = "", .operation = "" };
+
+	for (unsigned sleeps = 0; sleeps < 2; sleeps++) {
+		struct profile *p = window_new();
+		uint32_t threads[4], waits[4];
+
+		p->info.filters = profile_string(p, "process httpd");
+		p->info.has_wakers = p->info.has_locks = true;
+		for (uint32_t i = 0; i < 4; i++) {
+			threads[i] = thread_of(p, 10 + i, "httpd", 5);
+			waits[i] = add_wait(p, threads[i], 'S', 20, 370, lock, FUTEX);
+			fixture_is_for(p, waits[i], &mutex);
+			add_wait(p, threads[i], 'S', 20, 120, sleeps ? "main@httpd serve@httpd usleep@libc.so.6" :
+								       "main@httpd serve@httpd accept@libc.so.6", sleeps ? NAP : ACCEPT);
+		}
+		for (uint32_t i = 0; i < 4; i++)
+			woken_in(p, waits[i], threads[(i + 1) % 4], "main@httpd serve@httpd pthread_mutex_unlock@libc.so.6", 20, 7400);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%u: %s", sleeps, e->little ?: g_array_index(e->headlines, struct headline, 0).sentence);
+		g_assert_cmpint(e->headlines->len > 0, ==, sleeps);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A connection on which nothing is asked brings what others have to tell; one that has been asked owes an answer. */
+static void test_feed(void)
+{
+	static const struct object there = { .kind = OBJECT_SOCKET, .name = "10.0.0.5:7381", .place = "tcp", .operation = "" };
+
+	for (unsigned asks = 0; asks < 2; asks++) {
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 10, "quotes", 5), 'S', 50, 190, "main@quotes next_quote@quotes recv@libc.so.6",
+					 "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+
+		p->info.filters = profile_string(p, "process quotes");
+		p->info.has_objects = true;
+		fixture_is_for(p, wait, &there);
+		profile_add_tcp_wait(p, &(struct tcp_wait){ .object = profile_wait(p, wait)->object - 1, .direction = TCP_WAIT_RECEIVE,
+							    .count = 50, .blocked_ns = 9500 * MS, .peer_ns = asks ? 9500 * MS : 0,
+							    .silent_ns = asks ? 0 : 9500 * MS });
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%u: %s", asks, e->little ?: g_array_index(e->headlines, struct headline, 0).sentence);
+		g_assert_cmpint(e->little && strstr(e->little, "if this is meant: process quotes waits for data from the network"), ==, !asks);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* Who has nearly all of the CPUs' time waits for its own threads that run: none of that takes the time. */
+static void test_all_cpus(void)
+{
+	static const char send[] = "main@tok feed@tok std::sync::mpmc::array::Channel<T>::send@tok <std::thread::thread::Thread>::park@tok";
+
+	for (unsigned lacks = 0; lacks < 2; lacks++) {
+		struct profile *p = window_new();
+		uint32_t feeder = thread_of(p, 10, "tok", 100), worker = 0;
+
+		p->info.filters = profile_string(p, "process tok");
+		p->info.cpus = 2;
+		p->info.has_wakers = true;
+		for (uint32_t i = 0; i < 2; i++) {
+			worker = thread_of(p, 11 + i, "tok", lacks ? 4000 : 9700);
+			add_wait(p, worker, 'R', 1000, lacks ? 5 : 0, "start_thread@libc.so.6 split@tok", "");
+		}
+		uint32_t wait = add_wait(p, feeder, 'S', 1700, 5, send, FUTEX);
+
+		woken_in(p, wait, worker, "start_thread@libc.so.6 split@tok pthread_cond_signal@libc.so.6", 1700, 8500);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%u: %s", lacks, e->little ?: g_array_index(e->headlines, struct headline, 0).sentence);
+		g_assert_cmpint(e->little && strstr(e->little, "tok computes: it had 98% of the time of all 2 CPUs"), ==, !lacks);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/explain/turns", test_turns);
+	g_test_add_func("/explain/feed", test_feed);
+	g_test_add_func("/explain/all-cpus", test_all_cpus);
+	return g_test_run();
+}
