@@ -80,7 +80,7 @@ struct peer_ends {
 };
 struct peer_ends peer_ends_of(const struct profile *p, uint32_t pid);
 
-#define PEER_UNASKED_NS 100000000	/* on average: what comes sooner may be one answer in pieces */
+#define PEER_UNASKED_NS 50000000	/* on average: what comes sooner may be one answer in pieces */
 
 /* Nothing had been sent since the last data came, in most of these waits: the peer sends when it has something. */
 bool peer_sends_unasked(const struct tcp_wait *t);

@@ -138,8 +138,8 @@ static bool is_little(const struct findings *f)
 		bool is_of_work = process_computes(f, row);
 		bool is_queue = row->reason == REASON_CPU_QUEUE;
 
-		if (row->is_told_elsewhere || row->may_be_meant || row->rests || row->is_spin || clocks_is_all(f, row) ||
-		    owed_is_quick(f, row))
+		if (row->is_told_elsewhere || row->may_be_meant || row->rests || row->is_spin ||
+		    clocks_is_all(f, row) || owed_is_quick(f, row))
 			continue;
 		bool is_long = !(is_queue && is_of_work) && is_noticed(f, row);
 
@@ -292,7 +292,8 @@ static void append_waits(GString *s, const struct findings *f, uint64_t clocks_n
 		off_cpu_ns += t->wall_ns - MIN(t->on_cpu_ns, t->wall_ns);
 	}
 	EACH_ROW(i, const struct finding, row, f->rows)
-		waits += row->may_be_meant || row->is_told_elsewhere || row->rests || clocks_is_all(f, row) || owed_is_quick(f, row)
+		waits += row->may_be_meant || row->is_told_elsewhere || row->rests || clocks_is_all(f, row) ||
+					 owed_is_quick(f, row)
 				 ? 0
 				 : row->count;
 	g_string_append(s, requests || waits ? "; " : ".");
@@ -615,9 +616,11 @@ char *little_new(const struct findings *f, const struct task_findings *tasks, bo
 		const struct workers all = most ? workers_of(f, most) : (struct workers){ 0 };
 		const struct finding *queue = all.observed_ns ? shares_cpus(f, most, &all) : NULL;
 
-		return queue				   ? say_shares(most, &all, queue) :
-		       most && has_all_cpus(f, most) ? say_all_cpus(f, most) :
-						       NULL;
+		if (!most)
+			return NULL;
+		return queue			   ? say_shares(most, &all, queue) :
+		       has_all_cpus(f, most) ? say_all_cpus(f, most) :
+					       NULL;
 	}
 	if (most && computes(f, most) &&
 	    most->on_cpu_ns >

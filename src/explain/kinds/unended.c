@@ -31,8 +31,8 @@
 	"No result came while this was recorded, and all workers of the pool wait for work: its task is lost. A worker that was killed " \
 	"(dmesg: out of memory) takes its task with it, and multiprocessing.Pool waits on; concurrent.futures.ProcessPoolExecutor tells."
 #define READER_ADVICE \
-	"It takes what comes at once: of who reads a log or a feed, or what somebody does now and then, that is meant. If it should come " \
-	"sooner look at who sends it."
+	"It takes what comes at once: of who reads a log, or what somebody does now and then, that is meant. If it should come sooner " \
+	"look at who sends it."
 
 /*
  * Whoever should end a wait that nobody ended in the window does not do so at all, rather than slowly. Some such waits
@@ -411,7 +411,8 @@ static bool is_task_lost(const struct findings *f, const struct finding *row)
 /* By a connection on which it asks for nothing comes what others have to tell: a feed, a subscription. */
 static bool listens(const struct findings *f, const struct finding *row)
 {
-	return row->reason == REASON_NETWORK_RECEIVE && !row->loop && !row->limit.limit && !profile_is_of_command(f->profile) &&
+	return row->reason == REASON_NETWORK_RECEIVE && !row->loop && !row->limit.limit && row->count &&
+	       row->time_ns / row->count >= PEER_UNASKED_NS && !profile_is_of_command(f->profile) &&
 	       finding_waits_always(f->profile, row) && !is_asked(f, row) &&
 	       idle_only_listens(f->profile, profile_wait(f->profile, row->wait));
 }
@@ -425,11 +426,19 @@ static bool may_wait_for_ever(const struct findings *f, const struct finding *ro
 	       !row->limit.limit && !row->loop && !(rule && rule->advice);
 }
 
-/* Others that are told wait for those who wait here. */
-static bool is_waited_for(const struct findings *f, const struct finding *row)
+/* Threads of its own wait until it hands on to them what it takes. */
+static bool is_handed_on(const struct findings *f, const struct finding *row, const struct finding *other)
+{
+	return other->process == row->process && reason_is_signalled(other->reason) && finding_mostly_does(other) &&
+	       !other->deadlock && !other->is_stuck && !is_asked(f, other);
+}
+
+/* Others that are told wait for those who wait here; takes: not for what it only takes itself. */
+static bool is_waited_for(const struct findings *f, const struct finding *row, bool takes)
 {
 	EACH_FIRST(i, other, f, FINDINGS_WITH_CAUSES) {
-		if (other != row && !other->may_be_meant && finding_cause(f, other) == row)
+		if (other != row && !other->may_be_meant && finding_cause(f, other) == row &&
+		    !(takes && is_handed_on(f, row, other)))
 			return true;
 	}
 	return false;
@@ -438,17 +447,19 @@ static bool is_waited_for(const struct findings *f, const struct finding *row)
 void unended_find(struct findings *f)
 {
 	g_autofree struct ends *ends = ends_new(f);
+	const struct finding *taker = NULL;
 
 	EACH_ROW(i, struct finding, row, f->rows) {
 		const struct rule *rule = finding_rule(f, row);
 		const struct ending *ending = rule ? ending_of(rule->name) : NULL;
-		const bool takes = keeps_up(f, row) || is_fed(f, row) || listens(f, row);
+		const bool is_unasked = listens(f, row), takes = is_unasked || keeps_up(f, row) || is_fed(f, row);
 		const bool asks = !takes && (is_for_work(f, row) || has_own_rate(f, row));
 		const bool is_late = !takes && !asks && is_late_answer(f, row);
 		const bool is_unended = !ends[row->id].has_ended && finding_fills_window(f->profile, row->max_ns);
 
 		if (takes || asks || is_late || is_long_poll(f, row, &ends[row->id])) {
-			row->unended = takes	 ? READER_ADVICE
+			row->unended = is_unasked ? UNASKED_ADVICE
+				       : takes	 ? READER_ADVICE
 				       : asks && is_of_resting_server(f, row) ? RESTS_ADVICE
 				       : asks	 ? (rule ? rule->advice : NULL)
 				       : is_late ? LATE_ANSWER_ADVICE
@@ -470,8 +481,16 @@ void unended_find(struct findings *f)
 			row->unended = session->advice;
 			row->may_be_meant = session->may_be_meant;
 		}
-		row->may_be_meant = row->may_be_meant && !is_waited_for(f, row);
+		row->may_be_meant = row->may_be_meant && !is_waited_for(f, row, takes);
 		f->meant_ns += row->may_be_meant ? row->time_ns : 0;
+		taker = taker ?: takes && row->may_be_meant ? row : NULL;
+	}
+	EACH_FIRST(i, row, f, FINDINGS_WITH_CAUSES) {
+		if (!taker || row->may_be_meant || finding_cause(f, row) != taker || !is_handed_on(f, taker, row))
+			continue;
+		row->may_be_meant = true;
+		row->unended = taker->unended;
+		f->meant_ns += row->time_ns;
 	}
 	f->matters_ns -= f->meant_ns;
 }

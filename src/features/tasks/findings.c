@@ -255,7 +255,8 @@ static bool same_process(const struct task_wait *a, const struct task_wait *b)
 /* It sleeps in the function in which it began, or in one below. */
 static bool is_ticker(const struct task_wait *w, enum awaited k)
 {
-	return k == SLEEP && w->kind != TASKS_JAVA && !w->answers_request && depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
+	return k == SLEEP && w->kind != TASKS_JAVA && !w->answers_request &&
+	       depth_of(w) <= (is_main(w) ? 1 : SLEEP_DEPTH);
 }
 
 /*
@@ -452,7 +453,8 @@ static uint64_t rank_of(const struct profile *p, const struct task_findings *f, 
 
 	if (is_dialling(w) || shakes_hands(w))	/* told by those who wait for it */
 		return 0;
-	if (*w->idle || !is_waiting(k) || is_ticker(w, k) || w->tasks < TASKS_LITTLE || (is_main(w) && waits_for_work(k)) ||
+	if (*w->idle || !is_waiting(k) || is_ticker(w, k) || w->tasks < TASKS_LITTLE ||
+	    (is_main(w) && waits_for_work(k)) ||
 	    is_for_client(p, f, w) || is_of_runtime(w) || w->may_be_meant)
 		return 0;
 	if (is_java)
