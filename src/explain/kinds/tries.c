@@ -11,6 +11,7 @@
 #include "explain/text.h"
 
 #define NAME_COLUMNS 48
+#define REQUESTS_PART 4	/* of a thread's waits: between its tries it rather serves requests */
 
 /* man 2 open, flock, write */
 static const struct words {
@@ -53,21 +54,52 @@ static const char *verb_of(const struct limit_fails *f)
 	return FIRST(x, verbs, strcmp(x->call, f->call) == 0, x->verb, f->call);
 }
 
-/* A failure that there are words for. */
-static bool read_known(const struct profile_limit *l, struct limit_fails *ret)
+/* Servers look for files that may come, as that is usual; a program without connections waits for it. */
+static bool is_servers_look(const struct profile *p, uint32_t pid, const struct limit_fails *f)
 {
-	return limit_fails_read(l, ret) && words_of(ret);
+	if (f->error != ENOENT && f->error != ENOTDIR)
+		return false;
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		const struct object *o = profile_thread(p, w->thread)->pid == pid ? profile_wait_object(p, w) : NULL;
+
+		if (o && (o->kind == OBJECT_SOCKET ||
+			  ((o->kind == OBJECT_EPOLL || o->kind == OBJECT_POLL) && strstr(o->name, "socket"))))
+			return true;
+	}
+	return false;
 }
 
-/* The thread tries about as often as it waits. */
+/* A failure that there are words for, and that may be what the program waits for. */
+static bool read_known(const struct profile *p, const struct profile_limit *l, struct limit_fails *ret)
+{
+	return limit_fails_read(l, ret) && words_of(ret) && !is_servers_look(p, l->pid, ret);
+}
+
+/* Nothing has come from a client, and no client. */
+static bool is_for_request(const struct findings *f, uint32_t wait)
+{
+	const struct object *o = profile_wait_object(f->profile, profile_wait(f->profile, wait));
+
+	return idle_kind_is_rest(reasons_idle(f->reasons, wait)) && o && o->kind == OBJECT_SOCKET;
+}
+
+/*
+ * The thread tries about as often as it waits, so these are pauses between its tries. One that serves a request each
+ * time tries for that.
+ */
 static bool is_tried_between(const struct findings *f, const struct profile_limit *l, const struct limit_fails *fails)
 {
 	const struct profile *p = f->profile;
-	uint64_t waits = 0;
+	uint64_t waits = 0, requests = 0;
 
-	EACH_ROW(i, const struct wait, w, p->waits)
-		waits += profile_thread(p, w->thread)->tid == l->tid && w->state != 'R' ? w->count : 0;
-	return limit_fails_is_as_often(fails, (double)waits * 1e9 / (double)MAX(p->info.duration_ns, 1));
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		if (profile_thread(p, w->thread)->tid != l->tid || w->state == 'R')
+			continue;
+		waits += w->count;
+		requests += is_for_request(f, i) ? w->count : 0;
+	}
+	return requests <= waits / REQUESTS_PART &&
+	       limit_fails_is_as_often(fails, (double)waits * 1e9 / (double)MAX(p->info.duration_ns, 1));
 }
 
 bool tries_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
@@ -82,7 +114,7 @@ bool tries_find(const struct findings *f, const struct finding *row, struct find
 							? NULL
 							: profile_find_limit(f->profile, LIMIT_FAILS, t->pid, t->tid);
 
-		if (!read_known(l, &fails) || !is_tried_between(f, l, &fails))
+		if (!l || !read_known(f->profile, l, &fails) || !is_tried_between(f, l, &fails))
 			continue;
 		*ret = (struct finding_limit){ .limit = l };
 		return true;
@@ -103,7 +135,7 @@ const char *tries_of_process(const struct profile *p, uint32_t pid, GString *s)
 	struct limit_fails fails, most = { 0 };
 
 	EACH_ROW(i, const struct profile_limit, l, p->limits)
-		if (l->pid == pid && read_known(l, &fails) && fails.cnt > most.cnt)
+		if (l->pid == pid && read_known(p, l, &fails) && fails.cnt > most.cnt)
 			most = fails;
 	if (!most.cnt)
 		return NULL;
@@ -118,7 +150,7 @@ void tries_append(GString *s, const struct finding *row)
 {
 	struct limit_fails f;
 
-	if (!read_known(row->limit.limit, &f))
+	if (!limit_fails_read(row->limit.limit, &f))
 		return;
 	g_string_append(s, ": its ");
 	append_tries(s, &f);
@@ -128,22 +160,7 @@ const char *tries_advice(const struct finding *row)
 {
 	struct limit_fails f;
 
-	return read_known(row->limit.limit, &f) ? words_of(&f)->advice : NULL;
-}
-
-/* Servers look for files that may come, as that is usual; a program without connections waits for it. */
-static bool is_servers_look(const struct profile *p, uint32_t pid, const struct limit_fails *f)
-{
-	if (f->error != ENOENT && f->error != ENOTDIR)
-		return false;
-	EACH_ROW(i, const struct wait, w, p->waits) {
-		const struct object *o = profile_thread(p, w->thread)->pid == pid ? profile_wait_object(p, w) : NULL;
-
-		if (o && (o->kind == OBJECT_SOCKET ||
-			  ((o->kind == OBJECT_EPOLL || o->kind == OBJECT_POLL) && strstr(o->name, "socket"))))
-			return true;
-	}
-	return false;
+	return limit_fails_read(row->limit.limit, &f) ? words_of(&f)->advice : NULL;
 }
 
 bool tries_append_most(GString *s, const struct findings *f)
@@ -152,9 +169,8 @@ bool tries_append_most(GString *s, const struct findings *f)
 	uint32_t pid = 0;
 
 	EACH_ROW(i, const struct profile_limit, l, f->profile->limits) {
-		if (!read_known(l, &fails) || fails.cnt <= most.cnt ||
-		    !selection_has_process(f->selection, f->profile, l->pid) || !is_tried_between(f, l, &fails) ||
-		    is_servers_look(f->profile, l->pid, &fails))
+		if (!read_known(f->profile, l, &fails) || fails.cnt <= most.cnt ||
+		    !selection_has_process(f->selection, f->profile, l->pid) || !is_tried_between(f, l, &fails))
 			continue;
 		most = fails;
 		pid = l->pid;

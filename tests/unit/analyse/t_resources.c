@@ -198,18 +198,20 @@ static void test_tries(void)
 		enum object_kind served;	/* a socket of another thread's; 0: none */
 		const char *told;	/* begins a headline's sentence, or else what is said of little */
 		bool is_finding;
+		bool serves;	/* its own thread has a client, and serves a request of that one after each pause */
 	} cases[] = {
 		{ "4 in 2000000000 ns, errno 11, flock store.lock", "pid 10", 0,
-		  "app sleeps, and its tries to lock store.lock fail, as another process has locked it. See who has it", false },
+		  "app sleeps, and its tries to lock store.lock fail, as another process has locked it. See who has it", false, false },
 		{ "4 in 2000000000 ns, errno 17, open my run.pid", "pid 10", 0,
-		  "app sleeps, and its tries to make my run.pid fail, as it is there already.", false },
-		{ "4 in 2000000000 ns, errno 2, stat tls.crt", "pid 10", 0, "app sleeps, and its tries to find tls.crt fail", false },
-		{ "4 in 2000000000 ns, errno 2, stat override.conf", "pid 10", OBJECT_SOCKET, "Nothing was waited for", false },
-		{ "4 in 20000000000 ns, errno 11, flock store.lock", "pid 10", 0, "Nothing was waited for", false },	/* not each time */
+		  "app sleeps, and its tries to make my run.pid fail, as it is there already.", false, false },
+		{ "4 in 2000000000 ns, errno 2, stat tls.crt", "pid 10", 0, "app sleeps, and its tries to find tls.crt fail", false, false },
+		{ "4 in 2000000000 ns, errno 2, stat override.conf", "pid 10", OBJECT_SOCKET, "Nothing was waited for", false, false },
+		{ "9 in 2000000000 ns, errno 28, write q1", "pid 10", 0, "Little to find: ", false, true },
+		{ "4 in 20000000000 ns, errno 11, flock store.lock", "pid 10", 0, "Nothing was waited for", false, false },	/* not each time */
 		{ "4 in 2000000000 ns, errno 28, write q1", "pid 10", 0,
-		  "100% of the time that matters: app sleeps until a timer in look: its tries to write q1 fail, as no space is left there", true },
-		{ "4 in 0 ns, errno 28, write q1", "pid 10", 0, "Nothing was waited for", false },	/* forged */
-		{ "4 in 2000000000 ns, errno 4000, write q1", "pid 10", 0, "Nothing was waited for", false },
+		  "100% of the time that matters: app sleeps until a timer in look: its tries to write q1 fail, as no space is left there", true, false },
+		{ "4 in 0 ns, errno 28, write q1", "pid 10", 0, "Nothing was waited for", false, false },	/* forged */
+		{ "4 in 2000000000 ns, errno 4000, write q1", "pid 10", 0, "Nothing was waited for", false, false },
 	};
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -223,6 +225,9 @@ static void test_tries(void)
 				       "__x64_sys_accept@[kernel] inet_csk_accept@[kernel]", 1);
 			wait_for(m.p, wait, cases[i].served, "listening at :80", 0);
 		}
+		if (cases[i].serves)
+			wait_for(m.p, wait_of(m.p, main_thread, 'S', "main@app poll@libc.so.6", "__x64_sys_poll@[kernel]", 20),
+				 OBJECT_SOCKET, ":80 from 10.0.0.7", 0);
 		profile_add_limit(m.p, LIMIT_FAILS, 10, 10, cases[i].fails);
 		struct explanation *e = explanation_new(m.p, NULL);
 
