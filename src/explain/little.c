@@ -531,7 +531,8 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 
 	/* no all-clear while others wait, or what the program needs may be missing */
 	const bool is_silent = silent_append_most(s, f);
-	const bool is_owing = is_silent || owed_append_most(s, f) || append_held(s, f, little, are_unseen);
+	const bool is_taken = !is_silent && backlog_append_taken(s, f);
+	const bool is_owing = is_silent || is_taken || owed_append_most(s, f) || append_held(s, f, little, are_unseen);
 	const bool fails = !is_owing && connects_append_most(s, f, &failing);
 	const bool is_trying = !is_owing && !fails && tries_append_most(s, f);
 	const bool is_unsignalled = !is_owing && !fails && !is_trying && unsignalled_append_most(s, f, true);
@@ -540,7 +541,7 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 
 	if (is_unsignalled)
 		g_string_append(s, "." UNSIGNALLED_ADVICE " Else little is found");
-	if (is_still || is_silent || is_trying)
+	if (is_still || is_silent || is_taken || is_trying)
 		g_string_append(s, " Else little is found");
 	if (!s->len && f->meant_ns) {
 		g_string_append_printf(s, "%s, if this is meant: ", little);
@@ -564,7 +565,8 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 		append_rhythm(s, f, is_trying);
 	if (fails)
 		append_failing(s, tasks, failing);
-	backlog_append_most(s, f);
+	if (!is_taken)
+		backlog_append_most(s, f);
 	full_append_most(s, f);
 	g_string_append_c(s, ' ');
 	if (!is_unsignalled && unsignalled_append_most(s, f, false))
@@ -586,8 +588,13 @@ char *little_nothing_new(const struct findings *f)
 	GString *s = g_string_new(NULL);
 
 	if (!still_append(s, still, false)) {
-		g_string_append(s, tries_append_most(s, f) ? " Else nothing was waited for: all threads ran or were idle." :
-							     "Nothing was waited for: all threads ran or were idle.");
+		const bool is_taken = backlog_append_taken(s, f);
+
+		g_string_append(s, is_taken || tries_append_most(s, f) ?
+					   " Else nothing was waited for: all threads ran or were idle." :
+					   "Nothing was waited for: all threads ran or were idle.");
+		if (!is_taken)
+			backlog_append_most(s, f);
 		restarts_append_most(s, f);
 		if (!still_append(s, still, true))
 			still_append_join(s, f);

@@ -5,7 +5,7 @@
 #include "analyse/plumbing.h"
 #include "analyse/reason/rules.h"
 #include "analyse/roles.h"
-#include "profile/profile.h"
+#include "profile/limits.h"
 
 /*
  * Tells idle time from blocked time, by evidence: docs/reasons.md, "Idle".  rule and reason are what the rules said of
@@ -47,6 +47,9 @@ bool idle_has_several(const struct profile *p);
  * to be accepted.  Changes such waits to IDLE_NOT and network.receive; arrays are by wait.
  */
 void taken_find(const struct profile *p, uint8_t *reason, uint8_t *idle);
+/* As the window ends all that accept there are so occupied.  backlog: a LIMIT_BACKLOG. */
+bool taken_is_at_end(const struct profile *p, const struct profile_limit *backlog, const uint8_t *reason,
+		     const uint8_t *idle);
 
 /*
  * Loops that wait for what they have asked.  Threads and processes that a relay (stunnel, socat) makes for one

@@ -728,6 +728,11 @@ bool reasons_is_kept_for_client(const struct reasons *r, uint32_t wait)
 	return r->kept[wait];
 }
 
+bool reasons_are_taken(const struct reasons *r, const struct profile_limit *backlog)
+{
+	return taken_is_at_end(r->profile, backlog, r->reason, r->idle);
+}
+
 bool reasons_is_unseen(const struct reasons *r, uint32_t wait)
 {
 	const struct wait *w = profile_wait(r->profile, wait);

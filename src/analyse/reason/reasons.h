@@ -40,6 +40,7 @@ const char *idle_kind_name(enum idle_kind kind); /* "pool" */
 const char *idle_kind_text(enum idle_kind kind); /* "workers without work" */
 
 struct reasons;
+struct profile_limit;
 
 /* rules NULL: rules_default().  Borrows both. */
 struct reasons *reasons_new(const struct profile *p, const struct rule_set *rules);
@@ -71,6 +72,9 @@ static inline bool reasons_is_idle(const struct reasons *r, uint32_t wait)
 
 /* Threads of its kind hold what it waits for in turn, and each waits for its own client while it holds it. */
 bool reasons_is_kept_for_client(const struct reasons *r, uint32_t wait);
+
+/* As the window ends all threads that accept there are in waits for what clients send.  backlog: a LIMIT_BACKLOG. */
+bool reasons_are_taken(const struct reasons *r, const struct profile_limit *backlog);
 
 /* The object that the wait is for, as in its row; 0: none is known. */
 uint32_t reasons_object(const struct reasons *r, uint32_t wait);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/reason/reasons.h"
+#include "base/find.h"
 #include "profile/limits.h"
 
 /*
@@ -16,6 +17,7 @@
 struct use {
 	uint64_t clients_ns, free_ns, busy_ns;	/* waits for clients; other idle time; everything else */
 	bool accepts;	/* may accept connections; for threads that serve no clients */
+	bool is_at_client;	/* as the window ends */
 };
 
 struct search {
@@ -23,7 +25,7 @@ struct search {
 	const char *where;	/* address at which connections are queued */
 	GHashTable *pids;	/* processes that have that socket */
 	struct use *uses;	/* by thread */
-	uint8_t *reason, *idle;
+	const uint8_t *reason, *idle;
 };
 
 static bool has_pid(const struct search *s, uint32_t thread)
@@ -59,16 +61,21 @@ static void add_uses(struct search *s)
 
 		if (!wait_is_asleep(w) || !has_pid(s, w->thread))
 			continue;
-		if (is_of_client(s, i))
+		if (is_of_client(s, i)) {
 			use->clients_ns += w->blocked_ns;
-		else
+			use->is_at_client |= (w->flags & WAIT_OPEN_AT_END) != 0;
+		} else {
 			*(s->idle[i] ? &use->free_ns : &use->busy_ns) += w->blocked_ns;
+		}
 		use->accepts = use->accepts || may_accept(s, i);
 	}
 }
 
-/* Serving threads have no free time, and no other thread of these processes accepts or blocks that. */
-static bool are_all_taken(const struct search *s)
+/*
+ * Serving threads have no free time, or rest on a client as the window ends, and no other thread of these processes
+ * accepts or blocks that.
+ */
+static bool are_all_taken(const struct search *s, bool is_at_end)
 {
 	g_autoptr(GHashTable) serving = g_hash_table_new(NULL, NULL);	/* pids */
 
@@ -77,7 +84,8 @@ static bool are_all_taken(const struct search *s)
 
 		if (!use->clients_ns)
 			continue;
-		if (use->free_ns > thread_observed_ns(profile_thread(s->p, i)) / FREE_PART)
+		if (is_at_end ? !use->is_at_client :
+				use->free_ns > thread_observed_ns(profile_thread(s->p, i)) / FREE_PART)
 			return false;
 		g_hash_table_add(serving, GUINT_TO_POINTER(profile_thread(s->p, i)->pid));
 	}
@@ -88,53 +96,75 @@ static bool are_all_taken(const struct search *s)
 		    (use->accepts || use->busy_ns > thread_observed_ns(t) / 2))
 			return false;
 	}
-	return true;
+	return !is_at_end || g_hash_table_size(serving);
 }
 
-static void mark(struct search *s)
+static void mark(const struct search *s, uint8_t *reason, uint8_t *idle)
 {
 	EACH_ROW(i, const struct wait, w, s->p->waits) {
 		if (!is_of_client(s, i) ||
 		    s->uses[w->thread].clients_ns < thread_observed_ns(profile_thread(s->p, w->thread)) / 2)
 			continue;
-		s->idle[i] = IDLE_NOT;
-		s->reason[i] = REASON_NETWORK_RECEIVE;
+		idle[i] = IDLE_NOT;
+		reason[i] = REASON_NETWORK_RECEIVE;
 	}
 }
 
-static const char *where_of(const struct profile *p, guint limit)
+static const char *where_of(const struct profile_limit *l)
 {
 	const char *where = NULL;
 
-	return limit_backlog_read(&g_array_index(p->limits, struct profile_limit, limit), &where) ? where : NULL;
+	return limit_backlog_read(l, &where) ? where : NULL;
+}
+
+static bool is_at(const struct profile_limit *l, const char *where)
+{
+	const char *other = where_of(l);
+
+	return other && strcmp(other, where) == 0;
 }
 
 /* Treats processes that share a socket together, like a master and its workers. */
-static void look_at(const struct profile *p, guint first, uint8_t *reason, uint8_t *idle)
+static void search_init(struct search *s)
 {
-	g_autoptr(GHashTable) pids = g_hash_table_new(NULL, NULL);
-	struct search s = { .p = p, .where = where_of(p, first), .pids = pids, .reason = reason, .idle = idle };
+	s->pids = g_hash_table_new(NULL, NULL);
+	s->uses = g_new0(struct use, (gsize)s->p->threads->len + 1);
+	EACH_ROW(i, const struct profile_limit, l, s->p->limits)
+		if (is_at(l, s->where))
+			g_hash_table_add(s->pids, GUINT_TO_POINTER(l->pid));
+	add_uses(s);
+}
 
-	for (guint i = 0; i < p->limits->len && s.where; i++) {
-		const char *where = where_of(p, i);
-
-		if (!where || strcmp(where, s.where) != 0)
-			continue;
-		if (i < first)	/* already treated */
-			return;
-		g_hash_table_add(pids, GUINT_TO_POINTER(g_array_index(p->limits, struct profile_limit, i).pid));
-	}
-	if (!s.where)
-		return;
-	s.uses = g_new0(struct use, (gsize)p->threads->len + 1);
-	add_uses(&s);
-	if (are_all_taken(&s))
-		mark(&s);
-	g_free(s.uses);
+static void search_clear(struct search *s)
+{
+	g_hash_table_unref(s->pids);
+	g_free(s->uses);
 }
 
 void taken_find(const struct profile *p, uint8_t *reason, uint8_t *idle)
 {
-	for (guint i = 0; i < p->limits->len; i++)
-		look_at(p, i, reason, idle);
+	EACH_ROW(i, const struct profile_limit, l, p->limits) {
+		struct search s = { .p = p, .where = where_of(l), .reason = reason, .idle = idle };
+
+		if (!s.where || FIRST_ROW(const struct profile_limit, first, p->limits, is_at(first, s.where), first, l) != l)
+			continue;
+		search_init(&s);
+		if (are_all_taken(&s, false))
+			mark(&s, reason, idle);
+		search_clear(&s);
+	}
+}
+
+bool taken_is_at_end(const struct profile *p, const struct profile_limit *backlog, const uint8_t *reason,
+		     const uint8_t *idle)
+{
+	struct search s = { .p = p, .where = where_of(backlog), .reason = reason, .idle = idle };
+	bool is_taken;
+
+	if (!s.where)
+		return false;
+	search_init(&s);
+	is_taken = are_all_taken(&s, true);
+	search_clear(&s);
+	return is_taken;
 }

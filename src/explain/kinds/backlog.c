@@ -75,7 +75,7 @@ void backlog_append_evidence(GString *s, const struct profile_limit *l)
 	append_backlog(s, l, false);
 }
 
-void backlog_append_most(GString *s, const struct findings *f)
+static const struct profile_limit *most_of(const struct findings *f)
 {
 	const struct profile_limit *most = NULL;
 	const char *where;
@@ -84,11 +84,30 @@ void backlog_append_most(GString *s, const struct findings *f)
 		if (limit_backlog_read(l, &where) > limit_backlog_read(most, &where) &&
 		    selection_has_process(f->selection, f->profile, l->pid))
 			most = l;
+	return most;
+}
+
+void backlog_append_most(GString *s, const struct findings *f)
+{
+	const struct profile_limit *most = most_of(f);
+
 	if (!most)
 		return;
 	g_string_append_c(s, ' ');
 	append_backlog(s, most, true);
 	g_string_append_c(s, '.');
+}
+
+bool backlog_append_taken(GString *s, const struct findings *f)
+{
+	const struct profile_limit *most = most_of(f);
+
+	if (!most || !reasons_are_taken(f->reasons, most))
+		return false;
+	append_backlog(s, most, true);
+	g_string_append(s, ", while all its workers in this recording wait for further requests of connections that are kept open: "
+			   "shorten the keep-alive, or have more workers.");
+	return true;
 }
 
 bool backlog_is_of_clients(const struct findings *f, const struct finding *row)

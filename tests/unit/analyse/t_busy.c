@@ -597,6 +597,38 @@ static void test_taken(void)
 	}
 }
 
+/* Workers that were free for long rest on their clients as the recording ends, and connections wait. */
+static void test_taken_at_end(void)
+{
+	static const char says[] = "As the recording ended 3 connections at :8080 waited to be accepted, while all its workers in this "
+				   "recording wait for further requests of connections that are kept open: shorten the keep-alive";
+
+	for (int is_free = 0; is_free < 2; is_free++) {
+		struct profile *p = window_new();
+
+		for (uint32_t tid = 10; tid < 12; tid++) {
+			uint32_t t = runner(p, tid, "shop");
+
+			for (int is_client = 0; is_client < 2; is_client++) {
+				add_wait(p, t, 'S', 1, is_client ? WINDOW_MS / 4 : WINDOW_MS / 2,
+					 is_client ? RECV_CLIENT : "main@shop serve@shop accept@libc.so.6",
+					 is_client ? RECV : "__x64_sys_accept4@[kernel] inet_csk_accept@[kernel]");
+				struct wait *w = &g_array_index(p->waits, struct wait, p->waits->len - 1);
+
+				w->flags = is_client == !(is_free && tid == 11) ? WAIT_OPEN_AT_END : 0;
+				w->object = is_client ? socket_of(p, ":8080 from 10.0.0.7", 0) : 0;
+			}
+		}
+		profile_add_limit(p, LIMIT_BACKLOG, 10, 0, "3 connections wait at :8080");
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%s", e->little);
+		g_assert_true(e->little && g_str_has_prefix(e->little, says) == !is_free);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* Where connections are dropped, the listener on this machine is told, and no network. */
 static void test_full_queue(void)
 {
@@ -913,6 +945,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/busy/retries", test_retries);
 	g_test_add_func("/busy/losses", test_losses);
 	g_test_add_func("/busy/taken", test_taken);
+	g_test_add_func("/busy/taken at end", test_taken_at_end);
 	g_test_add_func("/busy/full queue", test_full_queue);
 	g_test_add_func("/busy/nagle", test_nagle);
 	g_test_add_func("/busy/cycle", test_cycle);
