@@ -29,7 +29,7 @@ void pool_append(GString *s, const struct findings *f, const struct finding *row
 void pool_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 /* "; it has 2 connections there, and each does one statement at a time: further ones wait in its pool" */
 void pool_append_connections(GString *s, const struct findings *f, const struct finding *row);
-const char *pool_advice(const struct finding *row);
+const char *pool_advice(const struct findings *f, const struct finding *row);
 /* One request of its clients' makes many questions one after the other: a larger pool does not help. */
 bool pool_is_many_small(const struct findings *f, const struct finding *row);
 

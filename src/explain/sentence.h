@@ -64,6 +64,8 @@ void sentence_task_evidence(GString *s, const struct findings *f, const struct t
  * is_busy: it was running meanwhile.
  */
 const char *servers_advice(const char *peer, bool is_busy);
+/* The same of a pooler, "127.0.0.1:6432 (pgbouncer)", whose clients share connections to a database; NULL: it is none. */
+const char *poolers_advice(const char *peer);
 /*
  * The same for a wait for data from that object (or NULL), or for its waker "(mariadbd)" or NULL; unless the wait's
  * rule has its own advice.

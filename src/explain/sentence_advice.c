@@ -23,6 +23,11 @@
 #define OF_REDIS "SLOWLOG GET; WAIT waits for replicas (INFO replication)."
 #define OF_MYSQL "See what its sessions do: SHOW PROCESSLIST, SHOW ENGINE INNODB STATUS, its slow query log."
 
+#define OF_POOLER \
+	"Who waits for a pooler waits for a statement, or until a connection of the pool is free, which stays in use until a " \
+	"transaction (or session) ends, also while its program computes: keep these short, or raise the pool if the server has room. "
+#define OF_POOLS OF_POOLER "SHOW POOLS tells who waits (cl_waiting, maxwait)."
+
 /* It does one request after the other. */
 #define OF_BUSY "It does one command after another, and has been busy: see which take long: "
 
@@ -37,6 +42,14 @@ static const struct {
 			"transaction holds its locks.", NULL },
 	{ "(mariadbd)", OF_MYSQL, NULL },
 	{ "(mysqld)", OF_MYSQL, NULL },
+	{ "(pgbouncer)", OF_POOLS, NULL },
+	{ "(pgcat)", OF_POOLS, NULL },
+	{ "(pgdog)", OF_POOLS, NULL },
+	{ "(odyssey)", OF_POOLS, NULL },
+	{ "(pgpool)", OF_POOLER "SHOW POOL_PROCESSES tells who has one (num_init_children, max_pool).", NULL },
+	{ "(pgagroal)", OF_POOLER "pgagroal-cli status tells how many are in use (max_connections).", NULL },
+	{ "(proxysql)", OF_POOLER "stats_mysql_connection_pool tells how many are in use (max_connections).", NULL },
+	{ "(maxscale)", OF_POOLER "maxctrl list servers tells how many are in use.", NULL },
 	{ "(mongod)", "See what it does: db.currentOp(), its log of slow operations.", NULL },
 };
 
@@ -46,6 +59,13 @@ const char *servers_advice(const char *peer, bool is_busy)
 		if (strstr(peer, servers[i].process))
 			return is_busy && servers[i].busy ? servers[i].busy : servers[i].advice;
 	return NULL;
+}
+
+const char *poolers_advice(const char *peer)
+{
+	const char *advice = servers_advice(peer, false);
+
+	return advice && g_str_has_prefix(advice, OF_POOLER) ? advice : NULL;
 }
 
 const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const struct object *o, const char *by,
@@ -131,7 +151,7 @@ static const char *advice_of_limit(const struct findings *f, const struct findin
 			       "The kernel keeps a part of each CPU from real-time threads (sched_rt_runtime_us, fair_server): let it "
 			       "sleep in between, or run it without a real-time policy.";
 	case LIMIT_POOL:
-		return pool_is_many_small(f, row) ? MANY_SMALL_ADVICE : pool_advice(row);
+		return pool_is_many_small(f, row) ? MANY_SMALL_ADVICE : pool_advice(f, row);
 	case LIMIT_CONNECT:
 		return connects_advice(row);
 	case LIMIT_FAILS:

@@ -119,17 +119,19 @@ bool pool_find(const struct findings *f, const struct finding *row, struct findi
 	/* half as many again wait than could be served; an event loop's wait counts as one */
 	if (MAX(ret->waiting, pool.waiting) < 1.5 * pool.made && (!ret->is_full || pool.from_clients < 2 * pool.made))
 		return false;
-	return ret->is_full || (!is_known && has_asked(f, row, l->pid));
+	return ret->is_full ||
+	       (!is_known && (has_asked(f, row, l->pid) || poolers_advice(finding_object(f, row)->name)));
 }
 
 static void append_name(GString *s, const struct findings *f, const struct finding *row)
 {
-	const char *name = finding_process_name(f, row->limit.limit->pid);
+	const uint32_t pid = row->limit.limit->pid;
+	const char *name = finding_process_name(f, pid) ?: row->by.pid == pid ? row->by.comm : NULL;
 
 	if (name)
 		text_safe_cut(s, name, FINDING_NAME_COLUMNS);
 	else
-		g_string_append_printf(s, "process %" PRIu32, row->limit.limit->pid);
+		g_string_append_printf(s, "process %" PRIu32, pid);
 }
 
 void pool_append(GString *s, const struct findings *f, const struct finding *row)
@@ -196,11 +198,14 @@ void pool_append_connections(GString *s, const struct findings *f, const struct 
 					  "in its pool", cnt);
 }
 
-const char *pool_advice(const struct finding *row)
+const char *pool_advice(const struct findings *f, const struct finding *row)
 {
+	const char *of_pooler = poolers_advice(finding_object(f, row)->name);
+
 	return row->limit.is_full ?
 		       "Requests queue for one of these connections: raise that pool if the server there has room for more, or "
 		       "shorten what the server does for each." :
+	       of_pooler ? of_pooler :
 		       "Where a connection carries one request at a time the others queue: for a pool of that size (raise it if the "
 		       "server there has room for more), or for a lock or queue of its own. Else shorten what the server does for each.";
 }

@@ -413,7 +413,7 @@ static uint32_t socket_of(struct profile *p, const char *name, uint32_t pid)
  * Clients that wait for a proxy, whose connections to the server there are known: of each a thread of the server waits
  * for rest_ms of a second for the next request.
  */
-static struct profile *proxy_new(unsigned clients, unsigned made, unsigned servers, uint64_t rest_ms)
+static struct profile *proxy_new(unsigned clients, unsigned made, unsigned servers, uint64_t rest_ms, const char *there)
 {
 	struct profile *p = window_new();
 	g_autofree char *text = g_strdup_printf(LIMIT_POOL_FORMAT, made, made, "127.0.0.1:5432", clients);
@@ -422,7 +422,7 @@ static struct profile *proxy_new(unsigned clients, unsigned made, unsigned serve
 	for (unsigned i = 0; i < clients; i++) {
 		add_wait(p, runner(p, 10 + 100 * i, "shop"), 'S', 1, 950, "main@shop query@shop recv@libc.so.6",
 			 "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
-		g_array_index(p->waits, struct wait, p->waits->len - 1).object = socket_of(p, "127.0.0.1:6432 (proxy)", 20);
+		g_array_index(p->waits, struct wait, p->waits->len - 1).object = socket_of(p, there, 20);
 	}
 	for (unsigned i = 0; i < servers; i++) {
 		add_wait(p, runner(p, 11 + 100 * i, "postgres"), 'S', 1, rest_ms, "main@postgres next@postgres recv@libc.so.6",
@@ -449,7 +449,7 @@ static void test_pool_of_proxy(void)
 	};
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-		struct profile *p = proxy_new(cases[i].clients, cases[i].made, cases[i].servers, cases[i].rest_ms);
+		struct profile *p = proxy_new(cases[i].clients, cases[i].made, cases[i].servers, cases[i].rest_ms, "127.0.0.1:6432 (proxy)");
 
 		if (cases[i].is_told) {
 			assert_told(p, "sentence", ": pro\\x1bxy's 2 connections to 127.0.0.1:5432 (postgres) are all busy");
@@ -461,6 +461,20 @@ static void test_pool_of_proxy(void)
 				g_assert_null(g_array_index(f->rows, struct finding, r).limit.limit);
 			findings_free(f);
 		}
+		profile_free(p);
+	}
+}
+
+/* A pooler is known by its name: its clients wait for its connections, whether it is recorded or not. */
+static void test_pooler(void)
+{
+	for (unsigned clients = 2; clients < 9; clients += 6) {
+		struct profile *p = proxy_new(clients, 2, 0, 0, "127.0.0.1:6432 (pgbouncer)");
+
+		if (clients > 2)
+			assert_told(p, "sentence", ": pro\\x1bxy has 2 connections to 127.0.0.1:5432");
+		assert_told(p, "evidence", clients > 2 ? "has 8 connections from clients, of which 7.6 wait on average" : "2 threads");
+		assert_advice(p, "Who waits for a pooler waits for a statement, or until a connection of the pool is free");
 		profile_free(p);
 	}
 }
@@ -944,6 +958,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/busy/pool of a proxy", test_pool_of_proxy);
 	g_test_add_func("/busy/retries", test_retries);
 	g_test_add_func("/busy/losses", test_losses);
+	g_test_add_func("/busy/pooler", test_pooler);
 	g_test_add_func("/busy/taken", test_taken);
 	g_test_add_func("/busy/taken at end", test_taken_at_end);
 	g_test_add_func("/busy/full queue", test_full_queue);
