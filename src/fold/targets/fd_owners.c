@@ -129,27 +129,44 @@ static bool has_one_thread(const struct fd_owners *o, uint32_t pid)
 	return status && proc_status_number(status, "Threads") == 1;
 }
 
+/* The process with files at index *i and following ones, and how it has them open; *i: behind them. */
+static struct owner next_process(const struct fd_owners *o, guint *i)
+{
+	struct owner one = g_array_index(o->owners, struct owner, (*i)++);
+
+	for (; *i < o->owners->len; (*i)++) {
+		const struct owner *more = &g_array_index(o->owners, struct owner, *i);
+
+		if (more->ino != one.ino || more->pid != one.pid)
+			break;
+		one.access |= more->access;
+	}
+	return one;
+}
+
 uint32_t fd_owners_find(const struct fd_owners *o, uint64_t ino, unsigned access, uint32_t waiter, unsigned *ret_others)
 {
-	uint32_t found = 0, last = 0;
-	bool has_waiter = false;
+	bool has_waiter = false, is_keeper = true;
+	uint32_t found = 0;
 	unsigned cnt = 0;
 
-	for (guint i = first_of(o, ino); i < o->owners->len; i++) {
-		const struct owner *one = &g_array_index(o->owners, struct owner, i);
+	for (guint i = first_of(o, ino); i < o->owners->len && g_array_index(o->owners, struct owner, i).ino == ino;) {
+		const struct owner one = next_process(o, &i);
+		/* a supervisor that made the pipe for two others, and reads nothing */
+		const bool keeps_both = one.access & ~access;
 
-		if (one->ino != ino)
-			break;
-		if (!(one->access & access) || one->pid == last)
+		if (!(one.access & access))
 			continue;
-		last = one->pid;
-		if (one->pid == waiter) {
+		if (one.pid == waiter) {
 			has_waiter = true;
 			continue;
 		}
-		cnt++;
-		if (!found)
-			found = one->pid;
+		if (is_keeper && !keeps_both)
+			cnt = 0;
+		if (!cnt)
+			found = one.pid;
+		cnt += is_keeper || !keeps_both;
+		is_keeper = is_keeper && keeps_both;
 	}
 	if (has_waiter && (!found || !has_one_thread(o, waiter)))
 		cnt = 0, found = waiter;

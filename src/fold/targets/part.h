@@ -167,7 +167,8 @@ void fd_owners_was_of_use(struct fd_owners *o, bool was);
 /*
  * A process that has the inode open for one of `access` (enum fd_access), and the number of others. 0: none known. If
  * `waiter` itself has it and has several threads, it is chosen, as it talks to itself and the others inherited its
- * descriptors. A process with one thread waits for another one: it has only not closed that end.
+ * descriptors. A process with one thread waits for another one: it has only not closed that end. So has one that keeps
+ * both ends of a pipe, as a supervisor: it is chosen, and counted, if no other has this end alone.
  */
 uint32_t fd_owners_find(const struct fd_owners *o, uint64_t ino, unsigned access, uint32_t waiter,
 			unsigned *ret_others);

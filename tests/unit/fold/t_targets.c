@@ -2,11 +2,14 @@
 #include "fold/targets/targets.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <glib/gstdio.h>
@@ -180,6 +183,41 @@ static void test_own_pipe(struct fixture *x, gconstpointer data)
 	write_file(x, "70", "status", "Name:\twaiter\nThreads:\t1\n");
 	rec.id = x->next_id++;
 	check(object_of(x, &rec), OBJECT_PIPE, "pipe from other; end", 80);
+}
+
+/* We keep both ends of a pipe, as a supervisor does, and its reader has that end alone. */
+static void test_kept_pipe(struct fixture *x, gconstpointer data)
+{
+	struct fd_owners *owners = fd_owners_new("/proc");
+	unsigned others;
+	int fds[2];
+	struct stat st;
+
+	(void)data;
+	(void)x;
+	g_assert_cmpint(pipe(fds), ==, 0);
+	g_assert_cmpint(fstat(fds[0], &st), ==, 0);
+	g_assert_true(fd_owners_read(owners, true));
+	g_assert_cmpuint(fd_owners_find(owners, st.st_ino, FD_READS, 0, &others), ==, getpid());	/* nobody else */
+	pid_t reader = fork();
+	if (!reader) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(fds[1]);
+		for (;;)
+			pause();
+	}
+	for (unsigned i = 0; i < 1000 && fd_owners_find(owners, st.st_ino, FD_READS, 0, &others) != (uint32_t)reader; i++) {
+		g_usleep(1000);	/* until it has closed the other one */
+		g_assert_true(fd_owners_read(owners, true));
+	}
+	g_assert_cmpuint(fd_owners_find(owners, st.st_ino, FD_READS, 0, &others), ==, reader);
+	g_assert_cmpuint(others, ==, 0);
+	g_assert_cmpuint(fd_owners_find(owners, st.st_ino, FD_WRITES, 0, &others), ==, getpid());
+	kill(reader, SIGKILL);
+	waitpid(reader, NULL, 0);
+	close(fds[0]);
+	close(fds[1]);
+	fd_owners_free(owners);
 }
 
 static void test_sockets(struct fixture *x, gconstpointer data)
@@ -618,6 +656,7 @@ int main(int argc, char **argv)
 		void (*run)(struct fixture *x, gconstpointer data);
 	} tests[] = {
 		{ "/targets/file", test_file }, { "/targets/pipe", test_pipe }, { "/targets/own_pipe", test_own_pipe }, { "/targets/sockets", test_sockets },
+		{ "/targets/kept_pipe", test_kept_pipe },
 		{ "/targets/forgets", test_forgets }, { "/targets/tcp", test_tcp },
 		{ "/targets/events", test_events }, { "/targets/child_and_set", test_child_and_set }, { "/targets/fault", test_fault },
 		{ "/targets/hostile", test_hostile }, { "/targets/frames", test_frames },
