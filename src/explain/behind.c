@@ -134,6 +134,61 @@ static bool is_for_own_program(const struct findings *f, const struct finding *r
 	       by_namesakes_ns(f, row) > row->time_ns / 2;
 }
 
+/* For each thread: does it end the row's waits for its own process? None: one of another process does, too. */
+static bool *own_wakers_new(const struct findings *f, const struct finding *row)
+{
+	const struct profile *p = f->profile;
+	bool *own = g_new0(bool, (gsize)p->threads->len + 1);
+
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
+		const struct waker *by = profile_get_waker(p, wake->waker);
+		const struct object *o = profile_wait_object(p, profile_wait(p, wake->wait));
+
+		if (f->blocked_in[wake->wait] != row->id || waker_is_timer(by) || !o || o->pid != row->pid)
+			continue;
+		const uint32_t thread = by->pid == row->pid ? cause_thread(p, by->pid, by->tid) : CAUSE_NONE;
+
+		if (thread == CAUSE_NONE) {
+			memset(own, 0, p->threads->len * sizeof(*own));
+			break;
+		}
+		own[thread] = true;
+	}
+	return own;
+}
+
+/*
+ * It looks again and again by a time limit, as libcurl does, whether a thread of its own process has written into
+ * their connection or pipe: what those threads mostly wait for; NULL: unknown.
+ */
+static struct finding *own_helpers_wait_of(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+	uint64_t all_ns = 0, in_ns = 0;
+
+	if ((row->reason != REASON_NETWORK_RECEIVE && row->reason != REASON_PIPE) || !o || !row->pid || o->pid != row->pid ||
+	    row->timed_out_cnt <= row->woken_cnt / 2 || row->deadlock || row->limit.limit)
+		return NULL;
+	g_autofree bool *helps = own_wakers_new(f, row);
+	const struct wait *longest = NULL;
+	uint32_t id = 0;
+
+	EACH_ROW(i, const struct wait, w, f->profile->waits) {
+		if (!helps[w->thread] || !f->blocked_in[i])
+			continue;
+		all_ns += w->blocked_ns;
+		if (longest && w->blocked_ns <= longest->blocked_ns)
+			continue;
+		longest = w;
+		id = f->blocked_in[i];
+	}
+	EACH_ROW(i, const struct wait, w, f->profile->waits)
+		in_ns += helps[w->thread] && f->blocked_in[i] == id ? w->blocked_ns : 0;
+	struct finding *cause = longest ? finding_of_id(f, id) : NULL;
+
+	return cause && cause != row && in_ns > all_ns / 2 && cause->time_ns > row->time_ns / 2 ? cause : NULL;
+}
+
 /* A script sleeps by a separate program: it is the script that polls or pauses.  The last sleep may be unfinished. */
 static bool is_shells_sleep(const struct finding *row, const struct finding *cause)
 {
@@ -254,6 +309,8 @@ void behind_find(struct findings *f)
 			f->matters_ns -= row->time_ns;
 			f->idle_sum_ns += row->time_ns;
 		}
+		if (own_helpers_wait_of(f, row))
+			row->is_told_elsewhere = row->is_behind = true;
 		if (!cause)
 			continue;
 		if (row->loop && !cause->loop && cause->process == row->process)
