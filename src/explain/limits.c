@@ -190,6 +190,7 @@ void limits_find(struct findings *f)
 		row->limit = limit_of(f, row);
 		row->is_kept_off = is_kept_off(f, row);
 		row->is_others_load = is_others_load(f, row);
+		row->asks_itself = self_is_asked(f, row);
 	}
 	backlog_find(f);
 }

@@ -21,6 +21,14 @@ void cycle_append(GString *s, const struct finding *row);
 void cycle_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 const char *cycle_advice(const struct finding *row);
 
+/* It asks an address where its own process accepts connections: with all its workers waiting so nobody answers. */
+bool self_is_asked(const struct findings *f, const struct finding *row);
+#define SELF_SAYS "waits for itself"
+#define SELF_ADVICE                                                                                                    \
+	"A request that asks its own service holds a worker while it needs another one: with all busy so nobody is left to "     \
+	"answer, and only a time limit ends that. Call what answers there directly, or have workers (and a port) of its own "   \
+	"for it; more workers only move that limit."
+
 /* A proxy with more clients than connections to its server: waits for it, and its own, are for a free connection. */
 bool pool_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
 /* ": pgbouncer's 2 connections to 127.0.0.1:5432 (postgres) are all busy" */

@@ -477,6 +477,8 @@ const char *sentence_says(const struct findings *f, const struct finding *row)
 		return "waits for room on the way to a peer";
 	if (is_in_others_space(f, row))
 		return "waits for the lock of another program's address space";
+	if (row->asks_itself)
+		return SELF_SAYS;
 	if (backlog_is_of_clients(f, row))
 		return "waits for a client's next request, or the rest of one";
 	if (!sentence_is_in_worker(f, row) || !row->by.tid)
@@ -586,7 +588,7 @@ void sentence_finding(GString *s, const struct findings *f, const struct finding
 	if (sentence_is_for_cpu(row))
 		return;
 	append_peers_limit(s, f, row);
-	if (!row->may_be_meant)
+	if (!row->may_be_meant && !row->asks_itself)
 		tcp_shares_append(s, f, row);
 }
 

@@ -573,6 +573,8 @@ static const char *advice_of_told(const struct findings *f, const struct finding
 		       "std::async() returns waits where it is dropped: keep it).";
 	if (row->is_behind)
 		return BEHIND_ADVICE;
+	if (row->asks_itself && !row->limit.limit)
+		return SELF_ADVICE;
 	return row->queue_tasks ?
 		       "All threads of that pool do this all the time, and more tasks await one: more threads (max_workers; of Tokio "
 		       "max_blocking_threads), or look at what this waits for." :
