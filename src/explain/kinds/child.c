@@ -18,13 +18,27 @@ static bool is_held_up(const struct profile_limit *l)
 		c.does == CHILD_STOPPED || c.does == CHILD_PIPE_FULL || c.does == CHILD_TERMINAL);
 }
 
+/* The row waits for room in a pipe: its reader may be any program. */
+static bool is_for_reader(const struct findings *f, const struct finding *row)
+{
+	return finding_is_by(f, row, "pipe-write");
+}
+
 /* The child that a wait is for which was not over as the recording ended; NULL: it was over, or nothing is known. */
-static const struct profile_limit *child_of_wait(const struct findings *f, uint32_t wait)
+static const struct profile_limit *child_of_wait(const struct findings *f, const struct finding *row, uint32_t wait)
 {
 	const struct wait *w = profile_wait(f->profile, wait);
-	const uint32_t pid = profile_thread(f->profile, w->thread)->pid;
+	const struct object *o = profile_wait_object(f->profile, w);
+	const struct profile_limit *l =
+		w->flags & WAIT_OPEN_AT_END
+			? profile_find_limit(f->profile, LIMIT_CHILD, profile_thread(f->profile, w->thread)->pid, 0)
+			: NULL;
+	struct limit_child c;
+	char there[1];
 
-	return w->flags & WAIT_OPEN_AT_END ? profile_find_limit(f->profile, LIMIT_CHILD, pid, 0) : NULL;
+	if (is_for_reader(f, row) && limit_child_read(l, &c, there, sizeof(there)) && (!o || o->pid != c.pid))
+		return NULL;
+	return l;
 }
 
 /* Of the longest wait, else of others of several processes, or of one child after another. */
@@ -32,9 +46,9 @@ bool child_find(const struct findings *f, const struct finding *row, struct find
 {
 	if (row->reason != REASON_CHILD_EXIT && row->reason != REASON_PIPE)
 		return false;
-	*ret = (struct finding_limit){ .limit = child_of_wait(f, row->wait) };
+	*ret = (struct finding_limit){ .limit = child_of_wait(f, row, row->wait) };
 	for (uint32_t i = 0; i < f->profile->waits->len && !ret->limit; i++) {
-		const struct profile_limit *l = f->blocked_in[i] == row->id ? child_of_wait(f, i) : NULL;
+		const struct profile_limit *l = f->blocked_in[i] == row->id ? child_of_wait(f, row, i) : NULL;
 
 		if (is_held_up(l))
 			ret->limit = l;
@@ -60,14 +74,14 @@ static const char *const says[CHILD_DOES_COUNT] = {
 };
 
 /* "child curl/4712 waits for 127.0.0.1:80"; returns its number if it waits for a file lock, else 0 */
-static uint32_t append_child(GString *s, const struct profile_limit *l)
+static uint32_t append_child(GString *s, const struct profile_limit *l, const char *role)
 {
 	char there[THERE_BYTES];
 	struct limit_child c;
 
 	if (!limit_child_read(l, &c, there, sizeof(there)))
 		return 0;
-	g_string_append(s, "child ");
+	g_string_append_printf(s, "%s ", role);
 	text_safe_cut(s, c.name, FINDING_NAME_COLUMNS);
 	g_string_append_printf(s, "/%" PRIu32 " %s", c.pid, says[c.does]);
 	if (c.does == CHILD_NETWORK) {
@@ -93,7 +107,7 @@ static void append_holder(GString *s, const struct findings *f, uint32_t child)
 	if (!l)
 		return;
 	g_string_append(s, ", whose ");
-	append_child(s, l);
+	append_child(s, l, "child");
 }
 
 void child_append_evidence(GString *s, const struct findings *f, const struct finding *row)
@@ -105,7 +119,7 @@ void child_append_evidence(GString *s, const struct findings *f, const struct fi
 	if (!limit_child_read(l, &c, there, sizeof(there)))
 		return;
 	g_string_append(s, "; as the recording ended its ");
-	const uint32_t at_lock = append_child(s, l);
+	const uint32_t at_lock = append_child(s, l, is_for_reader(f, row) ? "reader" : "child");
 
 	if (at_lock)
 		append_holder(s, f, at_lock);
@@ -139,6 +153,9 @@ const char *child_advice(const struct findings *f, const struct finding *row)
 	if (limit_child_is_unanswered(f->profile, &c))
 		return "The server there does not answer that child: look at it. A time limit bounds the wait (curl --max-time, "
 		       "`timeout 60 COMMAND`).";
+	if (c.does == CHILD_SLEEPS && is_for_reader(f, row))
+		return "Its reader pauses instead of reading, as a logger that cannot write does (a full disk: df): see its own messages, and "
+		       "what it tries (record it, too).";
 	switch (c.does) {
 	case CHILD_STOPPED:
 		return "A stopped process does nothing: continue it (kill -CONT), or detach its debugger.";

@@ -126,7 +126,10 @@ bool pool_find(const struct findings *f, const struct finding *row, struct findi
 static void append_name(GString *s, const struct findings *f, const struct finding *row)
 {
 	const uint32_t pid = row->limit.limit->pid;
-	const char *name = finding_process_name(f, pid) ?: row->by.pid == pid ? row->by.comm : NULL;
+	const struct object *o = finding_object(f, row);
+	const char *begin = o->pid == pid ? strstr(o->name, " (") : NULL, *end = begin ? strrchr(begin, ')') : NULL;
+	g_autofree char *there = end ? g_strndup(begin + 2, (gsize)(end - begin - 2)) : NULL;
+	const char *name = finding_process_name(f, pid) ?: there;
 
 	if (name)
 		text_safe_cut(s, name, FINDING_NAME_COLUMNS);

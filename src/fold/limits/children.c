@@ -204,6 +204,14 @@ static void add_child_limit(struct profile *p, const struct looker *l, uint32_t 
 	profile_add_limit(p, LIMIT_CHILD, waiter, 0, text);
 }
 
+/* For room in a pipe, whose reader may be any program. */
+static bool is_for_room(const struct profile *p, const struct wait *w)
+{
+	static const char *const writes[] = { "pipe_write", "anon_pipe_write", NULL };
+
+	return w->flags & WAIT_OPEN_AT_END && profile_stack_names(p, w->kernel, writes);
+}
+
 /* The awaited child: named by the system call, at the pipe's other end, or the only one. */
 static struct child waited_for(const struct looker *l, const struct profile *p, const struct wait *w)
 {
@@ -214,7 +222,7 @@ static struct child waited_for(const struct looker *l, const struct profile *p, 
 
 	if (o && o->kind == OBJECT_CHILD && !o->pid)
 		return child_of(l, pid);
-	if (!status || proc_status_number(status, "PPid") != pid)
+	if (!status || (!is_for_room(p, w) && proc_status_number(status, "PPid") != pid))
 		return (struct child){ 0 };
 	named.does = does_of(l, named.pid, status);
 	return named;
@@ -253,7 +261,10 @@ static struct awaited *awaited_new(const struct profile *p)
 	return all;
 }
 
-/* Is it a wait for a child to end, or for its output, possibly of one child after another, or in pieces? */
+/*
+ * Is it a wait for a child to end, or for its output, possibly of one child after another, or in pieces; or for a
+ * pipe's reader?
+ */
 static bool is_for_child(const struct profile *p, const struct wait *w, const struct awaited *all)
 {
 	const uint64_t enough_ns = p->info.duration_ns / WAITED_SHARE;
@@ -261,6 +272,8 @@ static bool is_for_child(const struct profile *p, const struct wait *w, const st
 
 	if (is_open && all[w->thread].exits_ns >= enough_ns)
 		return is_for_exit(p, w);
+	if (is_for_room(p, w))
+		return w->blocked_ns >= enough_ns;
 	return (is_open ? all[w->thread].output_ns : w->blocked_ns) >= enough_ns && is_for_output(p, w);
 }
 
@@ -280,6 +293,6 @@ void children_look(struct profile *p, struct net_tables *nets, struct sock_peers
 		struct child c = waited_for(&l, p, w);
 
 		if (c.pid && c.does != CHILD_GONE && !g_hash_table_contains(recorded, GUINT_TO_POINTER(c.pid)))
-			add_child_limit(p, &l, pid, last_of(&l, c));
+			add_child_limit(p, &l, pid, is_for_room(p, w) ? c : last_of(&l, c));
 	}
 }

@@ -134,6 +134,24 @@ static void test_child(void)
 	}
 }
 
+/* Nobody read from a pipe: what its reader, any program, did at the end. */
+static void test_reader(void)
+{
+	for (uint32_t reader = 20; reader < 22; reader++) {
+		struct maker m = maker_new("process gate");
+		uint32_t wait = wait_of(m.p, thread_of(m.p, 10, 10, "gate", 0), 'S', "main@gate note@gate write@libc.so.6",
+					"__x64_sys_write@[kernel] anon_pipe_write@[kernel]", 1000);
+
+		g_array_index(m.p->waits, struct wait, wait).flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
+		wait_for(m.p, wait, OBJECT_PIPE, "pipe to svlogd", reader);
+		profile_add_limit(m.p, LIMIT_CHILD, 10, 0, "20 sleeps 0 - svlogd");
+		assert_first(&m, "waits for room in a full pipe (to svlogd) in note",
+			     reader == 20 ? "; as the recording ended its reader svlogd/20 sleeps until a timer" : NULL,
+			     reader == 20 ? "Its reader pauses instead of reading" : "");
+		profile_free(m.p);
+	}
+}
+
 /* Shells of one script that wait for a child each: not a master with its workers if these children are stuck. */
 static void test_stuck_children(void)
 {
@@ -348,6 +366,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/resources/memory-loop", test_memory_loop);
 	g_test_add_func("/resources/memory-gil", test_memory_gil);
 	g_test_add_func("/resources/child", test_child);
+	g_test_add_func("/resources/reader", test_reader);
 	g_test_add_func("/resources/stuck-children", test_stuck_children);
 	g_test_add_func("/resources/child-that-queues", test_child_that_queues);
 	g_test_add_func("/resources/tries", test_tries);

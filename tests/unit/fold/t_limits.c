@@ -599,11 +599,14 @@ static void test_refaults(void)
 /* One child after another, of which the last had not ended: of their pipes together the time is enough, in a poll() as well. */
 static void test_child_output(void)
 {
-	static const struct { enum object_kind kind; const char *name, *kernel; uint64_t open_ms; bool is_told; } cases[] = {
-		{ OBJECT_PIPE, "pipe from sh", "anon_pipe_read@[kernel]", 60, true },
-		{ OBJECT_POLL, "pipe from sh and 1 more", "do_sys_poll@[kernel]", 60, true },
-		{ OBJECT_PIPE, "pipe from sh", "anon_pipe_read@[kernel]", 0, false },	/* none was under way */
-		{ OBJECT_SOCKET, "10.0.0.5:80", "do_sys_poll@[kernel]", 60, false },
+	static const struct { enum object_kind kind; const char *name, *kernel; uint64_t open_ms; bool is_told; unsigned parent; } cases[] = {
+		{ OBJECT_PIPE, "pipe from sh", "anon_pipe_read@[kernel]", 60, true, 10 },
+		{ OBJECT_POLL, "pipe from sh and 1 more", "do_sys_poll@[kernel]", 60, true, 10 },
+		{ OBJECT_PIPE, "pipe from sh", "anon_pipe_read@[kernel]", 0, false, 10 },	/* none was under way */
+		{ OBJECT_SOCKET, "10.0.0.5:80", "do_sys_poll@[kernel]", 60, false, 10 },
+		{ OBJECT_PIPE, "pipe from sh", "anon_pipe_read@[kernel]", 60, false, 1 },
+		{ OBJECT_PIPE, "pipe to sh", "anon_pipe_write@[kernel]", 500, true, 1 },	/* a reader may be any program */
+		{ OBJECT_PIPE, "pipe to sh", "anon_pipe_write@[kernel]", 60, false, 1 },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -620,7 +623,7 @@ static void test_child_output(void)
 		if (cases[i].open_ms)
 			profile_add_wait(p, &last);
 		begin();
-		put("proc/20/status", "%s", "Name:\tsh\nState:\tS (sleeping)\nPPid:\t10\n");
+		put("proc/20/status", "Name:\tsh\nState:\tS (sleeping)\nPPid:\t%u\n", cases[i].parent);
 		put("proc/20/comm", "%s", "sh\n");
 		put("proc/20/wchan", "%s", "hrtimer_nanosleep");
 		look(p);
