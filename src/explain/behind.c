@@ -166,8 +166,8 @@ static struct finding *own_helpers_wait_of(const struct findings *f, const struc
 	const struct object *o = finding_object(f, row);
 	uint64_t all_ns = 0, in_ns = 0;
 
-	if ((row->reason != REASON_NETWORK_RECEIVE && row->reason != REASON_PIPE) || !o || !row->pid || o->pid != row->pid ||
-	    row->timed_out_cnt <= row->woken_cnt / 2 || row->deadlock || row->limit.limit)
+	if ((row->reason != REASON_NETWORK_RECEIVE && row->reason != REASON_PIPE) || !o || !row->pid ||
+	    o->pid != row->pid || row->timed_out_cnt <= row->woken_cnt / 2 || row->deadlock || row->limit.limit)
 		return NULL;
 	g_autofree bool *helps = own_wakers_new(f, row);
 	const struct wait *longest = NULL;

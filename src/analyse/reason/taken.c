@@ -146,7 +146,8 @@ void taken_find(const struct profile *p, uint8_t *reason, uint8_t *idle)
 	EACH_ROW(i, const struct profile_limit, l, p->limits) {
 		struct search s = { .p = p, .where = where_of(l), .reason = reason, .idle = idle };
 
-		if (!s.where || FIRST_ROW(const struct profile_limit, first, p->limits, is_at(first, s.where), first, l) != l)
+		if (!s.where ||
+		    FIRST_ROW(const struct profile_limit, first, p->limits, is_at(first, s.where), first, l) != l)
 			continue;
 		search_init(&s);
 		if (are_all_taken(&s, false))
