@@ -206,7 +206,7 @@ void backlog_find(struct findings *f);
 bool backlog_is_of_clients(const struct findings *f, const struct finding *row);
 /* " As the recording ended 17 connections at :80 waited to be accepted.", if no finding says so. */
 void backlog_append_most(GString *s, const struct findings *f);
-/* The same, where all workers rest on connections that ask nothing: ", while all its workers ..". False: they do not. */
+/* The same, where all workers rest on connections that ask nothing: ", while all recorded workers of wikid ..". False: they do not. */
 bool backlog_append_taken(GString *s, const struct findings *f);
 const char *backlog_advice(const struct findings *f, const struct finding *row);	/* NULL: the finding's own says more */
 

@@ -105,8 +105,9 @@ bool backlog_append_taken(GString *s, const struct findings *f)
 	if (!most || !reasons_are_taken(f->reasons, most))
 		return false;
 	append_backlog(s, most, true);
-	g_string_append(s, ", while all its workers in this recording wait for further requests of connections that are kept open: "
-			   "shorten the keep-alive, or have more workers.");
+	g_string_append(s, ", while all recorded workers of ");
+	text_safe_cut(s, finding_process_name(f, most->pid) ?: "its process", FINDING_NAME_COLUMNS);
+	g_string_append(s, " wait for further requests of connections that are kept open: shorten the keep-alive, or have more workers.");
 	return true;
 }
 

@@ -256,8 +256,8 @@ static void test_taken(void)
 /* Workers that were free for long rest on their clients as the recording ends, and connections wait. */
 static void test_taken_at_end(void)
 {
-	static const char says[] = "As the recording ended 3 connections at :8080 waited to be accepted, while all its workers in this "
-				   "recording wait for further requests of connections that are kept open: shorten the keep-alive";
+	static const char says[] = "As the recording ended 3 connections at :8080 waited to be accepted, while all recorded workers of "
+				   "shop wait for further requests of connections that are kept open: shorten the keep-alive";
 
 	for (int is_free = 0; is_free < 2; is_free++) {
 		struct profile *p = window_new();
