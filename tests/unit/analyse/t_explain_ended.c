@@ -217,39 +217,6 @@ static void test_pauses(void)
 #define PIPE_WRITE SYSCALL "__x64_sys_write@[kernel] ksys_write@[kernel] vfs_write@[kernel] anon_pipe_write@[kernel]"
 #define DISK_WRITE SYSCALL "__x64_sys_fsync@[kernel] do_fsync@[kernel] ext4_sync_file@[kernel] io_schedule@[kernel]"
 
-/* Who looks by a time limit whether a helper of its own process has written is behind what that one waits for. */
-static void test_behind_own_helper(void)
-{
-	for (int is_own = 0; is_own < 2; is_own++) {
-		struct profile *p = window_new();
-		const struct object both = { .kind = OBJECT_SOCKET, .pid = 10, .operation = "", .place = "unix", .name = "unix socket (hook)" };
-		const struct object peer = { .kind = OBJECT_SOCKET, .operation = "", .name = "10.0.0.5:80", .place = "tcp" };
-		const struct waker timer = { .comm = "", .irq = "timer" };
-		const struct waker writes = { .pid = is_own ? 10 : 20, .tid = 12, .comm = "hook" };
-		uint32_t looks = add_wait(p, thread_of(p, 11, "hook", 500), 'S', 32, 250, "main@hook send_all@hook recv@libc.so.6",
-					  SYSCALL "__x64_sys_recvfrom@[kernel] unix_stream_read_generic@[kernel]");
-		uint32_t asks = add_wait(p, thread_of(p, 12, "hook", 500), 'S', 4, 1750, "helper@hook resolve@hook recv@libc.so.6",
-					 SYSCALL "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
-		const struct wake wakes[] = {
-			{ .wait = looks, .waker = profile_waker(p, &timer), .count = 28, .blocked_ns = 7000 * MS },
-			{ .wait = looks, .waker = profile_waker(p, &writes), .count = 4, .blocked_ns = 1000 * MS },
-		};
-
-		p->info.has_wakers = true;
-		fixture_is_for(p, looks, &both);
-		fixture_is_for(p, asks, &peer);
-		profile_add_wake(p, &wakes[0]);
-		profile_add_wake(p, &wakes[1]);
-		struct explanation *e = explanation_new(p, NULL);
-		const struct headline *behind = headline_with(e, "in send_all");
-
-		g_assert_true((&g_array_index(e->headlines, struct headline, 0) == behind) == !is_own);
-		g_assert_true(g_str_has_prefix(behind->advice, "It only queues behind") == is_own);
-		explanation_free(e);
-		profile_free(p);
-	}
-}
-
 /* Behind a lock whose holder waits for another program that one leads; a holder that waits for a disk can let go before. */
 static void test_behind(void)
 {
@@ -1023,7 +990,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/follow/hostile", test_hostile_peers);
 	g_test_add_func("/explain/pauses", test_pauses);
 	g_test_add_func("/explain/behind", test_behind);
-	g_test_add_func("/explain/behind own helper", test_behind_own_helper);
 	g_test_add_func("/explain/kernel-thread", test_kernel_thread);
 	g_test_add_func("/explain/shell", test_shell);
 	g_test_add_func("/explain/virtual-threads", test_virtual_threads);
