@@ -287,8 +287,7 @@ static void queue_behind(const struct findings *f, struct finding *row, struct f
 /* Whoever has the lock waits for work itself, a client or a message: they take turns at that, and the others rest. */
 static bool is_turn_at_work(const struct findings *f, const struct finding *row)
 {
-	const bool rests = (row->by.does_wait && idle_kind_is_rest(reasons_idle(f->reasons, row->by.does_wait - 1))) ||
-			   (row->by.are_peers && row->by.does == REASON_PIPE && row->by.does_frame == row->frame);
+	const bool rests = row->by.does_wait && idle_kind_is_rest(reasons_idle(f->reasons, row->by.does_wait - 1));
 
 	return reason_family(row->reason) == FAMILY_LOCK && !row->deadlock && !row->never_let_go && !row->is_stuck &&
 	       finding_mostly_does(row) && (rests || row->by.does == REASON_NETWORK_ACCEPT) &&

@@ -119,6 +119,8 @@ static void test_rules(void)
 		  REASON_LOCK_CONDITION, "Java barrier" },
 		{ 'S', "all_reduce@train.py Barrier.wait@threading.py Condition.wait@synchronize.py "
 		       "?@_multiprocessing.cpython-311-x86_64-linux-gnu.so sem_wait@libc.so.6", FUTEX, REASON_LOCK_CONDITION, "Python barrier" },
+		{ 'S', "load@etl.py Queue.get@queues.py SemLock.__enter__@synchronize.py ?@_multiprocessing.cpython-311-x86_64-linux-gnu.so "
+		  "sem_wait@libc.so.6", FUTEX, REASON_POOL_IDLE, "Python queue" },
 		{ 'S', "start_thread@libc.so.6 submitMsg2@rsyslogd qqueueEnqMsg@rsyslogd pthread_cond_timedwait@libc.so.6", FUTEX,
 		  REASON_LOCK_CONDITION, "rsyslog" },
 		{ 'S', "worker@redis.py Redis.brpop@redis.py recv@libc.so.6",
