@@ -284,16 +284,6 @@ static void queue_behind(const struct findings *f, struct finding *row, struct f
 	row->leads_ns = 0;
 }
 
-/* Whoever has the lock waits for work itself, a client or a message: they take turns at that, and the others rest. */
-static bool is_turn_at_work(const struct findings *f, const struct finding *row)
-{
-	const bool rests = row->by.does_wait && idle_kind_is_rest(reasons_idle(f->reasons, row->by.does_wait - 1));
-
-	return reason_family(row->reason) == FAMILY_LOCK && !row->deadlock && !row->never_let_go && !row->is_stuck &&
-	       finding_mostly_does(row) && (rests || row->by.does == REASON_NETWORK_ACCEPT) &&
-	       g_strcmp0(finding_process_name(f, row->by.pid), row->process) == 0;
-}
-
 void behind_find(struct findings *f)
 {
 	EACH_FIRST(i, row, f, FINDINGS_TOLD_MAX) {
@@ -303,11 +293,6 @@ void behind_find(struct findings *f)
 		cause = known ? known : cause;
 		row->has_sleep = is_childs_sleep(f, row);
 		row->is_told_with = row->is_told_with || is_for_its_own(f, row);
-		if (is_turn_at_work(f, row)) {
-			row->rests = true;
-			f->matters_ns -= row->time_ns;
-			f->idle_sum_ns += row->time_ns;
-		}
 		if (own_helpers_wait_of(f, row))
 			row->is_told_elsewhere = row->is_behind = true;
 		if (!cause)

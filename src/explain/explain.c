@@ -77,7 +77,7 @@ static const struct finding *next_finding(const struct explanation *e, guint *at
 		}
 		if (is_over && !is_queue)
 			continue;
-		if (!is_nothing(e, row) && !row->is_link && !row->rests)
+		if (!is_nothing(e, row) && !row->is_link)
 			return row;
 	}
 	return NULL;

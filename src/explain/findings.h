@@ -158,7 +158,6 @@ struct finding {
 	bool is_told_with;
 	/* waits for others of a command that a BUSY_ALONE finding covers, or yields where a BUSY_SPIN finding does */
 	bool is_link;
-	bool rests; /* waits for its turn to wait for work: idle, and no finding */
 	bool asks_itself; /* the peer is its own service: self.c */
 	bool is_behind; /* only queues behind another finding: behind.c */
 	bool has_led_peer; /* asks another program, in which another finding leads */

@@ -138,7 +138,7 @@ static bool is_little(const struct findings *f)
 		bool is_of_work = process_computes(f, row);
 		bool is_queue = row->reason == REASON_CPU_QUEUE;
 
-		if (row->is_told_elsewhere || row->may_be_meant || row->rests || row->is_spin ||
+		if (row->is_told_elsewhere || row->may_be_meant || row->is_spin ||
 		    clocks_is_all(f, row) || owed_is_quick(f, row))
 			continue;
 		bool is_long = !(is_queue && is_of_work) && is_noticed(f, row);
@@ -198,7 +198,7 @@ static const struct finding *shares_cpus(const struct findings *f, const struct 
 
 		if (!is_queue && is_certain(row))
 			return NULL;
-		others_ns += is_queue || row->is_told_elsewhere || row->rests ? 0 : row->time_ns;
+		others_ns += is_queue || row->is_told_elsewhere ? 0 : row->time_ns;
 		queue = is_queue ? row : queue;
 	}
 	const uint64_t part_ns = all->observed_ns / NOTHING_ELSE_PART;
@@ -263,7 +263,7 @@ static bool has_all_cpus(const struct findings *f, const struct finding_class *c
 		return false;
 	EACH_ROW(i, const struct finding, row, f->rows)
 		if (is_certain(row) || row->is_spin ||
-		    (!row->is_told_elsewhere && !row->rests && !clocks_is_all(f, row) && !ends_in_cpu(f, row)))
+		    (!row->is_told_elsewhere && !clocks_is_all(f, row) && !ends_in_cpu(f, row)))
 			return false;
 	return true;
 }
@@ -292,7 +292,7 @@ static void append_waits(GString *s, const struct findings *f, uint64_t clocks_n
 		off_cpu_ns += t->wall_ns - MIN(t->on_cpu_ns, t->wall_ns);
 	}
 	EACH_ROW(i, const struct finding, row, f->rows)
-		waits += row->may_be_meant || row->is_told_elsewhere || row->rests || clocks_is_all(f, row) ||
+		waits += row->may_be_meant || row->is_told_elsewhere || clocks_is_all(f, row) ||
 					 owed_is_quick(f, row)
 				 ? 0
 				 : row->count;

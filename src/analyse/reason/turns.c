@@ -10,6 +10,7 @@
 
 #define IDLE_PART 10	/* of the window: tolerance for missing or excess idle time */
 #define BUSY_PART 4	/* of the window: maximum of what all of them do otherwise */
+#define SAMPLED_PART 3	/* for both if times are estimates */
 #define OTHERS_PART 10	/* of the waits for a turn: maximum ended by others */
 #define TAKER_PART 100	/* of its time: who waits less there takes no turns */
 #define LOOKS_PER_S 20	/* per thread, ended by a timer: more is a poll loop */
@@ -222,15 +223,18 @@ static uint64_t all_wait_ns(const struct search *s, guint queue, uint64_t window
 	return all_ns;
 }
 
-/* One rests at a time, and they do little else. */
-static bool are_turns(const struct search *s, guint queue, uint64_t idle_ns)
+/* One rests at a time, and they do little else; aside_ns: their time that is not work either. */
+static bool are_turns(const struct search *s, guint queue, uint64_t idle_ns, uint64_t aside_ns)
 {
 	const struct queue *q = &g_array_index(s->queues, struct queue, queue);
-	uint64_t window_ns = q->observed_ns / g_hash_table_size(q->takers);
+	const uint64_t window_ns = q->observed_ns / g_hash_table_size(q->takers);
+	const bool is_sampled = profile_is_sampled(s->p);
+	const uint64_t off_ns = window_ns / (is_sampled ? SAMPLED_PART : IDLE_PART);
+	const uint64_t busy_ns = window_ns / (is_sampled ? SAMPLED_PART : BUSY_PART);
 
-	return idle_ns >= window_ns - window_ns / IDLE_PART && idle_ns <= window_ns + window_ns / IDLE_PART &&
-	       idle_ns + q->waits_ns >= q->observed_ns - window_ns / BUSY_PART &&
-	       (!profile_has_slices(s->p) || all_wait_ns(s, queue, window_ns) <= window_ns / IDLE_PART);
+	return idle_ns >= window_ns - off_ns && idle_ns <= window_ns + off_ns &&
+	       idle_ns + aside_ns + q->waits_ns >= q->observed_ns - busy_ns &&
+	       (!profile_has_slices(s->p) || all_wait_ns(s, queue, window_ns) <= off_ns);
 }
 
 /* They end one another's waits, which are long, unless their time is up. */
@@ -274,14 +278,15 @@ static void find_turns(struct search *s, guint queue)
 
 	if (!is_handed_round(q))
 		return;
-	const bool is_kept = are_turns(s, queue, clients_ns);
+	const bool is_kept = are_turns(s, queue, clients_ns, 0);
 
 	for (uint32_t i = 0; i < s->p->waits->len; i++)
 		s->kept[i] |= is_kept && s->of_wait[i] == queue + 1;
 	g_autofree bool *is_brought = brought_new(s, queue);
 	for (uint32_t i = 0; i < s->p->waits->len; i++)
 		idle_ns += is_brought[i] ? profile_wait(s->p, i)->blocked_ns : 0;
-	if (!are_turns(s, queue, idle_ns) && !is_nobodys(s, queue))
+	/* who has had its turn may wait for its own client's next request, without the lock */
+	if (!are_turns(s, queue, idle_ns, clients_ns) && !is_nobodys(s, queue))
 		return;
 	for (uint32_t i = 0; i < s->p->waits->len; i++)
 		if (is_brought[i] || s->of_wait[i] == queue + 1)
