@@ -429,8 +429,8 @@ static bool may_wait_for_ever(const struct findings *f, const struct finding *ro
 /* Threads of its own wait until it hands on to them what it takes. */
 static bool is_handed_on(const struct findings *f, const struct finding *row, const struct finding *other)
 {
-	return other->process == row->process && reason_is_signalled(other->reason) && finding_mostly_does(other) &&
-	       !other->deadlock && !other->is_stuck && !is_asked(f, other);
+	return other->process == row->process && reason_is_signalled(other->reason) && !finding_is_by(f, other, "*barrier*") &&
+	       finding_mostly_does(other) && !other->deadlock && !other->is_stuck && !is_asked(f, other);
 }
 
 /* Others that are told wait for those who wait here; takes: not for what it only takes itself. */

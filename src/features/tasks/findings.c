@@ -261,10 +261,13 @@ static bool is_ticker(const struct task_wait *w, enum awaited k)
 
 /*
  * A task that waits for input may be idle. It is held up if the work comes from within the program: no goroutine
- * accepts connections, and others, besides the main function, wait for something; of a service tickers do not count.
+ * accepts connections, and others, besides the main function, wait for something; for channels a service's tickers do
+ * not count.
  */
 static bool is_given_from_within(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
+	const enum awaited own = awaited_of(w);
+	const bool counts_tickers = profile_is_of_command(p) || (own != RECEIVE && own != SELECT);
 	bool is_there = false;
 
 	EACH_ROW(i, const struct task_wait, o, f->rows) {
@@ -274,7 +277,7 @@ static bool is_given_from_within(const struct profile *p, const struct task_find
 			return false;
 		is_there = is_there ||
 			   (!*o->idle && is_waiting(awaited_of(o)) && !waits_for_work(awaited_of(o)) && !is_main(o) &&
-			    (profile_is_of_command(p) || !is_ticker(o, awaited_of(o))));
+			    (counts_tickers || !is_ticker(o, awaited_of(o))));
 	}
 	return is_there;
 }

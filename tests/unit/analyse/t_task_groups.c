@@ -486,6 +486,29 @@ static void test_handlers_in_a_select(void)
 	}
 }
 
+/* Workers that receive may have no work, a service's ticker beside them or not; whom nobody signals may be lost. */
+static void test_ticker_beside(void)
+{
+	static const struct task_frame tick[] = { { "runtime.gopark", NULL, 0 }, { "time.Sleep", NULL, 0 }, { "main.beat", "/src/a.go", 5 } };
+
+	for (unsigned is_condition = 0; is_condition < 2; is_condition++) {
+		struct tasks *t = tasks_new(TASKS_GO, 12);
+		struct profile *p = profile_new();
+
+		for (unsigned i = 0; i < 5; i++) {
+			see(t, row_of(t, 1, is_condition ? "sync.Cond.Wait" : "chan receive", work, 2), 4);
+			see(t, row_of(t, 2, "sleep", tick, 3), 1);
+			tasks_look_done(t, (i + 1) * (uint64_t)200000000, 200000000);
+		}
+		tasks_finish(t);
+		struct task_findings *f = findings_of(p, t);
+
+		g_assert_cmpuint(f->cnt, ==, is_condition);
+		task_findings_free(f);
+		profile_free(p);
+	}
+}
+
 /* A handler at "async with". */
 static const struct task_frame gate[] = {
 	{ "Semaphore.acquire", "/usr/lib/python3.11/asyncio/locks.py", 387 },
@@ -948,6 +971,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/turns-at-a-pool", test_turns_at_a_pool);
 	g_test_add_func("/tasks/handlers-that-receive", test_handlers_that_receive);
 	g_test_add_func("/tasks/handlers-in-a-select", test_handlers_in_a_select);
+	g_test_add_func("/tasks/ticker-beside", test_ticker_beside);
 	g_test_add_func("/tasks/threads-beside-tasks", test_threads_beside_tasks);
 	g_test_add_func("/tasks/between-requests", test_between_requests);
 	g_test_add_func("/tasks/async-with", test_async_with);
