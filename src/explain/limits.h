@@ -4,6 +4,8 @@
 
 #include "explain/findings.h"
 
+struct task_findings;
+
 /*
  * What holds a finding up from outside.  Each kind has X_find(), which fills in the limit or returns false;
  * docs/reasons.md, "Findings", has the rules.  X_append() and the like write parts of the sentence.
@@ -118,7 +120,7 @@ bool owed_find(const struct findings *f, const struct finding *row, struct findi
  * as the recording ended, with one connection to 127.0.0.1:8081 (python3), and little is found in its threads".
  * False: none.
  */
-bool owed_append_most(GString *s, const struct findings *f);
+bool owed_append_most(GString *s, const struct findings *f, const struct task_findings *tasks);
 /*
  * If nothing else is found in a command, of the process that waits for longest: "npm install has sent something to
  * 127.0.0.1:4873, and nothing has come from there since, for 12.1 s of 14.0 s. ..".  False: none does so for half of the time.

@@ -464,7 +464,7 @@ static bool append_meant_task(GString *s, const struct task_findings *tasks, con
 	const struct task_wait *most = NULL;
 
 	EACH_ROW(i, const struct task_wait, w, tasks->rows)
-		if (w->may_be_meant && (!most || w->task_ns > most->task_ns))
+		if (w->meant && (!most || w->task_ns > most->task_ns))
 			most = w;
 	if (!most)
 		return false;
@@ -532,7 +532,8 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	/* no all-clear while others wait, or what the program needs may be missing */
 	const bool is_silent = silent_append_most(s, f);
 	const bool is_taken = !is_silent && backlog_append_taken(s, f);
-	const bool is_owing = is_silent || is_taken || owed_append_most(s, f) || append_held(s, f, little, are_unseen);
+	const bool is_owing = is_silent || is_taken || owed_append_most(s, f, tasks) ||
+			      append_held(s, f, little, are_unseen);
 	const bool fails = !is_owing && connects_append_most(s, f, &failing);
 	const bool is_trying = !is_owing && !fails && tries_append_most(s, f);
 	const bool is_unsignalled = !is_owing && !fails && !is_trying && unsignalled_append_most(s, f, true);

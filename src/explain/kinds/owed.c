@@ -8,6 +8,7 @@
 #include "explain/findings_part.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
+#include "features/tasks/findings.h"
 
 #define QUEUE_TIMES 2	/* ratio of clients to connections: fewer may have just arrived */
 #define WAKES_EACH 5	/* minimum wakings of a server's threads per request */
@@ -136,7 +137,17 @@ static uint32_t kept_threads(const struct findings *f, uint32_t pid)
 	return cnt;
 }
 
-bool owed_append_most(GString *s, const struct findings *f)
+/* Are these the clients of requests that tasks tell to wait for events? */
+static bool wait_for_events(const struct task_findings *tasks, uint32_t pid, uint32_t clients)
+{
+	double cnt = 0;
+
+	EACH_ROW(i, const struct task_wait, w, tasks->rows)
+		cnt += w->pid == pid && w->meant && w->answers_request ? w->tasks : 0;
+	return clients < cnt + 1;
+}
+
+bool owed_append_most(GString *s, const struct findings *f, const struct task_findings *tasks)
 {
 	uint32_t most_cnt = 0, most_made = 0, pid = 0;
 	const char *most_there = NULL;
@@ -146,7 +157,8 @@ bool owed_append_most(GString *s, const struct findings *f)
 		uint32_t made, clients = limit_owed_read(l, &made, &there);
 
 		if (clients <= most_cnt || !selection_has_process(f->selection, f->profile, l->pid) ||
-		    (clients < QUEUE_TIMES * made && are_quick(f, l->pid, clients)) || at_once_holds_clients(f, l->pid))
+		    (clients < QUEUE_TIMES * made && are_quick(f, l->pid, clients)) ||
+		    at_once_holds_clients(f, l->pid) || wait_for_events(tasks, l->pid, clients))
 			continue;
 		most_cnt = clients;
 		most_made = made;

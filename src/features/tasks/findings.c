@@ -33,6 +33,9 @@
 	"lost, or the peer leaves some out (nstat, its log). A connection on which nothing is due may wait so."
 #define SELECTING_ADVICE                                                                                                  \
 	"Look at the peer. If those in the select wait for a place (a semaphore), or for what this one brings, let more be asked at once."
+#define EVENTS_ADVICE                                                                                                      \
+	"A long poll or a stream of events waits so. If it is neither, nothing was seen at work that could end these waits: look at " \
+	"what should."
 #define FEW_ANSWERS_PER_S 20
 #define RUNNABLE_WEIGHT 4	/* load from outside also makes goroutines wait for a CPU */
 
@@ -458,7 +461,7 @@ static uint64_t rank_of(const struct profile *p, const struct task_findings *f, 
 		return 0;
 	if (*w->idle || !is_waiting(k) || is_ticker(w, k) || w->tasks < TASKS_LITTLE ||
 	    (is_main(w) && waits_for_work(k)) ||
-	    is_for_client(p, f, w) || is_of_runtime(w) || w->may_be_meant)
+	    is_for_client(p, f, w) || is_of_runtime(w) || w->meant)
 		return 0;
 	if (is_java)
 		return java_rank_of(w, k);
@@ -687,6 +690,49 @@ static const char *advice_of_sleep(const struct profile *p, const struct task_wa
 	return tries_of_process(p, w->pid, NULL) ?: (w->answers_request ? PAUSE_ADVICE : NULL);
 }
 
+/* The same number at all looks. */
+static bool is_same_number(const struct task_wait *w)
+{
+	const double off = w->tasks - (double)(uint64_t)(w->tasks + 0.5);
+
+	return w->tasks >= 1 && off <= 0.01 && off >= -0.01;
+}
+
+/* Is it another connection of the same server, which has not come past there? */
+static bool is_other_request(const struct task_wait *o, const struct task_wait *w)
+{
+	return (o->answers_request || (*o->creator && !strcmp(o->creator, w->creator))) && !is_past(o, w, PAST_FUNCTION) &&
+	       !is_past(o, w, PAST_CALLER) && !is_past(o, w, PAST_TYPE);
+}
+
+/* What others of the process do that may bring what these wait for, as a mean number of tasks. */
+static double senders_of(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
+{
+	double cnt = 0;
+
+	EACH_ROW(i, const struct task_wait, o, f->rows) {
+		const enum awaited k = awaited_of(o);
+
+		if (o != w && same_process(o, w) && !*o->idle && !is_of_runtime(o) && !waits_for_work(k) && !is_other_request(o, w))
+			cnt += !is_waiting(k) || rank_of(p, f, o) ? o->tasks : 0;
+	}
+	return cnt;
+}
+
+/*
+ * Requests that wait for a channel or a condition, as many in all looks, while nothing was at work that might send or
+ * signal: long polls and streams of events wait so, and requests whose sender is gone.
+ */
+static bool may_await_events(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
+{
+	const enum awaited k = awaited_of(w);
+
+	/* a select in a handler is no finding, but clients that wait need a reason */
+	return w->kind == TASKS_GO && w->answers_request && !*w->idle && waits_for_work(k) && k != GROUP &&
+	       (k != SELECT || profile_find_limit(p, LIMIT_OWED, w->pid, 0)) && is_same_number(w) &&
+	       senders_of(p, f, w) < TASKS_MIN;
+}
+
 /* For what may be meant, as nobody was seen to wait for the process; NULL: there is no sign of that. */
 static const char *meant_advice(const struct profile *p, const struct task_wait *w)
 {
@@ -705,10 +751,12 @@ static const char *meant_advice(const struct profile *p, const struct task_wait 
 static void rank(const struct profile *p, struct task_findings *f)
 {
 	find_dials(f);
+	EACH_ROW(i, struct task_wait, w, f->rows)
+		w->meant = meant_advice(p, w);
 	EACH_ROW(i, struct task_wait, w, f->rows) {
 		const enum awaited k = awaited_of(w);
 
-		w->may_be_meant = meant_advice(p, w);
+		w->meant = w->meant ?: may_await_events(p, f, w) ? EVENTS_ADVICE : NULL;
 		w->rank_ns = rank_of(p, f, w);
 		w->is_sleep = k == SLEEP;
 		w->says = kinds[k].says;
@@ -727,14 +775,6 @@ static bool is_lock(const struct task_wait *w)
 static bool is_pooled(const struct task_wait *w)
 {
 	return awaited_of(w) == CONNECTIONS || awaited_of(w) == POOLED || awaited_of(w) == JAVA_POOLED;
-}
-
-/* The same number at all looks. */
-static bool is_same_number(const struct task_wait *w)
-{
-	const double off = w->tasks - (double)(uint64_t)(w->tasks + 0.5);
-
-	return w->tasks >= 1 && off <= 0.01 && off >= -0.01;
 }
 
 /* A loop of its own, in the function in which it began: it has no lock while it waits for the next turn. */
@@ -804,10 +844,10 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 			add_population(f, profile_tasks(p, i));
 	rank(p, f);
 	EACH_ROW(i, struct task_wait, w, f->rows) {
-		if (!w->may_be_meant)
+		if (!w->meant)
 			continue;
 		find_peer(p, f, w);
-		w->advice = meant_advice(p, w);
+		w->advice = w->meant;
 	}
 	for (guint i = 0; i < f->cnt; i++) {
 		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);

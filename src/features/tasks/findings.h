@@ -32,8 +32,6 @@ struct task_wait {
 	bool reads_request;	/* it waits for the rest of its client's request */
 	bool awaits_connection;	/* asyncio and Java: no connection of a pool is free */
 	bool is_sleep;
-	/* it likely waits for work by an answer that comes late, or for its own limiter: nobody waits for its process */
-	bool may_be_meant;
 	bool reads_socket, has_asked;	/* Java; has_asked: within a client call */
 	uint32_t line;
 	uint64_t looks, task_ns;
@@ -52,6 +50,7 @@ struct task_wait {
 	/* waits of the process in epoll sets that are answered at once; none if answers take time */
 	struct at_once at_once;
 	const struct profile_limit *drops;	/* datagrams for its process that were dropped meanwhile; NULL: none */
+	const char *meant;	/* advice, as it may well wait so on purpose: for events, work, its own limiter; NULL: no sign of that */
 	const char *says, *advice;	/* "wait for a mutex", in the plural */
 };
 

@@ -2,7 +2,6 @@
 /* Populations of tasks: means and errors of looks, groups, what is idle, and the sentences. */
 #include <string.h>
 
-#include "../fixture.h"
 #include "analyse/idle_part.h"
 #include "explain/findings.h"
 #include "explain/sentence.h"
@@ -12,37 +11,12 @@
 #include "profile/limits.h"
 #include "render/json/json.h"
 #include "render/text/text.h"
+#include "task_maker.h"
 
 static const struct task_frame send[] = {
 	{ "runtime.gopark", "/go/src/runtime/proc.go", 381 }, { "runtime.chansend1", "/go/src/runtime/chan.go", 145 },
 	{ "main.producer", "/src/shop/main.go", 31 },
 };
-static const struct task_frame serve[] = {
-	{ "runtime.gopark", NULL, 0 }, { "internal/poll.(*FD).Accept", NULL, 0 }, { "net/http.(*Server).Serve", NULL, 0 },
-};
-
-static struct task_row *row_of(struct tasks *t, uint64_t key, const char *reason, const struct task_frame *frames, unsigned cnt)
-{
-	bool is_new;
-	struct task_row *row = tasks_row(t, key, &is_new);
-
-	if (is_new) {
-		row->state = "waiting";
-		row->reason = reason;
-		row->frames = g_memdup2(frames, cnt * sizeof(*frames));
-		row->frame_cnt = cnt;
-		row->end = STACK_COMPLETE;
-		row->creator = (struct task_frame){ "main.start", "/src/shop/main.go", 44 };
-	}
-	return row;
-}
-
-static void see(struct tasks *t, struct task_row *row, unsigned cnt)
-{
-	for (unsigned i = 0; i < cnt; i++)
-		tasks_seen(t, row, 1);
-}
-
 static struct tasks *make(uint64_t period_ns, unsigned looks)
 {
 	struct tasks *t = tasks_new(TASKS_GO, 12);
@@ -129,15 +103,6 @@ static const struct task_frame held[] = {
 	{ "runtime.gopark", NULL, 0 }, { "time.Sleep", NULL, 0 }, { "main.audit\tX", "/src/bank.go", 5 }, { "main.withdraw", "/src/bank.go", 4 },
 	{ "main.main.func1", NULL, 7 },
 };
-static const struct task_frame work[] = { { "runtime.chanrecv2", NULL, 0 }, { "main.worker", "/src/bank.go", 9 } };
-
-static const struct task_frame handler[] = {
-	{ "runtime.chanrecv1", NULL, 0 }, { "main.buy", "/src/shop.go", 5 }, { "net/http.serverHandler.ServeHTTP", NULL, 0 }, { "net/http.(*conn).serve", NULL, 0 },
-};
-static const struct task_frame query[] = {
-	{ "net.(*conn).Read", NULL, 0 }, { "main.query", "/src/shop.go", 4 }, { "main.buy", "/src/shop.go", 5 }, { "net/http.serverHandler.ServeHTTP", NULL, 0 },
-};
-
 static struct tasks *bank(bool accepts)
 {
 	struct tasks *t = tasks_new(TASKS_GO, 12);
@@ -155,13 +120,6 @@ static struct tasks *bank(bool accepts)
 }
 
 /* What a recording keeps of them comes back; a worker that nobody gives work is no finding in a program that is asked from outside. */
-/* The profile has the population from then on. */
-static struct task_findings *findings_of(struct profile *p, struct tasks *t)
-{
-	profile_add_tasks(p, t);
-	return task_findings_new(p, NULL);
-}
-
 static void test_findings(void)
 {
 	struct profile *p = profile_new();
@@ -722,239 +680,9 @@ static void test_idle(void)
 	profile_free(p);
 }
 
-static void add_end(struct profile *p, enum connection_side side, const char *remote)
-{
-	const struct connection c = { .pid = 12, .side = (uint8_t)side, .local = "127.0.0.1:8113", .remote = remote };
-
-	profile_add_connection(p, &c);
-}
-
-static const struct task_frame naps[] = {
-	{ "runtime.gopark", NULL, 0 }, { "time.Sleep", NULL, 0 }, { "main.waitForJob", "/src/export.go", 4 },
-	{ "net/http.serverHandler.ServeHTTP", NULL, 0 }, { "net/http.(*conn).serve", NULL, 0 },
-};
-static const struct task_frame driver[] = {
-	{ "net.(*conn).Read", NULL, 0 }, { "github.com/lib/pq.(*conn).recvMessage", "/root/go/pkg/mod/github.com/lib/pq@v1.10.9/conn.go", 1004 },
-	{ "database/sql.(*DB).QueryRow", NULL, 0 }, { "main.load", "/src/history.go", 4 }, { "main.page", "/src/history.go", 9 },
-};
-static const struct task_frame limits[] = {
-	{ "runtime.gopark", NULL, 0 }, { "golang.org/x/sync/errgroup.(*Group).Go", NULL, 0 }, { "main.main", "/src/build.go", 4 },
-};
-static const struct task_frame leaked[] = {
-	{ "runtime.gopark", NULL, 0 }, { "runtime.selectgo", NULL, 0 }, { "database/sql.(*DB).conn", NULL, 0 }, { "main.hasTag", "/src/tags.go", 4 },
-	{ "net/http.serverHandler.ServeHTTP", NULL, 0 },
-};
-static const struct task_frame subscriber[] = {
-	{ "net.(*conn).Read", NULL, 0 }, { "bufio.(*Reader).ReadString", NULL, 0 }, { "main.serve", "/src/broker.go", 5 },
-};
-
-/* By the connections that a process has: what it reads from clients, and whom it waits for itself. */
-static void test_ends(void)
-{
-	static const struct {
-		const struct task_frame *frames;
-		unsigned cnt, tasks;
-		const char *reason, *asked, *client;	/* the latter two NULL: none such */
-		const char *function, *says, *advice;	/* function NULL: no finding */
-	} cases[] = {
-		{ naps, 5, 4, "sleep", NULL, NULL, "main.waitForJob", "sleep until a timer", "A request waits for that pause" },
-		{ driver, 5, 1, "IO wait", "127.0.0.1:5555", "127.0.0.1:40000", "main.load", "wait for an answer", "Each answer comes soon" },
-		{ limits, 3, 1, "semacquire", NULL, NULL, NULL, NULL, NULL },
-		{ leaked, 5, 15, "select", "127.0.0.1:5555", "127.0.0.1:40000", "main.hasTag", "wait for a connection of a pool", "Nobody gave one back" },
-		{ subscriber, 3, 50, "IO wait", NULL, "127.0.0.1:40000", NULL, NULL, NULL },
-		{ subscriber, 3, 50, "IO wait", "127.0.0.1:5555", "127.0.0.1:40000", NULL, NULL, NULL },
-		{ subscriber, 3, 1, "IO wait", "127.0.0.1:5555", "127.0.0.1:40000", "main.serve", "wait for the network", "See what its sessions" },
-	};
-	static const struct object epoll = { .kind = OBJECT_EPOLL, .pid = 50, .place = "", .operation = "",
-					     .name = "5 sockets (fd 5 of api) -> 127.0.0.1:5555 (postgres)" };
-
-	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-		struct profile *p = profile_new();
-		struct tasks *t = tasks_new(TASKS_GO, 12);
-		const struct wait w = { .thread = fixture_thread(p, 12, 12, "api", "api"), .state = 'S', .count = 5000, .blocked_ns = 2000000000,
-					.object = profile_object(p, &epoll) + 1 };
-		const struct waker server = { .pid = 50, .tid = 50, .comm = "postgres" }, client = { .pid = 60, .tid = 60, .comm = "loadgen" };
-		const uint32_t wait = profile_add_wait(p, &w);
-
-		p->info.duration_ns = 2000000000;
-		profile_add_wake(p, &(struct wake){ .wait = wait, .waker = profile_waker(p, &server), .count = i == 1 ? 4900 : 20, .blocked_ns = 900000000 });
-		profile_add_wake(p, &(struct wake){ .wait = wait, .waker = profile_waker(p, &client), .count = 100, .blocked_ns = 1100000000 });
-		if (cases[i].asked)
-			add_end(p, CONNECTION_CLIENT, cases[i].asked);
-		if (cases[i].client)
-			add_end(p, CONNECTION_SERVER, cases[i].client);
-		for (unsigned k = 0; k < 10; k++) {
-			see(t, row_of(t, 1, cases[i].reason, cases[i].frames, cases[i].cnt), cases[i].tasks);
-			tasks_look_done(t, (k + 1) * (uint64_t)200000000, 200000000);
-		}
-		tasks_finish(t);
-		struct task_findings *f = findings_of(p, t);
-		const struct task_wait *one = &g_array_index(f->rows, struct task_wait, 0);
-
-		g_test_message("%u: %s in %s: %s", i, one->says, one->function, one->advice);
-		g_assert_cmpuint(f->cnt, ==, cases[i].function ? 1 : 0);
-		if (cases[i].function) {
-			g_assert_cmpstr(one->function, ==, cases[i].function);
-			g_assert_cmpstr(one->says, ==, cases[i].says);
-			g_assert_true(g_str_has_prefix(one->advice, cases[i].advice));
-			g_assert_null(one->ended_by);	/* its client */
-		}
-		task_findings_free(f);
-		profile_free(p);
-	}
-}
-
-/* A goroutine that pauses while the process's connections or other tries fail, on whichever threads: both are told. */
-static void test_retries(void)
-{
-	static const struct { const char *evidence, *advice; } told[] = {
-		{ "", "" },
-		{ "; 7 connections to 127.0.0.1:7521 were refused", "If it pauses between tries" },
-		{ "; its tries to make run.pid fail, as it is there already", "See who made it" },
-	};
-
-	for (unsigned fails = 0; fails < G_N_ELEMENTS(told); fails++) {
-		struct profile *p = profile_new();
-		struct tasks *t = tasks_new(TASKS_GO, 12);
-		g_autoptr(GString) evidence = g_string_new(NULL);
-
-		fixture_thread(p, 12, 12, "api", "api");
-		p->info.duration_ns = 2000000000;
-		if (fails == 2) {
-			profile_add_limit(p, LIMIT_FAILS, 12, 12, "2 in 2000000000 ns, errno 2, stat x");
-			profile_add_limit(p, LIMIT_FAILS, 12, 14, "9 in 2000000000 ns, errno 17, open run.pid");
-		} else if (fails) {
-			profile_add_limit(p, LIMIT_CONNECT, 12, 12, "3 connections to 127.0.0.1:7521: refused");
-			profile_add_limit(p, LIMIT_CONNECT, 12, 14, "4 connections to 127.0.0.1:7521: refused");
-		}
-		for (unsigned k = 0; k < 10; k++) {
-			see(t, row_of(t, 1, "sleep", naps, 5), 4);
-			tasks_look_done(t, (k + 1) * (uint64_t)200000000, 200000000);
-		}
-		tasks_finish(t);
-		struct findings *of_threads = findings_new(p, NULL);
-		struct task_findings *f = findings_of(p, t);
-		const struct task_wait *one = &g_array_index(f->rows, struct task_wait, 0);
-
-		sentence_task_evidence(evidence, of_threads, one);
-		g_assert_nonnull(strstr(evidence->str, told[fails].evidence));
-		g_assert_true(g_str_has_prefix(one->advice, told[fails].advice));
-		task_findings_free(f);
-		findings_free(of_threads);
-		profile_free(p);
-	}
-}
-
-/* A consumer asks for work and is answered late: that is told with little else, and no finding. */
-static void test_long_poll(void)
-{
-	static const struct task_frame receives[] = { { "runtime.gopark", NULL, 0 }, { "net/http.(*Client).Do", NULL, 0 }, { "main.receive", "/src/poller.go", 3 } };
-
-	for (int i = 0; i < 3; i++) {
-		const bool is_soon = i == 1, has_client = i == 2;
-		struct profile *p = profile_new();
-		struct tasks *t = tasks_new(TASKS_GO, 12);
-		const struct object epoll = { .kind = OBJECT_EPOLL, .pid = 50, .place = "", .operation = "",
-					      .name = "2 sockets (fd 3 of poller) -> 127.0.0.1:9205 (queue-svc)" };
-		const struct wait w = { .thread = fixture_thread(p, 12, 12, "poller", "poller"), .state = 'S', .count = 4,
-					.blocked_ns = 6000000000, .object = profile_object(p, &epoll) + 1 };
-		const struct waker server = { .pid = 50, .tid = 50, .comm = "queue-svc" };
-
-		p->info.duration_ns = 7000000000;
-		profile_add_wake(p, &(struct wake){ .wait = profile_add_wait(p, &w), .waker = profile_waker(p, &server), .count = is_soon ? 40 : 4, .blocked_ns = 6000000000 });
-		add_end(p, CONNECTION_CLIENT, "127.0.0.1:9205");
-		if (has_client)
-			add_end(p, CONNECTION_SERVER, "127.0.0.1:40000");
-		for (unsigned k = 0; k < 10; k++) {
-			see(t, row_of(t, 1, "select", receives, 3), 2);
-			tasks_look_done(t, (k + 1) * (uint64_t)700000000, 700000000);
-		}
-		tasks_finish(t);
-		struct task_findings *f = findings_of(p, t);
-		const struct task_wait *one = &g_array_index(f->rows, struct task_wait, 0);
-
-		g_assert_cmpuint(f->cnt, ==, i > 0);
-		g_assert_true(one->may_be_meant == !i);
-		g_assert_cmpstr(one->peer, ==, "127.0.0.1:9205 (queue-svc)");
-		task_findings_free(f);
-		profile_free(p);
-	}
-}
-
-/* Who sends unasked is listened to, unless it comes soon, as one answer in pieces does, or a question went before. */
-static void test_unasked(void)
-{
-	static const struct task_frame listens[] = { { "internal/poll.runtime_pollWait", NULL, 0 }, { "net.(*conn).Read", NULL, 0 },
-						    { "main.receive", "/src/sub.go", 3 }, { "main.run", "/src/sub.go", 9 } };
-	static const struct { uint64_t count, silent_ms, peer_ms; bool is_meant; } cases[] = {
-		{ 13, 3600, 0, true }, { 13, 0, 3600, false }, { 400, 3600, 0, false }, { 13, 3000, 600, false },
-	};
-
-	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		struct profile *p = profile_new();
-		struct tasks *t = tasks_new(TASKS_GO, 12);
-		const struct object epoll = { .kind = OBJECT_EPOLL, .pid = 50, .place = "", .operation = "",
-					      .name = "2 sockets (fd 3 of sub) -> 127.0.0.1:9205 (queue-svc)" };
-		const struct wait w = { .thread = fixture_thread(p, 12, 12, "sub", "sub"), .state = 'S', .count = 13,
-					.blocked_ns = 3900000000, .object = profile_object(p, &epoll) + 1 };
-		const struct tcp_wait row = { .object = w.object - 1, .count = cases[i].count, .blocked_ns = 3900000000,
-					      .silent_ns = cases[i].silent_ms * 1000000, .peer_ns = cases[i].peer_ms * 1000000 };
-
-		p->info.duration_ns = 4000000000;
-		profile_add_wait(p, &w);
-		profile_add_tcp_wait(p, &row);
-		for (unsigned k = 0; k < 10; k++) {
-			see(t, row_of(t, 1, "IO wait", listens, 4), 1);
-			tasks_look_done(t, (k + 1) * (uint64_t)400000000, 400000000);
-		}
-		tasks_finish(t);
-		struct task_findings *f = findings_of(p, t);
-		const struct task_wait *one = &g_array_index(f->rows, struct task_wait, 0);
-
-		g_test_message("%zu: %s, %s", i, one->says, one->advice);
-		g_assert_cmpint(one->may_be_meant, ==, cases[i].is_meant);
-		g_assert_cmpuint(f->cnt, ==, !cases[i].is_meant);
-		task_findings_free(f);
-		profile_free(p);
-	}
-}
-
-/* A library's limit of its own rate may be meant, but for a request that waits for it. */
-static void test_limiter(void)
-{
-	static const struct task_frame stacks[][5] = {
-		{ { "runtime.gopark", NULL, 0 }, { "golang.org/x/time/rate.(*Limiter).Wait", NULL, 0 }, { "main.submit", "/src/a.go", 3 },
-		  { "main.run", "/src/a.go", 9 } },
-		{ { "runtime.gopark", NULL, 0 }, { "golang.org/x/time/rate.(*Limiter).Wait", NULL, 0 }, { "main.submit", "/src/a.go", 3 },
-		  { "main.handle", "/src/a.go", 9 }, { "net/http.serverHandler.ServeHTTP", NULL, 0 } },
-	};
-
-	for (int i = 0; i < 2; i++) {
-		struct profile *p = profile_new();
-		struct tasks *t = tasks_new(TASKS_GO, 12);
-
-		p->info.duration_ns = 1000000000;
-		for (unsigned k = 0; k < 10; k++) {
-			see(t, row_of(t, 1, "select", stacks[i], i ? 5 : 4), 6);
-			tasks_look_done(t, (k + 1) * (uint64_t)100000000, 100000000);
-		}
-		tasks_finish(t);
-		struct task_findings *f = findings_of(p, t);
-		const struct task_wait *one = &g_array_index(f->rows, struct task_wait, 0);
-
-		g_test_message("%s in %s: %s", one->says, one->function, one->advice);
-		g_assert_cmpstr(one->says, ==, "wait to keep to a limit of their own rate");
-		g_assert_cmpint(one->may_be_meant, ==, !i);
-		g_assert_cmpuint(f->cnt, ==, i);
-		task_findings_free(f);
-		profile_free(p);
-	}
-}
-
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/tasks/retries", test_retries);
 	g_test_add_func("/tasks/times", test_times);
 	g_test_add_func("/tasks/groups", test_groups);
 	g_test_add_func("/tasks/text", test_text);
@@ -963,10 +691,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/findings/library", test_lock_of_a_library);
 	g_test_add_func("/tasks/findings/semaphore", test_semaphore);
 	g_test_add_func("/tasks/findings/peer", test_peer);
-	g_test_add_func("/tasks/findings/ends", test_ends);
-	g_test_add_func("/tasks/findings/long-poll", test_long_poll);
-	g_test_add_func("/tasks/findings/unasked", test_unasked);
-	g_test_add_func("/tasks/findings/limiter", test_limiter);
 	g_test_add_func("/tasks/findings/at-once", test_at_once);
 	g_test_add_func("/tasks/turns-at-a-pool", test_turns_at_a_pool);
 	g_test_add_func("/tasks/handlers-that-receive", test_handlers_that_receive);
