@@ -271,12 +271,15 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 /* A lock of a database's or a language's is none of pthread's. */
 static const char *advice_of_stuck_rwlock(const struct findings *f, const struct finding *row)
 {
+	static const char *const pthreads[] = { "pthread_rwlock_", "__pthread_rwlock_", "___pthread_rwlock_", NULL };
 	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
-	if (!rule || !rule->protocol)
-		return "Nobody gave it to this waiter while this was recorded: readers that overlap starve a writer "
-		       "(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP), " STUCK_RWLOCK;
-	return rule->advice ?: "Nobody gave it to this waiter while this was recorded: readers that overlap starve a writer, " STUCK_RWLOCK;
+	if (rule && rule->protocol && rule->advice)
+		return rule->advice;
+	return profile_stack_names(f->profile, profile_wait(f->profile, row->wait)->user, pthreads) ?
+		       "Nobody gave it to this waiter while this was recorded: readers that overlap starve a writer "
+		       "(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP), " STUCK_RWLOCK :
+		       "Nobody gave it to this waiter while this was recorded: readers that overlap starve a writer, " STUCK_RWLOCK;
 }
 
 /* A private lock of a process with one thread. */

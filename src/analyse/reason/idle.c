@@ -962,11 +962,13 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	looks_find(p, pl, reason, ret_idle);
 	torn_find(p, &(struct torn_input){ f.roles, rule, reason }, ret_idle);
 	withheld_find(p, &(struct withheld_input){ pl, rule, reason }, ret_idle);
-	starved_find(p, &(struct starved_input){ f.roles, f.depth, rule, reason }, ret_idle);
+	const struct starved_input found = { f.roles, f.depth, rule, reason };
+	starved_find(p, &found, ret_idle);
 	taken_find(p, reason, ret_idle);
 	relays_find(p, rule, reason, ret_idle);
 	timeouts_find(p, &(struct timeouts_input){ pl, f.depth, rule, reason }, ret_idle);
 	turns_find(p, rule, reason, ret_idle, ret_kept);
+	receivers_find(p, &found, ret_idle);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		if (loop[i])
 			ret_idle[i] = IDLE_NOT;

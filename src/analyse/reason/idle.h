@@ -108,6 +108,15 @@ struct starved_input {
 void starved_find(const struct profile *p, const struct starved_input *in, uint8_t *idle);
 
 /*
+ * Workers that wait for the lock of the queue from which they take work, as Rust's pools share a channel's receiver.
+ *
+ * Claim: where the function that takes the lock waits for work, too, and threads of its kind do so one at a time and
+ * all the time, the one that waits for work has the lock.  It would get the next piece, so nobody lacks anything.
+ * Makes the waits for such a lock idle.
+ */
+void receivers_find(const struct profile *p, const struct starved_input *in, uint8_t *idle);
+
+/*
  * Workers that take turns at a listening socket, by a lock, a semaphore or a token in a pipe: one waits for clients,
  * the others for their turn. Makes their waits for a turn idle.
  *

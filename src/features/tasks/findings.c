@@ -701,8 +701,8 @@ static bool is_same_number(const struct task_wait *w)
 /* Is it another connection of the same server, which has not come past there? */
 static bool is_other_request(const struct task_wait *o, const struct task_wait *w)
 {
-	return (o->answers_request || (*o->creator && !strcmp(o->creator, w->creator))) && !is_past(o, w, PAST_FUNCTION) &&
-	       !is_past(o, w, PAST_CALLER) && !is_past(o, w, PAST_TYPE);
+	return (o->answers_request || (*o->creator && !strcmp(o->creator, w->creator))) &&
+	       !is_past(o, w, PAST_FUNCTION) && !is_past(o, w, PAST_CALLER) && !is_past(o, w, PAST_TYPE);
 }
 
 /* What others of the process do that may bring what these wait for, as a mean number of tasks. */
@@ -713,7 +713,8 @@ static double senders_of(const struct profile *p, const struct task_findings *f,
 	EACH_ROW(i, const struct task_wait, o, f->rows) {
 		const enum awaited k = awaited_of(o);
 
-		if (o != w && same_process(o, w) && !*o->idle && !is_of_runtime(o) && !waits_for_work(k) && !is_other_request(o, w))
+		if (o != w && same_process(o, w) && !*o->idle && !is_of_runtime(o) && !waits_for_work(k) &&
+		    !is_other_request(o, w))
 			cnt += !is_waiting(k) || rank_of(p, f, o) ? o->tasks : 0;
 	}
 	return cnt;

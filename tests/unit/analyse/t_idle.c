@@ -210,6 +210,50 @@ static void test_turns(void)
 	}
 }
 
+/*
+ * Workers share the receiver of a channel by a mutex, and nothing comes: the one that waits for a message has it. They
+ * are no such workers if the mutex is a function's of the program, or none or several wait for messages.
+ */
+static void test_shared_receiver(void)
+{
+#define LOCKS " <std::sys::sync::mutex::futex::Mutex>::lock_contended@app syscall@libc.so.6"
+#define RECEIVES " std::sync::mpmc::list::Channel<T>::recv@app <std::thread::thread::Thread>::park@app syscall@libc.so.6"
+#define SHIM "start_thread@libc.so.6 std::sys::backtrace::__rust_begin_short_backtrace@app"
+	static const struct { const char *turn, *rest; uint32_t rests; bool is_idle; uint32_t locks, holder; } cases[] = {
+		{ SHIM LOCKS, SHIM RECEIVES, 1, true, 0, 0 }, { SHIM LOCKS, SHIM RECEIVES, 1, true, 1, 5 },
+		{ SHIM LOCKS, SHIM RECEIVES, 1, false, 1, 3 }, { SHIM LOCKS, SHIM RECEIVES, 1, false, 2, 0 },
+		{ SHIM " std::thread::_State_impl<main::{lambda()#1}>::_M_run()@app" LOCKS,
+		  SHIM " std::thread::_State_impl<main::{lambda()#2}>::_M_run()@app" RECEIVES, 1, false, 1, 0 },
+		{ SHIM " app::Worker::run@app" LOCKS, SHIM " app::Worker::run@app" RECEIVES, 1, true, 0, 0 },
+		{ SHIM LOCKS, SHIM RECEIVES, 0, false, 0, 0 },
+		{ SHIM LOCKS, SHIM RECEIVES, 2, false, 0, 0 },
+		{ SHIM " app::Worker::run@app app::bill@app" LOCKS, SHIM " app::Worker::run@app" RECEIVES, 1, false, 0, 0 },
+		{ SHIM " app::bill@app" LOCKS, SHIM " app::ship@app" RECEIVES, 1, false, 0, 0 },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new("process 1");
+		uint32_t turns[3];
+
+		for (uint32_t t = 0; t < 3 + cases[i].rests; t++) {
+			const char *user = t < 3 ? cases[i].turn : cases[i].rest;
+			const uint32_t w = wait_of(m.p, thread_of(m.p, 1, 2 + t, "conn", 0), 'S', user, FUTEX, 1);
+			struct wait *row = &g_array_index(m.p->waits, struct wait, w);
+
+			row->blocked_ns = row->max_ns = m.p->info.duration_ns;
+			row->flags = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
+			if (t < 3 && cases[i].locks)
+				fixture_is_for(m.p, w, &(struct object){ .kind = LOCK_MUTEX, .pid = 1, .name = "", .place = "",
+									 .operation = "", .addr = 4096 * (1 + t % cases[i].locks),
+									 .holder_tid = cases[i].holder });
+			turns[MIN(t, 2)] = t < 3 ? w : turns[2];
+		}
+		for (uint32_t t = 0; t < 3; t++)
+			assert_idle(m.p, turns[t], cases[i].is_idle ? IDLE_POOL : IDLE_NOT);
+		profile_free(m.p);
+	}
+}
+
 /* Sessions of a database that have a row's lock by turns, and wait for their clients with it: the others wait for a lock. */
 static void test_lock_while_client_thinks(void)
 {
@@ -788,6 +832,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/idle/at-rest/machine", test_at_rest_of_machine);
 	g_test_add_func("/idle/listens", test_listens);
 	g_test_add_func("/idle/turns", test_turns);
+	g_test_add_func("/idle/shared-receiver", test_shared_receiver);
 	g_test_add_func("/idle/torn", test_torn);
 	g_test_add_func("/idle/nobodys", test_nobodys);
 	g_test_add_func("/idle/followers", test_followers);
