@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "explain/findings_part.h"
 #include "explain/little.h"
 #include "explain/sentence.h"
@@ -55,6 +56,12 @@ static struct headline of_task(const struct task_wait *w)
 	return (struct headline){ .kind = HEADLINE_TASKS, .task = w, .time_ns = w->task_ns, .whole_ns = w->busy_ns };
 }
 
+/* It is part of the evidence of a headline for tasks, as what threads wait for under a lock. */
+static bool is_told(const struct explanation *e, const struct finding *row)
+{
+	return FIRST_ROW(const struct headline, h, e->headlines, h->task && h->task->under == row, h, NULL) != NULL;
+}
+
 /*
  * The next finding of threads that deserves a headline, from *at on; NULL: none.  After one that is too small, only a
  * run queue may follow, since it is ranked by a part of its time.
@@ -77,7 +84,7 @@ static const struct finding *next_finding(const struct explanation *e, guint *at
 		}
 		if (is_over && !is_queue)
 			continue;
-		if (!is_nothing(e, row) && !row->is_link)
+		if (!is_nothing(e, row) && !row->is_link && !is_told(e, row))
 			return row;
 	}
 	return NULL;

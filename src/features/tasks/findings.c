@@ -36,6 +36,10 @@
 #define EVENTS_ADVICE                                                                                                      \
 	"A long poll or a stream of events waits so. If it is neither, nothing was seen at work that could end these waits: look at " \
 	"what should."
+#define SYNC_ADVICE                                                                                                       \
+	"Each has the lock until its data is safe on disk: put more into one transaction or write, so that one fsync serves many " \
+	"(bbolt: Batch(), or one Update() for many)."
+#define UNDER_PART 4	/* 1/n of the window: less hardly keeps others waiting */
 #define FEW_ANSWERS_PER_S 20
 #define RUNNABLE_WEIGHT 4	/* load from outside also makes goroutines wait for a CPU */
 
@@ -886,6 +890,29 @@ static bool is_done_there(const struct findings *findings, const struct finding 
 	return !row->busy && family != FAMILY_CPU && family != FAMILY_LOCK && function && passes(w->path, function);
 }
 
+/* The finding's wait is in the function that takes the lock, called in the same one of the program. */
+static bool is_in_call(const struct findings *findings, const struct finding *row, const struct task_wait *w)
+{
+	const struct profile *p = findings->profile;
+	const char *const functions[] = { w->function, NULL };
+	const char *const calls[] = { *w->call ? w->call : w->function, NULL };
+	const enum reason_family family = reason_family(row->reason);
+	const uint32_t user = profile_wait(p, row->wait)->user;
+
+	return !row->busy && family != FAMILY_CPU && family != FAMILY_LOCK && row->reason != REASON_SLEEP &&
+	       *w->function && profile_stack_names(p, user, functions) && profile_stack_names(p, user, calls);
+}
+
+static void find_under(const struct findings *findings, struct task_wait *w)
+{
+	EACH_ROW(k, const struct finding, row, findings->rows)
+		if (row->pid == w->pid && row->time_ns >= findings->profile->info.duration_ns / UNDER_PART &&
+		    (!w->under || row->time_ns > w->under->time_ns) && is_in_call(findings, row, w))
+			w->under = row;
+	if (w->under && w->under->reason == REASON_DISK_SYNC)
+		w->advice = SYNC_ADVICE;
+}
+
 void task_findings_queue(struct task_findings *f, const struct findings *findings)
 {
 	const uint64_t window_ns = findings->profile->info.duration_ns;
@@ -893,14 +920,17 @@ void task_findings_queue(struct task_findings *f, const struct findings *finding
 	for (guint i = 0; i < f->cnt; i++) {
 		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
 
+		if (!is_lock(w))
+			continue;
 		EACH_ROW(k, const struct finding, row, findings->rows) {
-			if (!is_lock(w) || !w->meanwhile || strcmp(w->meanwhile->state, "syscall") != 0 ||
-			    row->pid != w->pid || row->time_ns < window_ns / 2 ||
-			    !is_done_there(findings, row, w->meanwhile))
+			if (!w->meanwhile || strcmp(w->meanwhile->state, "syscall") != 0 || row->pid != w->pid ||
+			    row->time_ns < window_ns / 2 || !is_done_there(findings, row, w->meanwhile))
 				continue;
 			w->behind = row;
 			w->advice = BEHIND_ADVICE;
 		}
+		if (!w->behind)
+			find_under(findings, w);
 	}
 }
 

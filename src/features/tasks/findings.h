@@ -43,6 +43,7 @@ struct task_wait {
 	/* the task that holds the lock, or should send or receive; NULL: unknown */
 	const struct task_wait *meanwhile;
 	const struct finding *behind;	/* of threads: what the lock's holder waits for meanwhile; NULL */
+	const struct finding *under;	/* of threads: what is waited for in the call that takes the lock; NULL */
 	bool is_held_there;	/* looks with waiters show that it holds the lock there */
 	const char *peer;	/* who answers nearly all waits of the process: "127.0.0.1:6379 (redis-server)" */
 	const struct waker *ended_by;	/* who ends most of the process's network waits; NULL: unknown, or `peer` */
@@ -64,7 +65,10 @@ struct task_findings {
 /* Tasks of processes with a thread in the selection; NULL: all tasks. Borrows p. */
 struct task_findings *task_findings_new(const struct profile *p, const struct selection *selection);
 
-/* Sets `behind` of those that wait for a lock whose holder is in a system call, for which a finding of threads tells. */
+/*
+ * Sets `behind` of those that wait for a lock whose holder is in a system call, for which a finding of threads tells.
+ * Sets `under` of others to what threads wait for in the function that takes the lock.
+ */
 void task_findings_queue(struct task_findings *f, const struct findings *findings);
 
 /*

@@ -5,24 +5,33 @@
 
 #include "analyse/plumbing.h"
 #include "base/module.h"
+#include "explain/findings_part.h"
 #include "explain/limits.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 #include "features/tasks/analysis.h"
 
 #define NAME_COLUMNS 60
+#define SELDOM_TASKS 0.05	/* mean number: fewer are no 0.1 */
 
-/* "15 goroutines wait for a mutex", "1 goroutine waits"; inside a sentence "an average of 0.4 goroutines wait" */
+/*
+ * "15 goroutines wait for a mutex", "1 goroutine waits"; inside a sentence "an average of 0.4 goroutines wait", "at times
+ * one waits"
+ */
 static void append_tasks(GString *s, const struct task_wait *w, bool is_inside, double tasks)
 {
-	bool is_one = fabs(tasks - 1) < 0.05;
+	const bool is_seldom = tasks < SELDOM_TASKS;
+	bool is_one = is_seldom || fabs(tasks - 1) < 0.05;
 	size_t verb = strcspn(w->says, " ");
 
-	if (tasks < 10 && fabs(tasks - round(tasks)) > 0.05)
+	if (is_seldom)
+		g_string_append(s, "at times one ");
+	else if (tasks < 10 && fabs(tasks - round(tasks)) > 0.05)
 		g_string_append_printf(s, "%s%.1f", is_inside ? "an average of " : "", tasks);
 	else
 		text_thousands(s, (uint64_t)(tasks + 0.5));
-	g_string_append_printf(s, " %s%s ", task_noun(w->kind), is_one ? "" : "s");
+	if (!is_seldom)
+		g_string_append_printf(s, " %s%s ", task_noun(w->kind), is_one ? "" : "s");
 	if (strcmp(w->state, "syscall") == 0 && *w->call) {
 		g_string_append(s, is_one ? "is in " : "are in ");
 		text_safe_cut(s, w->call, NAME_COLUMNS);
@@ -98,8 +107,15 @@ void sentence_task_evidence(GString *s, const struct findings *f, const struct t
 		sentence_function(s, f, user ? plumbing_user_parent(reasons_plumbing(f->reasons), user) : -1, " in ");
 	}
 	backlog_append_evidence(s, w->drops);
-	if (w->meanwhile) {
-		g_string_append(s, w->is_held_there ? "; when they wait, " : "; meanwhile ");
+	if (w->under) {
+		const struct finding plain = finding_plain(w->under);
+
+		g_string_append_printf(s, "; in that call threads wait %s for ", TEXT_NS(w->under->time_ns));
+		sentence_wait(s, f, &plain);
+	} else if (w->meanwhile) {
+		const bool is_seldom = w->meanwhile->tasks < SELDOM_TASKS;
+
+		g_string_append(s, w->is_held_there ? "; when they wait, " : is_seldom ? "; " : "; meanwhile ");
 		append_tasks(s, w->meanwhile, true, w->is_held_there ? 1 : w->meanwhile->tasks);
 		append_place(s, w->meanwhile, " in ");
 	}

@@ -538,6 +538,49 @@ static void test_holder_of_tasks(void)
 	}
 }
 
+/* Handlers wait for a database's lock, in whose call threads write to the disk; or these write elsewhere. */
+static void test_sync_under_lock(void)
+{
+	static const struct task_frame frames[] = {
+		{ "sync.(*Mutex).Lock", "mutex.go", 90 },
+		{ "go.etcd.io/bbolt.(*DB).Update", "/root/go/pkg/mod/go.etcd.io/bbolt@v1.3.7/db.go", 725 },
+		{ "main.appendEvent", "main.go", 5 },
+	};
+
+	for (unsigned is_there = 0; is_there < 2; is_there++) {
+		struct profile *p = window_new();
+		const uint32_t thread = thread_of(p, 30, "events", 10);
+		struct tasks *t = tasks_new(TASKS_GO, profile_thread(p, thread)->pid);
+		bool is_new;
+		struct task_row *row = tasks_row(t, 1, &is_new);
+
+		add_wait(p, thread, 'D', 4000, 1, is_there ? "main.appendEvent@events go.etcd.io/bbolt.(*DB).Update@events syscall.Fdatasync@events" :
+			 "main.snapshot@events go.etcd.io/bbolt.(*DB).Update@events syscall.Fdatasync@events",
+			 "__x64_sys_fdatasync@[kernel] ext4_sync_file@[kernel]");
+		t->program = tasks_string(t, "events");
+		row->state = "waiting";
+		row->reason = "semacquire";
+		row->frames = g_memdup2(frames, sizeof(frames));
+		row->frame_cnt = G_N_ELEMENTS(frames);
+		for (unsigned look = 0; look < 40; look++) {
+			for (unsigned i = 0; i < 12; i++)
+				tasks_seen(t, row, 1);
+			tasks_look_done(t, (uint64_t)(look + 1) * 250 * MS, 250 * MS);
+		}
+		tasks_finish(t);
+		profile_add_tasks(p, t);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "wait for a mutex in main.appendEvent");
+
+		g_test_message("%s / %s", h->evidence, h->advice);
+		g_assert_cmpint(strstr(h->evidence, "in that call threads wait 4.00 s for data to be safe on disk") != NULL, ==, is_there);
+		g_assert_cmpint(strstr(h->advice, "one fsync serves many") != NULL, ==, is_there);
+		g_assert_cmpuint(e->headlines->len, ==, is_there ? 1 : 2);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* Threads of .NET whose methods have no names look like workers without work. */
 static void test_nameless_dotnet(void)
 {
@@ -845,6 +888,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/stripped-pool", test_stripped_pool);
 	g_test_add_func("/explain/full-unix-queue", test_full_unix_queue);
 	g_test_add_func("/explain/holder-of-tasks", test_holder_of_tasks);
+	g_test_add_func("/explain/sync-under-lock", test_sync_under_lock);
 	g_test_add_func("/explain/executor", test_executor);
 	g_test_add_func("/explain/stopped-by-runtime", test_stopped_by_runtime);
 	g_test_add_func("/explain/short-sleeps", test_short_sleeps);
