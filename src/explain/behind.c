@@ -46,6 +46,35 @@ static bool is_lock_before_program(const struct findings *f, const struct findin
 	       finding_mostly_does(row) && is_for_program(f, cause);
 }
 
+/* It waits for room in a ring buffer of the LMAX Disruptor, or who has the lock does: a timer ends these waits. */
+static bool is_for_ring_buffer(const struct findings *f, const struct finding *row)
+{
+	const bool is_by_holder = finding_is_held(f, row) && finding_mostly_does(row) && row->by.does_wait;
+	const struct rule *rule = is_by_holder ? reasons_rule(f->reasons, row->by.does_wait - 1) : finding_rule(f, row);
+
+	return rule && strcmp(rule->name, "disruptor-queue-full") == 0;
+}
+
+/*
+ * What the thread that takes from the process's full ring buffer waits for most of the time, as an appender of a log for
+ * the peer to which it writes; NULL: nothing is known.
+ */
+static struct finding *ring_taker_of(const struct findings *f, const struct finding *row)
+{
+	static const char *const taker[] = { "com.lmax.disruptor.BatchEventProcessor.", NULL };
+
+	if (row->deadlock || !is_for_ring_buffer(f, row))
+		return NULL;
+	EACH_ROW(i, struct finding, cause, f->rows)
+		if (cause->process == row->process && !cause->busy &&
+		    cause->time_ns > f->profile->info.duration_ns / 2 &&
+		    cause->reason != REASON_SLEEP && reason_family(cause->reason) != FAMILY_CPU &&
+		    reason_family(cause->reason) != FAMILY_LOCK &&
+		    profile_stack_names(f->profile, profile_wait(f->profile, cause->wait)->user, taker))
+			return cause;
+	return NULL;
+}
+
 /* If the lock's holder is throttled, the quota's finding for its process; NULL: it is not. */
 static struct finding *throttle_of(const struct findings *f, const struct finding *row)
 {
@@ -266,7 +295,9 @@ static struct finding *taker_of(const struct findings *f, const struct finding *
 	struct finding *does = is_stuck ? finding_of_id(f, row->meanwhile) : NULL;
 	const enum reason_family family = does ? reason_family(does->reason) : FAMILY_COUNT;
 
-	return family == FAMILY_NETWORK || family == FAMILY_DISK || family == FAMILY_PIPE ? does : NULL;
+	if (family == FAMILY_NETWORK || family == FAMILY_DISK || family == FAMILY_PIPE)
+		return does;
+	return ring_taker_of(f, row);
 }
 
 /* Behind what that one queues behind itself. */

@@ -433,6 +433,46 @@ static void test_full_queue(void)
 	profile_free(p);
 }
 
+/*
+ * Who has the lock waits for room in a ring buffer until a timer ends that: who takes from it shows in its own stack, and
+ * waits for a slow reader.
+ */
+static void test_full_ring_buffer(void)
+{
+	static const struct waker reader = { .pid = 99, .tid = 99, .comm = "collector" }, timer = { .irq = "timer" };
+	static const struct waker holder = { .pid = 10, .tid = 20, .comm = "http" };
+	static const char parks[] = "serve@app com.lmax.disruptor.MultiProducerSequencer.next@jvm Unsafe_Park@libjvm.so pthread_cond_timedwait@libc.so.6";
+
+	for (int takes = 0; takes < 2; takes++) {
+		struct profile *p = window_new();
+		const uint32_t writes = add_wait(p, thread_of(p, 30, "app", 10), 'S', 49, 200,
+						 takes ? "com.lmax.disruptor.BatchEventProcessor.run@jvm Appender.append@app write@libc.so.6" :
+							 "Uploader.run@jvm Uploader.send@app write@libc.so.6",
+						 "__x64_sys_write@[kernel] tcp_sendmsg@[kernel] tcp_sendmsg_locked@[kernel] sk_stream_wait_memory@[kernel]");
+
+		is_for(p, writes, &(struct object){ .kind = OBJECT_SOCKET, .name = "127.0.0.1:7402 (collector)", .place = "tcp", .pid = 99 });
+		ended_by(p, writes, &reader, "main@collector recv@libc.so.6", "tcp_recvmsg@[kernel]");
+		ended_by(p, add_wait(p, thread_of(p, 20, "app", 10), 'S', 95, 100, parks, FUTEX), &timer, "", "");
+		for (uint32_t i = 1; i < 4; i++) {
+			const uint32_t waits = add_wait(p, thread_of(p, 20 + i, "app", 10), 'S', 9, 1000,
+							"serve@app pthread_mutex_lock@libc.so.6", FUTEX);
+
+			is_for(p, waits, &(struct object){ .kind = LOCK_MUTEX, .pid = 10, .name = "log_lock", .place = "app", .operation = "",
+							   .addr = 4096, .holder_tid = 20 });
+			ended_by(p, waits, &holder, "serve@app pthread_mutex_unlock@libc.so.6", "futex_wake@[kernel]");
+		}
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *first = &g_array_index(e->headlines, struct headline, 0);
+		const struct headline *lock = headline_with(e, "log_lock");
+
+		g_test_message("%s; %s / %s; %s", first->sentence, first->evidence, lock->evidence, lock->advice);
+		g_assert_cmpint(strstr(first->sentence, "127.0.0.1:7402 (collector)") != NULL, ==, takes);
+		g_assert_cmpint(g_str_has_prefix(lock->advice, "It only queues behind"), ==, takes);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* A mutex that several programs share, which one has that is not recorded: who that is, its own waits there tell. */
 static void test_shared_lock(void)
 {
@@ -783,6 +823,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/clock-that-answers", test_clock_that_answers);
 	g_test_add_func("/explain/connections", test_connections);
 	g_test_add_func("/explain/full-queue", test_full_queue);
+	g_test_add_func("/explain/full-ring-buffer", test_full_ring_buffer);
 	g_test_add_func("/explain/shared-lock", test_shared_lock);
 	g_test_add_func("/explain/load", test_load);
 	g_test_add_func("/explain/load-of-idle", test_load_of_idle);
