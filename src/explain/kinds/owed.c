@@ -174,6 +174,9 @@ bool owed_append_most(GString *s, const struct findings *f, const struct task_fi
 		g_string_append(s, ", with ");
 		append_made(s, most_made);
 		text_safe_cut(s, most_there, FINDING_NAME_COLUMNS);
+		if (most_cnt >= QUEUE_TIMES * most_made)
+			g_string_append_printf(s, ", for which the others queue if %s one request at a time",
+					       most_made == 1 ? "it carries" : "each carries");
 	}
 	const uint32_t kept_cnt = most_there ? 0 : kept_threads(f, pid);
 

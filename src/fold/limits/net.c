@@ -170,6 +170,7 @@ void nagle_look(struct profile *p, struct net_tables *nets, struct sock_peers *p
 
 #define AGAIN 8	/* number of looks, because connections may exist only briefly and change while they are read */
 #define OWED_PAUSE_US 7000
+#define ASKED_MIN 8	/* answers: fewer do not tell that each is one segment */
 
 struct look {
 	uint32_t clients, old;	/* clients waiting for an answer; those waiting since before the window */
@@ -181,13 +182,33 @@ struct look {
 	} upstream;
 };
 
-static void count_client(struct look *l, const struct profile *p, struct sock_peers *peers, uint32_t pid,
-			 const struct net_socket *s)
+/*
+ * Clients that ask again as soon as they have an answer mostly do so within one clock tick, so the order is not known.
+ * Where each of many questions and answers was one segment, those that wait have sent one more than they received.
+ */
+static bool has_asked_once_more(const struct client *c)
 {
-	uint64_t received_ns;
+	return c->sent_cnt >= ASKED_MIN && c->received_cnt == c->sent_cnt + 1;
+}
 
-	if (sock_peers_owes(peers, pid, s, &received_ns) && received_ns >= OWED_AGE_NS)
-		*(clock_ns(CLOCK_MONOTONIC) - received_ns < p->info.start_ns ? &l->old : &l->clients) += 1;
+static void count_clients(struct look *l, const struct profile *p, const GArray *clients)
+{
+	const uint64_t window_ns = clock_ns(CLOCK_MONOTONIC) - p->info.start_ns;
+	uint32_t likely = 0;
+	bool is_telling = true;
+
+	EACH_ROW(i, const struct client, c, clients) {
+		const bool is_old = c->received_ns > window_ns;
+
+		is_telling = is_telling && !(c->owes == OWES_NOT && has_asked_once_more(c));
+		if (c->owes == OWES_NOT || c->received_ns < OWED_AGE_NS)
+			continue;
+		if (c->owes == OWES)
+			*(is_old ? &l->old : &l->clients) += 1;
+		else
+			likely += !is_old && has_asked_once_more(c);
+	}
+	l->clients += is_telling ? likely : 0;
 }
 
 /* It has sent something since the last data came. A session that rests in a transaction has not. */
@@ -229,17 +250,22 @@ static struct look read_owed(const struct profile *p, struct sock_peers *peers, 
 	g_autoptr(GHashTable) own = sockets ? pool_sockets_new(proc_dir, pid) : NULL;
 	g_autoptr(GHashTable) upstreams = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	g_autofree bool *served = own ? pool_served_ports_new(sockets) : NULL;
+	g_autoptr(GArray) clients = g_array_new(FALSE, FALSE, sizeof(struct client));
 	struct look l = { 0 };
 
 	EACH_ROW_WHILE(i, const struct net_socket, s, sockets, own) {
 		if (!s->is_tcp || (s->state != TCP_ESTABLISHED && s->state != TCP_SYN_SENT) ||
 		    !g_hash_table_contains(own, &s->inode))
 			continue;
-		if (served[s->local.port])
-			count_client(&l, p, peers, pid, s);
-		else
+		if (served[s->local.port]) {
+			const struct client c = sock_peers_client(peers, pid, s);
+
+			g_array_append_val(clients, c);
+		} else {
 			count_made(&l, upstreams, sockets, s, has_asked(peers, pid, s));
+		}
 	}
+	count_clients(&l, p, clients);
 	net_tables_free(nets);
 	return l;
 }

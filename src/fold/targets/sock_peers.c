@@ -274,31 +274,45 @@ bool sock_peers_last_data(struct sock_peers *s, uint32_t pid, const struct net_s
 }
 
 /* Within one clock tick the order is unknown, unless nothing was ever sent. */
-bool sock_peers_owes(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_received_ns)
+static bool may_owe(const struct tcp_info *info)
+{
+	return info->tcpi_last_data_recv == info->tcpi_last_data_sent &&
+	       info->tcpi_last_ack_recv >= info->tcpi_last_data_recv;
+}
+
+static enum owes owes_of(const struct tcp_facts *f)
+{
+	const struct tcp_info *info = &f->info;
+
+	if (f->data_segs_in > STREAM_SEGMENTS * (f->data_segs_out + UINT64_C(1)))
+		return OWES_NOT;
+	if (info->tcpi_last_data_recv < info->tcpi_last_data_sent || (f->data_segs_in && !f->data_segs_out))
+		return OWES;
+	return f->data_segs_in && may_owe(info) ? OWES_MAYBE : OWES_NOT;
+}
+
+struct client sock_peers_client(struct sock_peers *s, uint32_t pid, const struct net_socket *socket)
 {
 	struct inet_diag_msg answer;
 	struct tcp_facts facts;
 
 	if (!ask_about(s, pid, socket, &answer, &facts))
-		return false;
-	*ret_received_ns = facts.info.tcpi_last_data_recv * UINT64_C(1000000);
-	if (facts.data_segs_in > STREAM_SEGMENTS * (facts.data_segs_out + UINT64_C(1)))
-		return false;
-	return facts.info.tcpi_last_data_recv < facts.info.tcpi_last_data_sent ||
-	       (facts.data_segs_in && !facts.data_segs_out);
+		return (struct client){ .owes = OWES_NOT };
+	return (struct client){
+		.owes = owes_of(&facts),
+		.received_ns = facts.info.tcpi_last_data_recv * UINT64_C(1000000),
+		.received_cnt = facts.data_segs_in,
+		.sent_cnt = facts.data_segs_out,
+	};
 }
 
 bool sock_peers_may_owe(struct sock_peers *s, uint32_t pid, const struct net_socket *socket)
 {
 	struct inet_diag_msg answer;
 	struct tcp_facts facts;
-	const struct tcp_info *info = &facts.info;
 
-	if (!ask_about(s, pid, socket, &answer, &facts))
-		return false;
-	return info->tcpi_last_data_recv < info->tcpi_last_data_sent ||
-	       (info->tcpi_last_data_recv == info->tcpi_last_data_sent &&
-		info->tcpi_last_ack_recv >= info->tcpi_last_data_recv);
+	return ask_about(s, pid, socket, &answer, &facts) &&
+	       (facts.info.tcpi_last_data_recv < facts.info.tcpi_last_data_sent || may_owe(&facts.info));
 }
 
 bool sock_peers_is_silent(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_sent_ns)

@@ -36,11 +36,21 @@ bool sock_peers_is_server(struct sock_peers *s, const struct offcpu_rec_target *
 bool sock_peers_last_data(struct sock_peers *s, uint32_t pid, const struct net_socket *socket,
 			  uint64_t *ret_received_ns, uint64_t *ret_sent_ns);
 
+enum owes {
+	OWES_NOT,	/* or unknown */
+	OWES_MAYBE,	/* both happened within one clock tick, and no acknowledgement of an answer came later */
+	OWES,
+};
 /*
- * Has an established TCP socket of the process received data after it last sent any? Then *ret_received_ns is the
- * time since. False: no, or unknown.
+ * Has an established TCP socket of the process received data after it last sent any? `received_ns` is the time since,
+ * the others are segments with data.
  */
-bool sock_peers_owes(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_received_ns);
+struct client {
+	enum owes owes;
+	uint64_t received_ns;
+	uint32_t received_cnt, sent_cnt;
+};
+struct client sock_peers_client(struct sock_peers *s, uint32_t pid, const struct net_socket *socket);
 
 /* The same, also where both happened within one clock tick and no acknowledgement of an answer came later. */
 bool sock_peers_may_owe(struct sock_peers *s, uint32_t pid, const struct net_socket *socket);

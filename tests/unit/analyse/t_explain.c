@@ -135,7 +135,8 @@ static void test_healthy_but_owing(void)
 
 		g_assert_nonnull(e->little);
 		g_assert_true(g_str_has_prefix(e->little, is_other ? "Little to find: " :
-			"6 clients of app waited for answers as the recording ended, with one connection to 10.0.0.5:80 (db), and "
+			"6 clients of app waited for answers as the recording ended, with one connection to 10.0.0.5:80 (db), "
+			"for which the others queue if it carries one request at a time, and "
 			"little is found in its threads: "));
 		explanation_free(e);
 		profile_free(p);

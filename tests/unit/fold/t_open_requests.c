@@ -218,6 +218,49 @@ static void test_asked_at_once(void)
 	pair_close(&other);
 }
 
+static void exchange(const struct pair *s, unsigned cnt)
+{
+	char byte;
+
+	for (unsigned i = 0; i < cnt; i++) {
+		g_assert_cmpint(send(s->client, "q", 1, 0), ==, 1);
+		g_assert_cmpint(recv(s->server, &byte, 1, 0), ==, 1);
+		g_assert_cmpint(send(s->server, "a", 1, 0), ==, 1);
+		g_assert_cmpint(recv(s->client, &byte, 1, 0), ==, 1);
+	}
+}
+
+/* The same of clients that have asked often: each has sent one segment more than it received. */
+static void test_clients_that_ask_at_once(void)
+{
+	for (int asks = 0; asks < 2; asks++) {
+		struct pair pairs[] = { pair_new(), pair_new(), pair_new() };
+		struct profile *p = profile_new();
+		struct net_tables *nets = net_tables_new("/proc");
+		struct sock_peers *peers = sock_peers_new("/proc", nets);
+		const struct object epoll = { .kind = OBJECT_EPOLL, .operation = "", .name = "3 sockets", .place = "" };
+		const uint32_t wait = profile_add_wait(p, &(struct wait){ .thread = fixture_thread(p, (uint32_t)getpid(), 1, "app", "app"),
+									   .state = 'S', .count = 20 });
+
+		fixture_is_for(p, wait, &epoll);
+		p->info.start_ns = clock_ns(CLOCK_MONOTONIC) - 1000 * MS;
+		for (size_t i = 0; i < G_N_ELEMENTS(pairs); i++) {
+			exchange(&pairs[i], 20);
+			g_assert_cmpint(asks ? send(pairs[i].client, "q", 1, 0) : 1, ==, 1);
+		}
+		g_usleep(REQUEST_AGE_MS * 1000);
+		owed_look(p, peers, "/proc");
+		const struct profile_limit *l = profile_find_limit(p, LIMIT_OWED, (uint32_t)getpid(), 0);
+
+		g_assert_true(asks ? l && g_str_has_prefix(l->text, "3 clients wait, ") : !l);
+		sock_peers_free(peers);
+		net_tables_free(nets);
+		for (size_t i = 0; i < G_N_ELEMENTS(pairs); i++)
+			pair_close(&pairs[i]);
+		profile_free(p);
+	}
+}
+
 /* Whom a process has sent something is silent until it sends something back; one is not looked at all the time. */
 static void test_silent(void)
 {
@@ -254,6 +297,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/open-requests/asked-at-once", test_asked_at_once);
+	g_test_add_func("/open-requests/clients-that-ask-at-once", test_clients_that_ask_at_once);
 	g_test_add_func("/open-requests/function", test_function);
 	g_test_add_func("/open-requests/port", test_port);
 	g_test_add_func("/open-requests/ends", test_ends);
