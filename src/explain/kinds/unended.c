@@ -411,8 +411,10 @@ static bool is_task_lost(const struct findings *f, const struct finding *row)
 /* By a connection on which it asks for nothing comes what others have to tell: a feed, a subscription. */
 static bool listens(const struct findings *f, const struct finding *row)
 {
+	const struct rule *rule = finding_rule(f, row);
+
 	return row->reason == REASON_NETWORK_RECEIVE && !row->loop && !row->limit.limit && row->count &&
-	       row->time_ns / row->count >= PEER_UNASKED_NS && !profile_is_of_command(f->profile) &&
+	       !(rule && rule->advice) && row->time_ns / row->count >= PEER_UNASKED_NS && !profile_is_of_command(f->profile) &&
 	       finding_waits_always(f->profile, row) && !is_asked(f, row) &&
 	       idle_only_listens(f->profile, profile_wait(f->profile, row->wait));
 }
