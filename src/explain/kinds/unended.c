@@ -414,8 +414,8 @@ static bool listens(const struct findings *f, const struct finding *row)
 	const struct rule *rule = finding_rule(f, row);
 
 	return row->reason == REASON_NETWORK_RECEIVE && !row->loop && !row->limit.limit && row->count &&
-	       !(rule && rule->advice) && row->time_ns / row->count >= PEER_UNASKED_NS && !profile_is_of_command(f->profile) &&
-	       finding_waits_always(f->profile, row) && !is_asked(f, row) &&
+	       !(rule && rule->advice) && row->time_ns / row->count >= PEER_UNASKED_NS &&
+	       !profile_is_of_command(f->profile) && finding_waits_always(f->profile, row) && !is_asked(f, row) &&
 	       idle_only_listens(f->profile, profile_wait(f->profile, row->wait));
 }
 
