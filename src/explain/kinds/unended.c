@@ -407,7 +407,6 @@ static bool is_task_lost(const struct findings *f, const struct finding *row)
 	return g_hash_table_size(rest) > 0;
 }
 
-/* It has asked a peer through a library without a rule of its own. */
 /* By a connection on which it asks for nothing comes what others have to tell: a feed, a subscription. */
 static bool listens(const struct findings *f, const struct finding *row)
 {
@@ -419,6 +418,7 @@ static bool listens(const struct findings *f, const struct finding *row)
 	       idle_only_listens(f->profile, profile_wait(f->profile, row->wait));
 }
 
+/* It has asked a peer through a library without a rule of its own. */
 static bool may_wait_for_ever(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = finding_rule(f, row);
