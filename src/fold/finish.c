@@ -181,13 +181,13 @@ static void finish_open(struct fold *f, const struct open_wait *open)
 		finish_open_slices(f, open, wait, wake);
 }
 
-/* Waits of which none was kept: their total is known, their place is not. */
+/* Waits below the scale of which none was kept: their total is known, their place is not. */
 static void add_rest(const struct calibration_rest *rest, void *data)
 {
 	struct fold *f = data;
 	bool is_kernel = profile_thread(f->profile, rest->thread)->flags & THREAD_KERNEL;
 	const struct frame frame = {
-		.name = "[short waits, none sampled]", .kind = is_kernel ? FRAME_KERNEL : FRAME_USER,
+		.name = "[none sampled]", .kind = is_kernel ? FRAME_KERNEL : FRAME_USER,
 		.why = FRAME_NAMED,
 	};
 	uint32_t node = profile_node(f->profile, 0, profile_frame(f->profile, &frame));

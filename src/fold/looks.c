@@ -235,7 +235,7 @@ static void add_rest(struct looks *l, uint32_t thread, enum group group, uint64_
 	const struct watched *w = &g_array_index(l->threads, struct watched, thread);
 	bool is_kernel = w->thread.flags & THREAD_KERNEL;
 	const struct frame frame = {
-		.name = "[short waits, none sampled]", .kind = is_kernel ? FRAME_KERNEL : FRAME_USER,
+		.name = "[none sampled]", .kind = is_kernel ? FRAME_KERNEL : FRAME_USER,
 		.why = FRAME_NAMED,
 	};
 	uint32_t node = profile_node(l->profile, 0, profile_frame(l->profile, &frame));

@@ -132,7 +132,7 @@ bool cost_poll(struct cost *c, struct governor_reading *ret_reading)
 
 	*ret_reading = (struct governor_reading){
 		.elapsed_ns = now_ns - c->read_ns, .cpus = c->cpus, .own_ns = (double)(own_ns - c->read_own_ns),
-		.bpf_ns = end_burst(c, counts.switches) * switches,
+		.bpf_ns = end_burst(c, counts.switches) * switches, .switches = switches,
 		.listed_cnt = (double)(counts.listed - c->read.listed),
 		.listing_ns = (double)(counts.listing_ns - c->read.listing_ns),
 	};

@@ -94,14 +94,17 @@ static double listed_at(const struct governor_reading *r, uint64_t scale_ns)
 
 /*
  * Cost of listing a wait: a mean over readings, so that one wait during which the host took the CPU away weighs
- * little. Where all waits are listed they are also walked as they begin, which is not measured: then it is taken to be
- * half of the total (docs/performance.md, exact against sampled).
+ * little. Where all waits are listed they are also walked as they begin, which is not measured: where each two switches
+ * are a wait that is listed that is taken to be half of the total (docs/performance.md, exact against sampled), so it is
+ * twice a switch without.  Of few threads on a busy machine nearly all switches are without.
  */
 static double listing_ns(const struct governor *g, const struct governor_reading *r)
 {
 	double each_ns = g->listed_cnt < LISTED_MIN ? LISTING_NS : g->listing_ns / g->listed_cnt;
 
-	return g->scale_ns || r->listed_cnt < LISTED_MIN ? each_ns : MAX(each_ns, r->bpf_ns / 2 / r->listed_cnt);
+	return g->scale_ns || r->listed_cnt < LISTED_MIN
+		       ? each_ns
+		       : MAX(each_ns, 2 * r->bpf_ns / (r->switches + 2 * r->listed_cnt));
 }
 
 static void learn_cost(struct governor *g, const struct governor_reading *r)

@@ -62,6 +62,7 @@ struct governor_reading {
 	uint64_t elapsed_ns;	/* since the previous reading */
 	uint32_t cpus;
 	double bpf_ns, own_ns;	/* in elapsed_ns: time in our BPF programs, CPU time of our process */
+	double switches;	/* of all threads, whether they are recorded or not */
 	double listed_cnt, listing_ns;	/* waits listed meanwhile, and the time for that */
 	/* waits that the listed ones stand for, by duration: slot i has 2^i to 2^(i + 1) ns */
 	double waits[OFFCPU_HIST_SLOTS];

@@ -72,6 +72,12 @@ struct torn_input {
  */
 void torn_find(const struct profile *p, const struct torn_input *in, uint8_t *idle);
 
+/*
+ * A sampled recording may keep none of a thread's shorter waits.  The others of its role stand for them: they are idle if
+ * nearly all these are.
+ */
+void unlooked_find(const struct profile *p, const struct torn_input *in, uint8_t *idle);
+
 struct withheld_input {
 	struct plumbing *pl;
 	const struct rule *const *rule;	/* by wait */

@@ -507,6 +507,26 @@ static void test_torn(void)
 	}
 }
 
+/* A thread's waits that sampling left out rest as its others do. */
+static void test_unlooked(void)
+{
+	for (int works = 0; works < 2; works++) {
+		struct maker m = maker_new("process 1");
+		uint32_t boss = thread_of(m.p, 1, 1, "app", 0), worker = thread_of(m.p, 1, 2, "worker", 0), left_out;
+
+		woken_by(m.p,
+			 wait_of(m.p, worker, 'S', "start_thread@libc.so.6 work@app pthread_cond_wait@libc.so.6", FUTEX, works ? 500 : 900),
+			 boss, "main@app give@app pthread_cond_signal@libc.so.6");
+		if (works)
+			wait_of(m.p, worker, 'D', "start_thread@libc.so.6 work@app save@app fsync@libc.so.6",
+				"__x64_sys_fsync@[kernel] io_schedule@[kernel]", 400);
+		left_out = wait_of(m.p, worker, 'S', "", "", 50);
+		g_array_index(m.p->waits, struct wait, left_out).user = fixture_stack(m.p, FRAME_USER, STACK_PENDING, "[none-sampled]");
+		assert_idle(m.p, left_out, works ? IDLE_NOT : IDLE_POOL);
+		profile_free(m.p);
+	}
+}
+
 /* Workers that hand each other work rest while nobody of them works; those that are short of something others of them use do not. */
 static void test_nobodys(void)
 {
@@ -834,6 +854,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/idle/turns", test_turns);
 	g_test_add_func("/idle/shared-receiver", test_shared_receiver);
 	g_test_add_func("/idle/torn", test_torn);
+	g_test_add_func("/idle/unlooked", test_unlooked);
 	g_test_add_func("/idle/nobodys", test_nobodys);
 	g_test_add_func("/idle/followers", test_followers);
 	g_test_add_func("/idle/crew-that-sleeps", test_crew_that_sleeps);

@@ -47,7 +47,7 @@ static struct governor_reading reading(const struct machine *m, uint64_t scale_n
 	double seconds = (double)elapsed_ns / (double)SECOND;
 	struct governor_reading r = {
 		.elapsed_ns = elapsed_ns, .cpus = CPUS, .own_ns = m->own_ns * seconds,
-		.bpf_ns = bpf_ns(m, scale_ns) * seconds,
+		.bpf_ns = bpf_ns(m, scale_ns) * seconds, .switches = m->switches * seconds,
 	};
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(m->waits); i++)
@@ -223,6 +223,22 @@ static void test_stacks_have_their_part(void)
 	seconds(&g, &m, 2);
 	g_assert_cmpfloat(listed(&m, g.scale_ns) * LISTING_NS, <=, BUDGET_NS / 4);
 	g_assert_cmpfloat(listed(&m, g.scale_ns / 2) * LISTING_NS, >, BUDGET_NS / 4);
+}
+
+/*
+ * Of a busy machine a few threads with few waits are recorded: accounts of all others' switches are the cost, which
+ * leaving out waits does not save.
+ */
+static void test_others_switches(void)
+{
+	const struct machine m = {
+		.switches = 1e5, .fixed_ns = 385, .listing_ns = 3000, .waits = { { LONG + 2, 100 }, { SLEEP, 30 } },
+	};
+	struct governor g;
+
+	begin(&g, 0);
+	g_assert_cmpuint(seconds(&g, &m, 20), ==, 0);
+	g_assert_cmpuint(g.over_cnt, ==, 20);
 }
 
 /* Where listing costs more than is reckoned, the budget counts. */
@@ -405,6 +421,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/governor/leaps-over-a-gap", test_leaps_over_a_gap);
 	g_test_add_func("/governor/bursts", test_bursts);
 	g_test_add_func("/governor/stacks-have-their-part", test_stacks_have_their_part);
+	g_test_add_func("/governor/others-switches", test_others_switches);
 	g_test_add_func("/governor/keeps-the-budget", test_keeps_the_budget);
 	g_test_add_func("/governor/lowers-when-quiet", test_lowers_when_quiet);
 	g_test_add_func("/governor/lowers-with-care", test_lowers_with_care);
