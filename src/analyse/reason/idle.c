@@ -9,6 +9,7 @@
 #include "analyse/reason/timeouts.h"
 #include "base/each.h"
 #include "base/find.h"
+#include "base/hash.h"
 #include "features/wakers/analysis.h"
 #include "profile/limits.h"
 
@@ -73,6 +74,7 @@ struct role_facts {
 	uint16_t work_depth; /* depth of the outermost place that cannot be idle */
 	uint16_t busy_depth;	/* the same, including sleeps until a timer */
 	bool parks; /* has a place to wait for work other than a sleep */
+	bool serves; /* waits for requests of clients, each on its connection */
 };
 
 struct finder {
@@ -86,6 +88,7 @@ struct finder {
 	struct ended *ended; /* by wait */
 	struct ended *of_object; /* by object: of all waits for it */
 	struct ended *of_place; /* by user node: of all threads that wait there */
+	GHashTable *waits_for; /* pairs of a thread and an object */
 	GHashTable *waited_for; /* pids of children whose exit others wait for */
 	GHashTable *serving; /* pids: see idle_serving_new() */
 	bool has_several; /* processes of one kind: see idle_has_several() */
@@ -118,6 +121,14 @@ static bool is_served(const struct finder *f, uint32_t i)
 	if (!from || f->reason[i] != REASON_NETWORK_RECEIVE || strcmp(o->place, "udp") == 0)
 		return false;
 	return *o->name == ':' ? from[5] == ' ' : !from[5] || g_str_has_prefix(from + 5, " (");
+}
+
+/* A poll on a single accepted connection: its client has not asked anything yet. */
+static bool is_for_next_request(const struct finder *f, uint32_t i)
+{
+	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
+
+	return o && peers_is_for_client(o);
 }
 
 static bool could_be_idle(const struct finder *f, uint32_t i)
@@ -255,18 +266,23 @@ static struct waker_facts *waker_facts_new(const struct profile *p)
 }
 
 /*
- * Whether roles are equal, or have names that differ by a number and begin in the same function of the program:
- * "web-3".
+ * Whether it does what the one that waits does: roles are equal, or have names that differ by a number, "web-3", and
+ * begin in the same function of the program.  Those of one name do other things wherever they begin, unless both wait
+ * for the same; but who serves clients waits for what it has asked another for.
  */
-static bool is_peer(const struct finder *f, uint32_t a, uint32_t b)
+static bool is_peer(const struct finder *f, uint32_t by, const struct wait *w)
 {
-	const struct thread *t = profile_thread(f->p, a), *other = profile_thread(f->p, b);
-	uint32_t role = f->roles->of_thread[a], of_other = f->roles->of_thread[b];
+	const struct thread *t = profile_thread(f->p, by), *sleeper = profile_thread(f->p, w->thread);
+	uint32_t role = f->roles->of_thread[by], of_sleeper = f->roles->of_thread[w->thread];
+	const gpointer same = GSIZE_TO_POINTER((gsize)by << 32 | w->object);
 
-	return role == of_other ||
-	       (t->pid == other->pid && actors_same_kind(t->comm, other->comm) &&
-		common_depth(f, g_array_index(f->roles->rows, struct role, role).trunk,
-			     g_array_index(f->roles->rows, struct role, of_other).trunk));
+	if (role == of_sleeper)
+		return true;
+	return t->pid == sleeper->pid && actors_same_kind(t->comm, sleeper->comm) &&
+	       (strcmp(t->comm, sleeper->comm) != 0 || f->facts[of_sleeper].serves ||
+		(w->object && g_hash_table_contains(f->waits_for, same))) &&
+	       common_depth(f, g_array_index(f->roles->rows, struct role, role).trunk,
+			    g_array_index(f->roles->rows, struct role, of_sleeper).trunk);
 }
 
 /*
@@ -284,7 +300,9 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 		       const struct waker_facts *facts)
 {
 	const struct waker *waker = profile_get_waker(f->p, wake->waker);
-	uint32_t sleeper = profile_wait(f->p, wake->wait)->thread, by = threads[wake->waker];
+	const struct wait *w = profile_wait(f->p, wake->wait);
+	const struct thread *sleeper = profile_thread(f->p, w->thread);
+	uint32_t by = threads[wake->waker];
 	struct ended *e = &f->ended[wake->wait];
 	uint64_t ns = wake->blocked_ns + 1;
 
@@ -292,19 +310,19 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 	e->timer_cnt += waker_is_timer(waker) ? wake->count : 0;
 	if (waker->irq)
 		*(waker_is_timer(waker) ? &e->timer_ns : &e->others_ns) += ns;
-	else if (by != NONE && (is_peer(f, by, sleeper) || passes_on(f, profile_wait(f->p, wake->wait), waker, by)))
-		*(is_passed(f, profile_wait(f->p, wake->wait), waker) ? &e->passed_ns : &e->peers_ns) += ns;
-	else if (waker->pid == profile_thread(f->p, sleeper)->pid)
+	else if (by != NONE && (is_peer(f, by, w) || passes_on(f, w, waker, by)))
+		*(is_passed(f, w, waker) ? &e->passed_ns : &e->peers_ns) += ns;
+	else if (waker->pid == sleeper->pid)
 		e->process_ns += ns;
 	else
 		e->others_ns += ns;
-	bool is_younger = waker->pid != profile_thread(f->p, sleeper)->pid &&
-			  waker->start_ns > profile_thread(f->p, sleeper)->start_ns;
+	bool is_younger = waker->pid != sleeper->pid && waker->start_ns > sleeper->start_ns;
+
 	if (f->is_command && by != NONE && is_younger)
 		e->children_ns += ns;
 	if (is_younger && waker->start_ns > f->p->info.start_ns)
 		e->begun_ns += ns;
-	if (!waker->irq && idle_is_asked(f->p, profile_wait(f->p, wake->wait), waker))
+	if (!waker->irq && idle_is_asked(f->p, w, waker))
 		e->upstream_ns += ns;
 	if (facts[wake->waker].is_broadcast)
 		e->broadcast_ns += ns;
@@ -349,6 +367,12 @@ static void find_ended(struct finder *f)
 	g_autofree uint32_t *threads = actors_threads_of_wakers(p);
 	g_autofree struct waker_facts *facts = waker_facts_new(p);
 
+	f->waits_for = g_hash_table_new(hash_number, NULL);
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		hash_new_pair(f->waits_for, w->thread, w->object);
+		if (is_served(f, i) || is_for_next_request(f, i))
+			f->facts[f->roles->of_thread[w->thread]].serves = true;
+	}
 	for (guint i = 0; i < p->wakes->len; i++)
 		count_wake(f, profile_wake(p, i), threads, facts);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
@@ -601,14 +625,6 @@ static bool is_for_room(const struct finder *f, uint32_t i)
 	return strcmp(o->operation, OBJECT_SENDS) == 0 &&
 	       (e->room_ns > ended_sum(e) / 2 ||
 		(w->flags & WAIT_OPEN_AT_END && w->max_ns >= f->p->info.duration_ns / 2));
-}
-
-/* A poll on a single accepted connection: its client has not asked anything yet. */
-static bool is_for_next_request(const struct finder *f, uint32_t i)
-{
-	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
-
-	return o && peers_is_for_client(o);
 }
 
 /* Threads of its own process notify it by a pipe, as with an epoll set. */
@@ -913,15 +929,6 @@ static enum reason reason_of_loop(const struct finder *f, uint32_t i)
 	return is_for_output(f, i) ? REASON_PIPE : REASON_EVENT_LOOP;
 }
 
-static uint64_t first_start_ns(const struct profile *p)
-{
-	uint64_t first_ns = UINT64_MAX;
-
-	for (uint32_t i = 0; i < p->threads->len; i++)
-		first_ns = MIN(first_ns, profile_thread(p, i)->start_ns);
-	return first_ns;
-}
-
 void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *const *rule,
 	       const struct rule *const *loop, uint8_t *reason, uint8_t *ret_idle, bool *ret_kept)
 {
@@ -938,7 +945,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		.ranks = idle_ranks_of(p),
 		.is_whole = profile_is_of_machine(p),
 		.is_command = profile_is_of_command(p),
-		.first_start_ns = first_start_ns(p),
+		.first_start_ns = idle_first_start_ns(p),
 	};
 
 	f.facts = g_new0(struct role_facts, (gsize)f.roles->rows->len + 1);
@@ -976,6 +983,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 		if (ret_idle[i] == IDLE_POOL && reason_is_signalled((enum reason)reason[i]))
 			reason[i] = REASON_POOL_IDLE;
 	}
+	g_hash_table_unref(f.waits_for);
 	g_hash_table_unref(f.waited_for);
 	g_hash_table_unref(f.serving);
 	g_free(f.facts);

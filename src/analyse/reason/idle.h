@@ -41,6 +41,8 @@ const char *idle_ranks_of(const struct profile *p);
  * waits would take hours.
  */
 bool idle_has_several(const struct profile *p);
+/* Start of the first thread. */
+uint64_t idle_first_start_ns(const struct profile *p);
 
 /*
  * Workers occupied by clients: each waits on a connection whose client is slow or silent, while other connections wait

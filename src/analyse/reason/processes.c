@@ -65,3 +65,12 @@ bool idle_has_several(const struct profile *p)
 	}
 	return false;
 }
+
+uint64_t idle_first_start_ns(const struct profile *p)
+{
+	uint64_t first_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < p->threads->len; i++)
+		first_ns = MIN(first_ns, profile_thread(p, i)->start_ns);
+	return first_ns;
+}

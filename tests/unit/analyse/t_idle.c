@@ -527,6 +527,45 @@ static void test_unlooked(void)
 	}
 }
 
+/*
+ * A library's threads all have one name and begin in one function, as Poco's: who brings work does not do what workers do.  But
+ * threads that serve clients themselves wait for what another of them does for these, and one that waits for the same is a peer.
+ */
+static void test_one_name(void)
+{
+	enum { WORK, SERVE, SHARE, CASES };
+
+	for (int i = 0; i < CASES; i++) {
+		struct maker m = maker_new("process 1");
+		uint32_t client = thread_of(m.p, 2, 2, "client", 0), gives = thread_of(m.p, 1, 1, "app", 0), waits[3];
+
+		woken_by(m.p,
+			 wait_of(m.p, gives, 'S', "start_thread@libc.so.6 entry@liblib.so give@app epoll_wait@libc.so.6",
+				 "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", 900),
+			 client, "");
+		for (uint32_t t = 0; t < 3; t++) {
+			uint32_t thread = thread_of(m.p, 1, 3 + t, "app", 0), reads;
+
+			waits[t] = wait_of(m.p, thread, 'S', "start_thread@libc.so.6 entry@liblib.so work@app pthread_cond_wait@libc.so.6",
+					   FUTEX, 900);
+			woken_by(m.p, waits[t], gives, "start_thread@libc.so.6 entry@liblib.so give@app pthread_cond_signal@libc.so.6");
+			wait_for(m.p, waits[t], (enum object_kind)LOCK_CONDITION, "heap 0x7f0010", 0);
+			if (i != SERVE)
+				continue;
+			reads = wait_of(m.p, thread, 'S', "start_thread@libc.so.6 entry@liblib.so work@app read@libc.so.6", RECV, 20);
+			wait_for(m.p, reads, OBJECT_SOCKET, ":8080 from 10.0.0.9 (client)", 2);
+			woken_by(m.p, reads, client, "");
+		}
+		if (i == SHARE)
+			wait_for(m.p, wait_of(m.p, gives, 'S', "start_thread@libc.so.6 entry@liblib.so give@app pthread_cond_wait@libc.so.6",
+					      FUTEX, 50),
+				 (enum object_kind)LOCK_CONDITION, "heap 0x7f0010", 0);
+		for (uint32_t t = 0; t < 3; t++)
+			assert_idle(m.p, waits[t], i == WORK ? IDLE_POOL : IDLE_NOT);
+		profile_free(m.p);
+	}
+}
+
 /* Workers that hand each other work rest while nobody of them works; those that are short of something others of them use do not. */
 static void test_nobodys(void)
 {
@@ -855,6 +894,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/idle/shared-receiver", test_shared_receiver);
 	g_test_add_func("/idle/torn", test_torn);
 	g_test_add_func("/idle/unlooked", test_unlooked);
+	g_test_add_func("/idle/one-name", test_one_name);
 	g_test_add_func("/idle/nobodys", test_nobodys);
 	g_test_add_func("/idle/followers", test_followers);
 	g_test_add_func("/idle/crew-that-sleeps", test_crew_that_sleeps);
