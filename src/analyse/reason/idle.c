@@ -972,6 +972,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	const struct starved_input found = { f.roles, f.depth, rule, reason };
 	starved_find(p, &found, ret_idle);
 	taken_find(p, reason, ret_idle);
+	fed_find(p, reason, ret_idle);
 	relays_find(p, rule, reason, ret_idle);
 	timeouts_find(p, &(struct timeouts_input){ pl, f.depth, rule, reason }, ret_idle);
 	turns_find(p, rule, reason, ret_idle, ret_kept);

@@ -54,6 +54,13 @@ bool taken_is_at_end(const struct profile *p, const struct profile_limit *backlo
 		     const uint8_t *idle);
 
 /*
+ * A library's own threads hand a server's threads what clients send (ZeroMQ), and these hand it on to workers.  What a
+ * process's thread waits for that such a thread brings, which rests itself, is work if its connections are all from
+ * clients, but for those that threads wait for themselves (a database).
+ */
+void fed_find(const struct profile *p, const uint8_t *reason, uint8_t *idle);
+
+/*
  * Loops that wait for what they have asked.  Threads and processes that a relay (stunnel, socat) makes for one
  * connection each watch both sides by poll(): what ends their waits is an answer if it comes from a program of which no
  * process connects to this one, while others do.  To whom nobody connects what comes by TCP is an answer: of a command

@@ -566,6 +566,46 @@ static void test_one_name(void)
 	}
 }
 
+/*
+ * A library's I/O thread hands a server's proxy what clients send, and that hands it to workers: they rest, unless the
+ * library has asked somebody, or the proxy works itself.
+ */
+static void test_fed(void)
+{
+	enum { SERVES, ASKS_DATABASE, ASKS, HAS_NO_CLIENTS, WORKS, CASES };
+
+	for (int i = 0; i < CASES; i++) {
+		struct maker m = maker_new("process 1");
+		uint32_t client = thread_of(m.p, 2, 2, "client", 0), proxy = thread_of(m.p, 1, 1, "app", 0);
+		uint32_t io = thread_of(m.p, 1, 3, "ZMQbg/IO/0", 0), worker = thread_of(m.p, 1, 4, "app", 0), waits[2];
+		struct connection c = { .pid = 1, .side = CONNECTION_SERVER, .local = "127.0.0.1:7374", .remote = "127.0.0.1:41000" };
+
+		woken_by(m.p,
+			 wait_of(m.p, io, 'S', "start_thread@libc.so.6 loop@libzmq.so.5 epoll_wait@libc.so.6",
+				 "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", 950),
+			 client, "");
+		waits[0] = wait_of(m.p, proxy, 'S', "main@app zmq_poll@libzmq.so.5 poll@libc.so.6", POLL, i == WORKS ? 400 : 950);
+		wait_for(m.p, waits[0], OBJECT_POLL, "fd 8 of app and 1 more", 0);
+		woken_by(m.p, waits[0], io, "");
+		if (i == WORKS)
+			wait_of(m.p, proxy, 'D', "main@app save@app fsync@libc.so.6", "__x64_sys_fsync@[kernel] io_schedule@[kernel]", 500);
+		waits[1] = wait_of(m.p, worker, 'S', "start_thread@libc.so.6 work@app zmq_msg_recv@libzmq.so.5 poll@libc.so.6", POLL, 900);
+		wait_for(m.p, waits[1], OBJECT_EVENTFD, "fd 9 of app", 0);
+		woken_by(m.p, waits[1], proxy, "");
+		if (i != HAS_NO_CLIENTS)
+			profile_add_connection(m.p, &c);
+		c = (struct connection){ .pid = 1, .side = CONNECTION_CLIENT, .local = "127.0.0.1:50000", .remote = "127.0.0.1:6379" };
+		if (i == ASKS || i == ASKS_DATABASE)
+			profile_add_connection(m.p, &c);
+		if (i == ASKS_DATABASE)
+			wait_for(m.p, wait_of(m.p, worker, 'S', "start_thread@libc.so.6 work@app get@app recv@libc.so.6", RECV, 5),
+				 OBJECT_SOCKET, "127.0.0.1:6379 (redis-server)", 9);
+		assert_idle(m.p, waits[0], i == SERVES || i == ASKS_DATABASE || i == WORKS ? IDLE_POOL : IDLE_NOT);
+		assert_idle(m.p, waits[1], i == SERVES || i == ASKS_DATABASE ? IDLE_POOL : IDLE_NOT);
+		profile_free(m.p);
+	}
+}
+
 /* Workers that hand each other work rest while nobody of them works; those that are short of something others of them use do not. */
 static void test_nobodys(void)
 {
@@ -895,6 +935,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/idle/torn", test_torn);
 	g_test_add_func("/idle/unlooked", test_unlooked);
 	g_test_add_func("/idle/one-name", test_one_name);
+	g_test_add_func("/idle/fed", test_fed);
 	g_test_add_func("/idle/nobodys", test_nobodys);
 	g_test_add_func("/idle/followers", test_followers);
 	g_test_add_func("/idle/crew-that-sleeps", test_crew_that_sleeps);
