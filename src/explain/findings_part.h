@@ -164,6 +164,11 @@ size_t lock_array_bytes(const struct object *o);
  * few places for name lookups were taken all the time.
  */
 void asked_find(struct findings *f);
+/*
+ * Threads of a pool pause within work that goes on all the time, as for clients that are sent something now and then, and
+ * others of it wait for work: nothing queues behind these.
+ */
+bool asked_leaves_room(const struct findings *f, const struct finding *row);
 
 /*
  * Moves a wait that only queues behind another finding below that one.  The first needs the causes, the second also

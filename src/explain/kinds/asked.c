@@ -23,21 +23,30 @@ static const struct work {
 	const char *runs, *asks;
 	bool is_slow; /* half of the pool's threads may do such work at a time */
 	bool is_awaited; /* by tasks of asyncio */
+	const char *loop; /* in which its threads wait for work, of an executor; NULL: none */
 } works[] = {
-	{ "uv__getaddrinfo_work", "uv_getaddrinfo", true, false },
-	{ "uv__getnameinfo_work", "uv_getnameinfo", true, false },
-	{ "uv__fs_work", "uv_fs_", false, false },
-	{ "uv__random_work", "uv_random", false, false },
-	{ "uv__queue_work", "uv_queue_work", false, false },
-	{ "_WorkItem.run", "ThreadPoolExecutor.submit", false, true },
-	{ "WorkerThread.run", "run_sync_in_worker_thread", false, true },
-	{ "ThreadWorker.__init__.<locals>.work", "deferToThread", false, true },
-	{ TOKIO_RUNS, "tokio::", false, true },
+	{ "uv__getaddrinfo_work", "uv_getaddrinfo", true, false, NULL },
+	{ "uv__getnameinfo_work", "uv_getnameinfo", true, false, NULL },
+	{ "uv__fs_work", "uv_fs_", false, false, NULL },
+	{ "uv__random_work", "uv_random", false, false, NULL },
+	{ "uv__queue_work", "uv_queue_work", false, false, NULL },
+	{ "_WorkItem.run", "ThreadPoolExecutor.submit", false, true, "_worker" },
+	{ "WorkerThread.run", "run_sync_in_worker_thread", false, true, "WorkerThread.run" },
+	{ "ThreadWorker.__init__.<locals>.work", "deferToThread", false, true, "ThreadWorker.__init__.<locals>.work" },
+	{ TOKIO_RUNS, "tokio::", false, true, NULL },
 };
 
 static const char *name_of(const struct profile *p, uint32_t node)
 {
 	return profile_get_frame(p, profile_get_node(p, node)->frame)->name;
+}
+
+static bool is_in(const struct profile *p, uint32_t user, const char *function)
+{
+	for (uint32_t n = user; n; n = profile_get_node(p, n)->parent)
+		if (g_strcmp0(name_of(p, n), function) == 0)
+			return true;
+	return false;
 }
 
 static const struct work *work_of(const struct profile *p, uint32_t user)
@@ -130,6 +139,18 @@ static uint32_t tasks_of(const struct profile *p, const struct finding *row)
 	return cnt >= row->threads_cnt + 1 ? (uint32_t)cnt : 0;
 }
 
+/* Others of its pool, or of one like it, wait for work. */
+static bool others_rest(const struct findings *f, const struct finding *row, const struct work *work)
+{
+	g_autofree bool *is_of_row = finding_waiters_new(f, row);
+
+	EACH_ROW(i, const struct wait, w, f->profile->waits)
+		if (!is_of_row[w->thread] && profile_thread(f->profile, w->thread)->pid == row->pid &&
+		    reasons_idle(f->reasons, i) == IDLE_POOL && is_in(f->profile, w->user, work->loop))
+			return true;
+	return false;
+}
+
 /* Its threads find the next piece of work as they end one: a queue of them, where others wait as well. */
 static bool never_rest(const struct findings *f, const struct finding *row)
 {
@@ -140,6 +161,25 @@ static bool never_rest(const struct findings *f, const struct finding *row)
 		if (is_of_pool[w->thread] && reasons_is_idle(f->reasons, i) && !work_of(f->profile, w->user))
 			rests_cnt += w->count;
 	return rests_cnt <= row->count / RESTS_PART;
+}
+
+/* Threads of an executor that do this all the time; NULL: not so. */
+static const struct work *work_that_lasts(const struct findings *f, const struct finding *row)
+{
+	const struct work *work = work_of(f->profile, profile_wait(f->profile, row->wait)->user);
+
+	if (!work || !work->loop || !row->pid || row->count < (uint64_t)row->threads_cnt * PIECES_EACH)
+		return NULL;
+	return at_once_of(f->profile, row) == row->threads_cnt && never_rest(f, row) ? work : NULL;
+}
+
+bool asked_leaves_room(const struct findings *f, const struct finding *row)
+{
+	const bool pauses = row->reason == REASON_SLEEP && !row->waited_ns && !row->leads_ns && !row->limit.limit &&
+			    !row->loop;
+	const struct work *work = pauses ? work_that_lasts(f, row) : NULL;
+
+	return work && others_rest(f, row, work);
 }
 
 void asked_find(struct findings *f)
@@ -158,9 +198,7 @@ void asked_find(struct findings *f)
 
 		if (work->is_awaited && !(is_tokio && row->loop) && row->pid && at_once_of(p, row) == row->threads_cnt)
 			row->queue_tasks = tasks_of(p, row);
-		row->is_pool_taken = !row->queue_tasks && work->is_awaited && !is_tokio && row->pid &&
-				     row->count >= (uint64_t)row->threads_cnt * PIECES_EACH &&
-				     at_once_of(p, row) == row->threads_cnt && never_rest(f, row);
+		row->is_pool_taken = !row->queue_tasks && work_that_lasts(f, row) && !others_rest(f, row, work);
 		if (is_own || is_tokio)
 			continue;
 		find_asker(f, work, row);

@@ -197,7 +197,8 @@ const char *pauses_advice(const struct finding *row)
 	if (row->asks_object)
 		return "A pause between tries, a limit of its rate, or a look whether something has come: see what is answered, "
 		       "and why it pauses.";
-	return row->may_be_meant ? "They do little else: a pause between tries, a limit of their rate, or a look whether something has come. "
-				   "See what they try in between, and whether it fails." :
-				   NULL;
+	if (row->unended || !row->may_be_meant)
+		return row->unended;
+	return "They do little else: a pause between tries, a limit of their rate, or a look whether something has come. "
+	       "See what they try in between, and whether it fails.";
 }

@@ -30,6 +30,9 @@
 #define LOST_TASK_ADVICE \
 	"No result came while this was recorded, and all workers of the pool wait for work: its task is lost. A worker that was killed " \
 	"(dmesg: out of memory) takes its task with it, and multiprocessing.Pool waits on; concurrent.futures.ProcessPoolExecutor tells."
+#define ROOM_ADVICE \
+	"Other threads of that pool wait for work, so nothing queues behind these: work that sends something now and then is meant to " \
+	"pause. If it looks whether something has come, wait for that instead."
 #define READER_ADVICE \
 	"It takes what comes at once: of who reads a log, or what somebody does now and then, that is meant. If it should come sooner " \
 	"look at who sends it."
@@ -469,6 +472,10 @@ void unended_find(struct findings *f)
 			row->may_be_meant = true;
 		}
 		row->may_be_meant = row->may_be_meant || pauses_are_all_work(f, row);
+		if (!row->may_be_meant && asked_leaves_room(f, row)) {
+			row->unended = ROOM_ADVICE;
+			row->may_be_meant = true;
+		}
 		if (ending && is_unended && !row->busy) {
 			row->may_be_meant = may_be_meant(f, row, ending);
 			row->unended = row->may_be_meant || row->reason != REASON_CHILD_EXIT ? ending->advice : NULL;

@@ -380,6 +380,30 @@ static void test_executor(void)
 	}
 }
 
+/* Two threads of an executor pause all the time, and another waits for work: nothing queues, so that is told as what may be meant. */
+static void test_executor_with_room(void)
+{
+	struct profile *p = window_new();
+
+	for (uint32_t t = 0; t < 2; t++)
+		ended_by(p,
+			 add_wait(p, thread_of(p, 11 + t, "quota", 10), 'S', 33, 300,
+				  "Thread.run@threading.py _worker@thread.py _WorkItem.run@thread.py watch@quota.py clock_nanosleep@libc.so.6",
+				  SLEEP),
+			 0, NULL, "");
+	add_wait(p, thread_of(p, 20, "quota", 10), 'S', 10, 980, "Thread.run@threading.py _worker@thread.py sem_wait@libc.so.6",
+		 "__x64_sys_futex@[kernel] futex_wait@[kernel]");
+	struct explanation *e = explanation_new(p, NULL);
+
+	g_assert_nonnull(e->little);
+	g_test_message("%s", e->little);
+	g_assert_nonnull(strstr(e->little, "if this is meant: quota sleeps until a timer in watch"));
+	g_assert_nonnull(strstr(e->little, "Other threads of that pool wait for work"));
+	g_assert_null(strstr(e->little, "no thread of that pool"));
+	explanation_free(e);
+	profile_free(p);
+}
+
 /* A handler that waits for a signal keeps its thread from what it did, as collectors of runtimes do; a shell's wait for one is none. */
 static void test_stopped_by_runtime(void)
 {
@@ -890,6 +914,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/holder-of-tasks", test_holder_of_tasks);
 	g_test_add_func("/explain/sync-under-lock", test_sync_under_lock);
 	g_test_add_func("/explain/executor", test_executor);
+	g_test_add_func("/explain/executor-with-room", test_executor_with_room);
 	g_test_add_func("/explain/stopped-by-runtime", test_stopped_by_runtime);
 	g_test_add_func("/explain/short-sleeps", test_short_sleeps);
 	g_test_add_func("/explain/own-rate", test_own_rate);
