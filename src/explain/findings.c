@@ -71,6 +71,7 @@ static uint32_t row_of(struct maker *m, const struct key *key, uint32_t wait)
 		.loop = key->loop,
 		.is_yield = is_yield,
 		.is_spin = is_yield && rule && g_str_has_prefix(rule->name, "yield-"),	/* of a runtime */
+		.is_doubtful = rule && g_str_has_prefix(rule->name, RULES_NOT_LOOKED_AT),
 	};
 	uint64_t none = 0;
 

@@ -145,7 +145,7 @@ struct finding {
 	uint32_t one_by_one; /* index + 1 of another thread's wait for each of its threads: one_by_one.c; 0: none */
 	/* for a database's locks: ended by a timer, or by a session whose statement has failed */
 	bool is_aborted;
-	bool is_doubtful; /* for sampled recordings: not larger than its error, as from a single look */
+	bool is_doubtful; /* for sampled recordings: not larger than its error, as from a single look or none */
 	bool is_fork; /* waits while fork() copies the process's address space */
 	bool tells_all, is_broadcast; /* most of it is ended by wakings of many threads at once; many such wakings */
 	bool is_told_elsewhere; /* a shell waits for a program, or a task for its pool, whose own time was recorded */

@@ -404,6 +404,23 @@ static void test_executor_with_room(void)
 	profile_free(p);
 }
 
+/* What sampling left out says nothing, so it comes last. */
+static void test_left_out(void)
+{
+	struct profile *p = window_new();
+	uint32_t thread = thread_of(p, 11, "api", 10);
+
+	add_wait(p, thread, 'S', 100, 60, "[none-sampled]", "");
+	add_wait(p, thread, 'S', 10, 300, "main@api load@api recv@libc.so.6", "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]");
+	struct explanation *e = explanation_new(p, NULL);
+
+	g_assert_cmpuint(e->headlines->len, ==, 2);
+	g_assert_nonnull(strstr(g_array_index(e->headlines, struct headline, 0).sentence, "in load"));
+	g_assert_nonnull(strstr(g_array_index(e->headlines, struct headline, 1).sentence, "waits that were not looked at"));
+	explanation_free(e);
+	profile_free(p);
+}
+
 /* A handler that waits for a signal keeps its thread from what it did, as collectors of runtimes do; a shell's wait for one is none. */
 static void test_stopped_by_runtime(void)
 {
@@ -914,6 +931,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/holder-of-tasks", test_holder_of_tasks);
 	g_test_add_func("/explain/sync-under-lock", test_sync_under_lock);
 	g_test_add_func("/explain/executor", test_executor);
+	g_test_add_func("/explain/left-out", test_left_out);
 	g_test_add_func("/explain/executor-with-room", test_executor_with_room);
 	g_test_add_func("/explain/stopped-by-runtime", test_stopped_by_runtime);
 	g_test_add_func("/explain/short-sleeps", test_short_sleeps);
