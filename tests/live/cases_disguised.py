@@ -341,7 +341,7 @@ def who_waits_for_redis_is_told_if_that_works(env):
         """
     consumers = "for _ in range(3): threading.Thread(target=ask, args=(b'blpop mail 5',)).start()"
     producer = "threading.Thread(target=ask, args=(b'rpush mail letter', 0.12)).start()"
-    scripts = "threading.Thread(target=ask, args=(b\"eval 'for i = 1, 4000000 do end' 0\", 0.01)).start()"
+    scripts = "threading.Thread(target=ask, args=(b\"eval 'for i = 1, 30000000 do end' 0\", 0.01)).start()"
     programs = [server]
 
     def begin(who):
