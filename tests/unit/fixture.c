@@ -75,6 +75,23 @@ uint32_t fixture_thread(struct profile *p, uint32_t pid, uint32_t tid, const cha
 	return profile_add_thread(p, &t);
 }
 
+uint32_t fixture_wait(struct profile *p, uint32_t thread, char state, uint64_t count, uint64_t each_ns, const char *user,
+		      const char *kernel)
+{
+	struct wait w = {
+		.thread = thread,
+		.state = (uint8_t)state,
+		.count = count,
+		.max_ns = each_ns,
+		.user = *user ? fixture_stack(p, FRAME_USER, STACK_COMPLETE, user) : 0,
+		.kernel = *kernel ? fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, kernel) : 0,
+	};
+
+	w.hist[profile_hist_slot(each_ns)] = (uint32_t)count;
+	*(state == 'R' ? &w.preempted_ns : &w.blocked_ns) = count * each_ns;
+	return profile_add_wait(p, &w);
+}
+
 void fixture_is_for(struct profile *p, uint32_t wait, const struct object *o)
 {
 	g_array_index(p->waits, struct wait, wait).object = profile_object(p, o) + 1;

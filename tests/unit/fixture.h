@@ -26,6 +26,12 @@ void fixture_add_on_cpu(struct profile *p);
 uint32_t fixture_stack(struct profile *p, enum frame_kind kind, enum stack_end end, const char *words);
 /* A thread that has only a name and ids. */
 uint32_t fixture_thread(struct profile *p, uint32_t pid, uint32_t tid, const char *comm, const char *process);
+/*
+ * Waits of each_ns each, the thread's account apart; state 'R': preempted.  user, kernel: words of fixture_stack(), "": none.
+ * Returns its number.
+ */
+uint32_t fixture_wait(struct profile *p, uint32_t thread, char state, uint64_t count, uint64_t each_ns, const char *user,
+		      const char *kernel);
 /* What that wait is for. */
 void fixture_is_for(struct profile *p, uint32_t wait, const struct object *o);
 

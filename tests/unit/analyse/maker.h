@@ -40,24 +40,9 @@ static inline uint32_t wait_of(struct profile *p, uint32_t thread, char state, c
 			uint64_t count)
 {
 	struct thread *t = &g_array_index(p->threads, struct thread, thread);
-	struct wait w = {
-		.thread = thread,
-		.state = (uint8_t)state,
-		.count = count,
-		.max_ns = 10 * MS,
-		.user = *user ? fixture_stack(p, FRAME_USER, STACK_COMPLETE, user) : 0,
-		.kernel = *kernel ? fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, kernel) : 0,
-	};
 
-	w.hist[profile_hist_slot(10 * MS)] = (uint32_t)count;
-	if (state == 'R') {
-		w.preempted_ns = count * 10 * MS;
-		t->preempted_ns += w.preempted_ns;
-	} else {
-		w.blocked_ns = count * 10 * MS;
-		t->blocked_ns += w.blocked_ns;
-	}
-	return profile_add_wait(p, &w);
+	*(state == 'R' ? &t->preempted_ns : &t->blocked_ns) += count * 10 * MS;
+	return fixture_wait(p, thread, state, count, 10 * MS, user, kernel);
 }
 
 static inline void woken_by(struct profile *p, uint32_t wait, uint32_t thread, const char *user)

@@ -40,20 +40,10 @@ static inline void add_wait(struct profile *p, uint32_t thread, char state, uint
 {
 	struct thread *t = &g_array_index(p->threads, struct thread, thread);
 	uint64_t ns = count * each_ms * MS;
-	struct wait w = {
-		.thread = thread,
-		.state = (uint8_t)state,
-		.count = count,
-		.max_ns = each_ms * MS,
-		.user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, user),
-		.kernel = *kernel ? fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, kernel) : 0,
-	};
 
-	w.hist[profile_hist_slot(each_ms * MS)] = (uint32_t)count;
-	*(state == 'R' ? &w.preempted_ns : &w.blocked_ns) = ns;
+	fixture_wait(p, thread, state, count, each_ms * MS, user, kernel);
 	*(state == 'R' ? &t->preempted_ns : &t->blocked_ns) += ns;
 	t->on_cpu_ns -= ns;
-	profile_add_wait(p, &w);
 }
 
 static inline void assert_told(struct profile *p, const char *where, const char *text)

@@ -33,19 +33,7 @@ static inline uint32_t thread_of(struct profile *p, uint32_t tid, const char *pr
 static inline uint32_t add_wait(struct profile *p, uint32_t thread, char state, uint64_t count, uint64_t each_ms,
 			 const char *user, const char *kernel)
 {
-	uint64_t ns = count * each_ms * MS;
-	struct wait w = {
-		.thread = thread,
-		.state = (uint8_t)state,
-		.count = count,
-		.max_ns = each_ms * MS,
-		.user = fixture_stack(p, FRAME_USER, STACK_COMPLETE, user),
-		.kernel = *kernel ? fixture_stack(p, FRAME_KERNEL, STACK_COMPLETE, kernel) : 0,
-	};
-
-	w.hist[profile_hist_slot(each_ms * MS)] = (uint32_t)count;
-	*(state == 'R' ? &w.preempted_ns : &w.blocked_ns) = ns;
-	return profile_add_wait(p, &w);
+	return fixture_wait(p, thread, state, count, each_ms * MS, user, kernel);
 }
 
 /* So many of that wait ended by the thread, in its function. */
