@@ -188,16 +188,16 @@ static bool *own_wakers_new(const struct findings *f, const struct finding *row)
 
 /*
  * It looks again and again by a time limit, as libcurl does, whether a thread of its own process has written into
- * their connection or pipe: what those threads mostly wait for; NULL: unknown.
+ * their connection or pipe, and those threads mostly wait for something that is told.
  */
-static struct finding *own_helpers_wait_of(const struct findings *f, const struct finding *row)
+static bool is_for_own_helpers(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
 	uint64_t all_ns = 0, in_ns = 0;
 
 	if ((row->reason != REASON_NETWORK_RECEIVE && row->reason != REASON_PIPE) || !o || !row->pid ||
 	    o->pid != row->pid || row->timed_out_cnt <= row->woken_cnt / 2 || row->deadlock || row->limit.limit)
-		return NULL;
+		return false;
 	g_autofree bool *helps = own_wakers_new(f, row);
 	const struct wait *longest = NULL;
 	uint32_t id = 0;
@@ -213,9 +213,9 @@ static struct finding *own_helpers_wait_of(const struct findings *f, const struc
 	}
 	EACH_ROW(i, const struct wait, w, f->profile->waits)
 		in_ns += helps[w->thread] && f->blocked_in[i] == id ? w->blocked_ns : 0;
-	struct finding *cause = longest ? finding_of_id(f, id) : NULL;
+	const struct finding *cause = longest ? finding_of_id(f, id) : NULL;
 
-	return cause && cause != row && in_ns > all_ns / 2 && cause->time_ns > row->time_ns / 2 ? cause : NULL;
+	return cause && cause != row && in_ns > all_ns / 2 && cause->time_ns > row->time_ns / 2;
 }
 
 /* A script sleeps by a separate program: it is the script that polls or pauses.  The last sleep may be unfinished. */
@@ -324,7 +324,7 @@ void behind_find(struct findings *f)
 		cause = known ? known : cause;
 		row->has_sleep = is_childs_sleep(f, row);
 		row->is_told_with = row->is_told_with || is_for_its_own(f, row);
-		if (own_helpers_wait_of(f, row))
+		if (is_for_own_helpers(f, row))
 			row->is_told_elsewhere = row->is_behind = true;
 		if (!cause)
 			continue;

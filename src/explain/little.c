@@ -402,9 +402,11 @@ static void append_rhythm(GString *s, const struct findings *f, bool is_told)
 		most = w;
 		at = i;
 	}
+	const int64_t frame = most ? finding_frame(f, at) : -1;
+
 	EACH_ROW(i, const struct wait, w, p->waits) {	/* waits open at an edge of the window are listed separately */
 		if (!most || w->thread != most->thread || w->kernel != most->kernel ||
-		    finding_frame(f, i) != finding_frame(f, at))	/* below it an interpreter may take several ways */
+		    finding_frame(f, i) != frame)	/* below it an interpreter may take several ways */
 			continue;
 		count += w->count;
 		ns += w->blocked_ns;
@@ -621,11 +623,11 @@ char *little_new(const struct findings *f, const struct task_findings *tasks, bo
 		most = !most || c->on_cpu_ns > most->on_cpu_ns ? c : most;
 	}
 	if (!is_little(f)) {
-		const struct workers all = most ? workers_of(f, most) : (struct workers){ 0 };
-		const struct finding *queue = all.observed_ns ? shares_cpus(f, most, &all) : NULL;
-
 		if (!most)
 			return NULL;
+		const struct workers all = workers_of(f, most);
+		const struct finding *queue = shares_cpus(f, most, &all);
+
 		return queue			   ? say_shares(most, &all, queue) :
 		       has_all_cpus(f, most) ? say_all_cpus(f, most) :
 					       NULL;

@@ -33,24 +33,25 @@
 
 static const struct {
 	const char *process, *advice, *busy;	/* busy: advice if it was seen running; NULL: the same */
+	bool is_pooler;
 } servers[] = {
-	{ "(redis-server)", OF_QUEUE OF_REDIS, OF_BUSY "SLOWLOG GET." },
-	{ "(valkey-server)", OF_QUEUE OF_REDIS, OF_BUSY "SLOWLOG GET." },
-	{ "(keydb-server)", OF_QUEUE OF_REDIS, OF_BUSY "SLOWLOG GET." },
-	{ "(beanstalkd)", OF_QUEUE "stats.", NULL },
+	{ "(redis-server)", OF_QUEUE OF_REDIS, OF_BUSY "SLOWLOG GET.", false },
+	{ "(valkey-server)", OF_QUEUE OF_REDIS, OF_BUSY "SLOWLOG GET.", false },
+	{ "(keydb-server)", OF_QUEUE OF_REDIS, OF_BUSY "SLOWLOG GET.", false },
+	{ "(beanstalkd)", OF_QUEUE "stats.", NULL, false },
 	{ "(postgres)", "See what its sessions wait for: wait_event in pg_stat_activity, pg_blocking_pids(). One that is idle in "
-			"transaction holds its locks.", NULL },
-	{ "(mariadbd)", OF_MYSQL, NULL },
-	{ "(mysqld)", OF_MYSQL, NULL },
-	{ "(pgbouncer)", OF_POOLS, NULL },
-	{ "(pgcat)", OF_POOLS, NULL },
-	{ "(pgdog)", OF_POOLS, NULL },
-	{ "(odyssey)", OF_POOLS, NULL },
-	{ "(pgpool)", OF_POOLER "SHOW POOL_PROCESSES tells who has one (num_init_children, max_pool).", NULL },
-	{ "(pgagroal)", OF_POOLER "pgagroal-cli status tells how many are in use (max_connections).", NULL },
-	{ "(proxysql)", OF_POOLER "stats_mysql_connection_pool tells how many are in use (max_connections).", NULL },
-	{ "(maxscale)", OF_POOLER "maxctrl list servers tells how many are in use.", NULL },
-	{ "(mongod)", "See what it does: db.currentOp(), its log of slow operations.", NULL },
+			"transaction holds its locks.", NULL, false },
+	{ "(mariadbd)", OF_MYSQL, NULL, false },
+	{ "(mysqld)", OF_MYSQL, NULL, false },
+	{ "(pgbouncer)", OF_POOLS, NULL, true },
+	{ "(pgcat)", OF_POOLS, NULL, true },
+	{ "(pgdog)", OF_POOLS, NULL, true },
+	{ "(odyssey)", OF_POOLS, NULL, true },
+	{ "(pgpool)", OF_POOLER "SHOW POOL_PROCESSES tells who has one (num_init_children, max_pool).", NULL, true },
+	{ "(pgagroal)", OF_POOLER "pgagroal-cli status tells how many are in use (max_connections).", NULL, true },
+	{ "(proxysql)", OF_POOLER "stats_mysql_connection_pool tells how many are in use (max_connections).", NULL, true },
+	{ "(maxscale)", OF_POOLER "maxctrl list servers tells how many are in use.", NULL, true },
+	{ "(mongod)", "See what it does: db.currentOp(), its log of slow operations.", NULL, false },
 };
 
 const char *servers_advice(const char *peer, bool is_busy)
@@ -63,9 +64,7 @@ const char *servers_advice(const char *peer, bool is_busy)
 
 const char *poolers_advice(const char *peer)
 {
-	const char *advice = servers_advice(peer, false);
-
-	return advice && g_str_has_prefix(advice, OF_POOLER) ? advice : NULL;
+	return peer ? FIRST(x, servers, x->is_pooler && strstr(peer, x->process), x->advice, NULL) : NULL;
 }
 
 const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const struct object *o, const char *by,

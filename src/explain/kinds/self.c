@@ -10,38 +10,35 @@
 
 #define LISTENING " listening"
 
-/* The address that is asked, "127.0.0.1:8018" or "/run/app.sock", without what follows in the object's name. */
-struct asked {
-	const char *name;
-	size_t len;
-};
-
-/* `where` is that address, or a port of this machine, ":8018", "*:8018 listening", that is asked by loopback. */
-static bool is_there(const struct asked *a, const char *where)
+/* ":8018" of "127.0.0.1:8018 (uwsgi)"; NULL: none. */
+static const char *port_of(const char *address)
 {
-	const size_t len = strcspn(where, " ");
-	const char *port = memrchr(where, ':', len), *asked_port = memrchr(a->name, ':', a->len);
-
-	if (len == a->len && memcmp(where, a->name, len) == 0)
-		return true;
-	return port && (port == where || (*where == '*' && port == where + 1)) && asked_port &&
-	       net_text_is_loopback(a->name) && where + len - port == a->name + a->len - asked_port &&
-	       memcmp(port, asked_port, (size_t)(where + len - port)) == 0;
+	return memrchr(address, ':', strcspn(address, " "));
 }
 
-static bool accepts_there(const struct profile *p, uint32_t pid, const struct asked *a)
+/* `where` is the address that is asked, or a port of this machine, ":8018", "*:8018 listening", that is asked by loopback. */
+static bool is_there(const char *asked, const char *where)
+{
+	const char *port = port_of(where), *asked_port = port_of(asked);
+	const bool is_of_all = port && port == where + (*where == '*');
+
+	return net_text_is_same(asked, where) ||
+	       (is_of_all && asked_port && net_text_is_loopback(asked) && net_text_is_same(port, asked_port));
+}
+
+static bool accepts_there(const struct profile *p, uint32_t pid, const char *asked)
 {
 	const char *where;
 
 	EACH_ROW(i, const struct connection, c, p->connections)
-		if (c->side == CONNECTION_SERVER && c->pid == pid && is_there(a, c->local))
+		if (c->side == CONNECTION_SERVER && c->pid == pid && is_there(asked, c->local))
 			return true;
-	if (limit_backlog_read(profile_find_limit(p, LIMIT_BACKLOG, pid, 0), &where) && is_there(a, where))
+	if (limit_backlog_read(profile_find_limit(p, LIMIT_BACKLOG, pid, 0), &where) && is_there(asked, where))
 		return true;
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct object *o = profile_thread(p, w->thread)->pid == pid ? profile_wait_object(p, w) : NULL;
 
-		if (o && o->kind == OBJECT_SOCKET && strstr(o->name, LISTENING) && is_there(a, o->name))
+		if (o && o->kind == OBJECT_SOCKET && strstr(o->name, LISTENING) && is_there(asked, o->name))
 			return true;
 	}
 	return false;
@@ -54,7 +51,6 @@ bool self_is_asked(const struct findings *f, const struct finding *row)
 	if ((row->reason != REASON_NETWORK_RECEIVE && row->reason != REASON_NETWORK_CONNECT) || row->busy || !o ||
 	    (o->kind != OBJECT_SOCKET && o->kind != OBJECT_POLL) || object_is_accepted(o))
 		return false;
-	const struct asked a = { .name = o->name, .len = strcspn(o->name, " ") };
-
-	return !g_str_has_prefix(a.name + a.len, LISTENING) && accepts_there(f->profile, finding_pid(f, row), &a);
+	return !g_str_has_prefix(o->name + strcspn(o->name, " "), LISTENING) &&
+	       accepts_there(f->profile, finding_pid(f, row), o->name);
 }

@@ -75,7 +75,7 @@ static bool read_known(const struct profile *p, const struct profile_limit *l, s
 	return limit_fails_read(l, ret) && words_of(ret) && !is_servers_look(p, l->pid, ret);
 }
 
-/* Nothing has come from a client, and no client. */
+/* It waits for a client's request, or for a client. */
 static bool is_for_request(const struct findings *f, uint32_t wait)
 {
 	const struct object *o = profile_wait_object(f->profile, profile_wait(f->profile, wait));
