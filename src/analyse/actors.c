@@ -357,9 +357,11 @@ bool actors_same_kind(const char *comm, const char *other)
 	return comm == other || (len && len == actors_kind_bytes(other) && strncmp(comm, other, len) == 0);
 }
 
-static char *kind_key(const struct thread *t)
+char *actors_kind_key(const struct thread *t)
 {
-	return g_strdup_printf("%u %.*s", t->pid, (int)actors_kind_bytes(t->comm), t->comm);
+	const char *comm = t->comm ?: "";
+
+	return g_strdup_printf("%u %.*s", t->pid, (int)actors_kind_bytes(comm), comm);
 }
 
 const char **actors_kind_names(const struct profile *p, GStringChunk *strings)
@@ -370,7 +372,7 @@ const char **actors_kind_names(const struct profile *p, GStringChunk *strings)
 
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const char *comm = profile_thread(p, i)->comm;
-		char *key = comm ? kind_key(profile_thread(p, i)) : NULL;
+		char *key = comm ? actors_kind_key(profile_thread(p, i)) : NULL;
 		const char *other = key ? g_hash_table_lookup(kinds, key) : NULL;
 
 		if (key)
@@ -378,7 +380,7 @@ const char **actors_kind_names(const struct profile *p, GStringChunk *strings)
 	}
 	for (uint32_t i = 0; i < p->threads->len; i++) {
 		const char *comm = profile_thread(p, i)->comm;
-		g_autofree char *key = comm ? kind_key(profile_thread(p, i)) : NULL;
+		g_autofree char *key = comm ? actors_kind_key(profile_thread(p, i)) : NULL;
 		g_autofree char *all = key ? g_strdup_printf("%.*s*", (int)actors_kind_bytes(comm), comm) : NULL;
 
 		names[i] = comm ? comm : "?";

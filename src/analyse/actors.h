@@ -64,6 +64,8 @@ uint32_t *actors_threads_of_wakers(const struct profile *p);
 
 /* Length of a thread's name without a trailing number. */
 size_t actors_kind_bytes(const char *comm);
+/* The same text for threads of one process whose names differ by a number, or that have none; for g_free(). */
+char *actors_kind_key(const struct thread *t);
 /* Whether names differ only by a trailing number, like "worker-3" and "worker-12". */
 bool actors_same_kind(const char *comm, const char *other);
 

@@ -37,7 +37,7 @@ static guint *kinds_new(const struct profile *p)
 	guint *kind_of = g_new0(guint, (gsize)p->threads->len + 1);
 
 	EACH_ROW(i, const struct thread, t, p->threads) {
-		char *key = g_strdup_printf("%u %.*s", t->pid, (int)actors_kind_bytes(t->comm), t->comm);
+		char *key = actors_kind_key(t);
 		const guint known = GPOINTER_TO_UINT(g_hash_table_lookup(kinds, key));
 
 		kind_of[i] = known ? known : g_hash_table_size(kinds) + 1;
