@@ -19,8 +19,10 @@ SHARES = {"wait_fault": 0.6, "wait_fsync": 0.9}  # the journal writes for others
 
 
 def waits_of(report, line):
+    """What a thread waited for at its site, but for its page faults, which the others' mmap() may hold up anywhere."""
     return [wait for wait in report.by_thread[line["pid"], line["tid"]]
-            if wait["state"] in "SD" and line["site"] in names(wait["user"])]
+            if wait["state"] in "SD" and line["site"] in names(wait["user"])
+            and not (wait["object"] or "").startswith("mmap_lock")]
 
 
 def is_right(wait, line):
