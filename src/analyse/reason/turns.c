@@ -5,6 +5,7 @@
 
 #include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
+#include "base/find.h"
 #include "features/slices/rows.h"
 #include "features/wakers/analysis.h"
 
@@ -23,6 +24,7 @@ struct queue {
 	uint64_t observed_ns, waits_ns;
 	uint64_t ended_ns, by_members_ns;	/* without those that a timer ended */
 	uint64_t timed_cnt;
+	bool is_of_sessions;	/* all of these waits are for what a database's session keeps until its client lets go */
 };
 
 struct search {
@@ -74,6 +76,7 @@ static guint queue_of(struct search *s, uint32_t i)
 			.reason = (enum reason)s->reason[i],
 			.members = g_hash_table_new(NULL, NULL),
 			.takers = g_hash_table_new(NULL, NULL),
+			.is_of_sessions = true,
 		};
 
 		g_array_append_val(s->queues, fresh);
@@ -89,6 +92,17 @@ static void add_taker(struct search *s, struct queue *q, uint32_t thread)
 		q->observed_ns += thread_observed_ns(profile_thread(s->p, thread));
 }
 
+/* A database's lock that a session keeps until its transaction or itself ends, also while its client does other work. */
+static bool is_sessions_lock(const char *rule)
+{
+	static const char *const rules[] = {
+		"postgres-row-lock", "postgres-advisory-lock", "innodb-lock-wait*", "mariadb-user-lock",
+		"mariadb-table-lock", "mariadb-metadata-lock",
+	};
+
+	return ANY(x, rules, g_pattern_match_simple(*x, rule));
+}
+
 static void find_queues(struct search *s)
 {
 	g_autofree uint64_t *waits_ns = g_new0(uint64_t, (gsize)s->p->threads->len + 1);
@@ -101,6 +115,7 @@ static void find_queues(struct search *s)
 		s->of_wait[i] = queue_of(s, i);
 		struct queue *q = &g_array_index(s->queues, struct queue, s->of_wait[i] - 1);
 		q->waits_ns += w->blocked_ns;
+		q->is_of_sessions &= s->rule[i] && is_sessions_lock(s->rule[i]->name);
 		g_hash_table_add(q->members, GUINT_TO_POINTER(w->thread + 1));
 		if (waits_ns[w->thread] >= thread_observed_ns(profile_thread(s->p, w->thread)) / TAKER_PART)
 			add_taker(s, q, w->thread);
@@ -271,6 +286,18 @@ static bool is_nobodys(const struct search *s, guint queue)
 	return all_wait_ns(s, queue, q->observed_ns / g_hash_table_size(q->takers)) >= longest_ns / 2;
 }
 
+/*
+ * A lock that at least one session waits for at any time is held by another one.  If all of them do little but wait for
+ * the lock or for their clients, the holder waits for its client: a transaction that stays open.
+ */
+static bool is_held_at_rest(const struct queue *q, uint64_t clients_ns)
+{
+	const uint64_t window_ns = q->observed_ns / g_hash_table_size(q->takers);
+
+	return q->is_of_sessions && q->waits_ns >= window_ns && clients_ns >= window_ns - window_ns / IDLE_PART &&
+	       clients_ns + q->waits_ns >= q->observed_ns - window_ns / BUSY_PART;
+}
+
 static void find_turns(struct search *s, guint queue)
 {
 	const struct queue *q = &g_array_index(s->queues, struct queue, queue);
@@ -278,7 +305,7 @@ static void find_turns(struct search *s, guint queue)
 
 	if (!is_handed_round(q))
 		return;
-	const bool is_kept = are_turns(s, queue, clients_ns, 0);
+	const bool is_kept = are_turns(s, queue, clients_ns, 0) || is_held_at_rest(q, clients_ns);
 
 	for (uint32_t i = 0; i < s->p->waits->len; i++)
 		s->kept[i] |= is_kept && s->of_wait[i] == queue + 1;
