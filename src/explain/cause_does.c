@@ -80,35 +80,6 @@ static uint64_t longest_waiter_ns(const struct findings *f, const struct finding
 	return most_ns;
 }
 
-/*
- * A script's stack may not show the function that holds a lock.  A thread that held it for most of its time, and
- * waited for something else for most of it, did both at once.
- */
-static void find_overlap(const struct cause_finder *c, struct finding *row)
-{
-	const struct profile *p = c->f->profile;
-	uint32_t at = row->by.tid && row->by.threads_cnt == 1 && row->reason != REASON_LOCK_GIL ?
-			      cause_thread(p, row->by.pid, row->by.tid) : CAUSE_NONE;
-
-	if (at == CAUSE_NONE)
-		return;
-	uint64_t held_ns = longest_waiter_ns(c->f, row), all_ns = thread_observed_ns(profile_thread(p, at));
-	uint32_t most = 0;
-
-	for (uint32_t i = 0; i < p->waits->len; i++)
-		if (profile_wait(p, i)->thread == at && c->f->blocked_in[i] != row->id &&
-		    !reasons_is_idle(c->f->reasons, i) &&
-		    (!most || profile_wait(p, i)->blocked_ns > profile_wait(p, most - 1)->blocked_ns))
-			most = i + 1;
-	uint64_t does_ns = most ? profile_wait(p, most - 1)->blocked_ns : 0;
-	if (!most || row->by.blocked_ns <= row->time_ns / 2 || does_ns + held_ns < all_ns + held_ns / 2)
-		return;
-	row->by.does = reasons_of(c->f->reasons, most - 1);
-	row->by.does_ns = row->by.off_cpu_ns = does_ns;
-	row->by.does_wait = most;
-	row->by.does_frame = finding_frame(c->f, most - 1);
-}
-
 static uint64_t on_cpu_ns(const struct profile *p, const bool *is_in)
 {
 	uint64_t ns = 0;
@@ -224,6 +195,44 @@ static uint64_t rest_ns(const struct doing *d)
 }
 
 /*
+ * A script's stack may not show the function that holds a lock. While one thread waits, the lock is held by its peers or
+ * by another thread; so what these are in for much longer than for all else together they did meanwhile. A single holder
+ * may also rest with the lock; of many some rest without it.
+ */
+static void find_overlap(const struct cause_finder *c, struct finding *row, const bool *is_holder)
+{
+	const struct profile *p = c->f->profile;
+	const bool is_one = row->by.threads_cnt == 1 && !row->by.is_program;
+	g_autofree bool *is_in = g_memdup2(is_holder, (gsize)p->threads->len * sizeof(*is_holder) + 1);
+	struct doing d = { 0 };
+
+	if (!row->by.tid || row->locks_cnt > 1 || row->reason == REASON_LOCK_GIL || row->by.blocked_ns <= row->time_ns / 2)
+		return;
+	EACH_ROW(i, const struct thread, t, p->threads)
+		is_in[i] |= row->by.is_program && t->comm == row->by.comm;
+	uint64_t all_ns = on_cpu_ns(p, is_in);
+
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		const enum reason reason = reasons_of(c->f->reasons, i);
+		const bool rests = reasons_is_idle(c->f->reasons, i);
+
+		if (!is_in[w->thread] || c->f->blocked_in[i] == row->id || (rests && !is_one))
+			continue;
+		all_ns += wait_off_cpu_ns(w);
+		if (!rests && doing_add(&d, reason, w->blocked_ns)) {
+			d.waits[reason] = i + 1;
+			d.frames[reason] = finding_frame(c->f, i);
+		}
+	}
+	/* part of longer sleeps is without it */
+	if (d.ns[REASON_SLEEP] > one_at_a_time_ns(p, row))
+		return;
+	take_most(&d, row);
+	if (all_ns - row->by.does_ns > longest_waiter_ns(c->f, row) / 2)
+		row->by.does_ns = 0;
+}
+
+/*
  * What lock holders, or those who end the waits, are off CPU for: all their waits except the finding's own, and for
  * holders only those below the function that releases the lock.  computes_in: the function in which they were
  * preempted longest; -1: none.
@@ -301,7 +310,7 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 		row->by.does_frame = finding_frame(c->f, before - 1);
 	}
 	if (is_lock && !row->by.does_ns && !is_unsure)
-		find_overlap(c, row);
+		find_overlap(c, row, is_holder);
 }
 
 /*
