@@ -356,12 +356,16 @@ static bool has_own_limit(const struct finding *row)
 	return l && (l->kind != LIMIT_OWED || limit_owed_read(l, &made, &there) > made);
 }
 
-/* The asked process asks a third one for most of that time. */
-static bool is_asked_on(const struct finding *row, const struct finding *cause)
+/*
+ * The asked program asks a third one for most of that time.  Many clients may wait for one thread: the one of them that
+ * waits longest is the measure.
+ */
+static bool is_asked_on(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
-	return row->reason == REASON_NETWORK_RECEIVE && cause->reason == REASON_NETWORK_RECEIVE && row->pid &&
-	       cause->pid && cause->pid == row->by.pid && row->pid != cause->pid && cause->by.pid != row->pid &&
-	       !has_own_limit(row) && !row->deadlock && is_mostly_for(row) && cause->time_ns > row->time_ns / 2;
+	return row->reason == REASON_NETWORK_RECEIVE && cause->reason == REASON_NETWORK_RECEIVE &&
+	       cause->process != row->process && finding_process_name(f, row->by.pid) == cause->process &&
+	       g_strcmp0(cause->by.comm, row->process) != 0 && !has_own_limit(row) && !row->deadlock &&
+	       is_mostly_for(row) && cause->time_ns > cause_longest_waiter_ns(f, row) / 2;
 }
 
 /* All workers of the asked process are occupied by silent clients, so it was not accepted yet. */
@@ -431,7 +435,7 @@ void behind_find_peers(struct findings *f)
 		struct finding *cause = known ?: finding_cause(f, row);
 
 		row->has_led_peer = cause && has_led_peer(f, row, cause);
-		if (cause && (known || is_asked_on(row, cause) || is_for_free_worker(f, row, cause) ||
+		if (cause && (known || is_asked_on(f, row, cause) || is_for_free_worker(f, row, cause) ||
 			      is_for_full_queue(f, row, cause)))
 			queue_behind(f, row, cause);
 	}

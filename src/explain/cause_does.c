@@ -68,7 +68,7 @@ bool cause_may_hold_kernel_lock(const struct findings *f, uint32_t wait)
 	       family == FAMILY_OTHER || reason == REASON_LOCK_KERNEL;
 }
 
-static uint64_t longest_waiter_ns(const struct findings *f, const struct finding *row)
+uint64_t cause_longest_waiter_ns(const struct findings *f, const struct finding *row)
 {
 	const struct profile *p = f->profile;
 	g_autofree uint64_t *waited_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
@@ -77,7 +77,7 @@ static uint64_t longest_waiter_ns(const struct findings *f, const struct finding
 	for (uint32_t i = 0; i < p->waits->len; i++)
 		if (f->blocked_in[i] == row->id)
 			most_ns = MAX(most_ns, waited_ns[profile_wait(p, i)->thread] += profile_wait(p, i)->blocked_ns);
-	return most_ns;
+	return MIN(most_ns, p->info.duration_ns);	/* rows of threads that have ended hold several */
 }
 
 static uint64_t on_cpu_ns(const struct profile *p, const bool *is_in)
@@ -206,7 +206,8 @@ static void find_overlap(const struct cause_finder *c, struct finding *row, cons
 	g_autofree bool *is_in = g_memdup2(is_holder, (gsize)p->threads->len * sizeof(*is_holder) + 1);
 	struct doing d = { 0 };
 
-	if (!row->by.tid || row->locks_cnt > 1 || row->reason == REASON_LOCK_GIL || row->by.blocked_ns <= row->time_ns / 2)
+	if (!row->by.tid || row->locks_cnt > 1 || row->reason == REASON_LOCK_GIL ||
+	    row->by.blocked_ns <= row->time_ns / 2)
 		return;
 	EACH_ROW(i, const struct thread, t, p->threads)
 		is_in[i] |= row->by.is_program && t->comm == row->by.comm;
@@ -224,11 +225,8 @@ static void find_overlap(const struct cause_finder *c, struct finding *row, cons
 			d.frames[reason] = finding_frame(c->f, i);
 		}
 	}
-	/* part of longer sleeps is without it */
-	if (d.ns[REASON_SLEEP] > one_at_a_time_ns(p, row))
-		return;
 	take_most(&d, row);
-	if (all_ns - row->by.does_ns > longest_waiter_ns(c->f, row) / 2)
+	if (all_ns - row->by.does_ns > cause_longest_waiter_ns(c->f, row) / 2)
 		row->by.does_ns = 0;
 }
 

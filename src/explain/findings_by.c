@@ -7,6 +7,7 @@
 #include "analyse/actors.h"
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
+#include "analyse/reason/idle.h"
 #include "analyse/reason/timeouts.h"
 #include "base/module.h"
 #include "explain/sentence.h"
@@ -411,6 +412,7 @@ static unsigned polls_per_s(enum reason reason)
 /* Wakings that end a finding's waits. */
 struct wakings {
 	uint64_t woken_ns, timer_ns, peers_ns, fork_ns, broadcast_ns, broadcast_cnt, aborts_ns, signals_ns;
+	uint64_t asks_ns;	/* see askers_new() */
 };
 
 bool *finding_waiters_new(const struct findings *f, const struct finding *row)
@@ -423,6 +425,30 @@ bool *finding_waiters_new(const struct findings *f, const struct finding *row)
 	return waits;
 }
 
+/*
+ * A loop that waits for an answer is woken by the next requests of its clients, too: those say nothing about who answers.
+ */
+static bool *askers_new(const struct cause_finder *c, const struct finding *row)
+{
+	const struct profile *p = c->f->profile;
+	const struct object *o = finding_object(c->f, row);
+	bool *asks = g_new0(bool, (gsize)p->wakes->len + 1), has_answers = false;
+
+	if (!o || o->kind != OBJECT_EPOLL || row->reason != REASON_NETWORK_RECEIVE)
+		return asks;
+	EACH_ROW(i, const struct wake, wake, p->wakes) {
+		const struct waker *by = profile_get_waker(p, wake->waker);
+
+		if (c->f->blocked_in[wake->wait] != row->id)
+			continue;
+		asks[i] = by->pid && !idle_is_asked(p, profile_wait(p, wake->wait), by);
+		has_answers |= by->pid && !asks[i];
+	}
+	if (!has_answers)
+		memset(asks, 0, p->wakes->len * sizeof(*asks));
+	return asks;
+}
+
 static struct wakings count_wakings(const struct cause_finder *c, struct finding *row, GArray *wakers,
 				    bool *is_holder)
 {
@@ -430,7 +456,7 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 	bool is_gil = row->reason == REASON_LOCK_GIL;
 	g_autofree double *factors = reason_family(row->reason) == FAMILY_LOCK && !is_gil ?
 					     held_factors_new(c->f, row, c->threads_of_wakers) : NULL;
-	g_autofree bool *waits_too = finding_waiters_new(c->f, row);
+	g_autofree bool *waits_too = finding_waiters_new(c->f, row), *asks = askers_new(c, row);
 	const bool has_bringers = cause_is_brought(c, row, waits_too);
 	const uint32_t vm = vm_thread(c, row);
 	struct wakings sum = { 0 };
@@ -447,8 +473,9 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 
 		if (thread != c->threads_of_wakers[wake->waker])
 			count_far_end(c, wakers, wake, thread);
-		else if (!is_limit)
+		else if (!is_limit && !asks[i])
 			count_waker(c, wakers, wake, is_gil, factors);
+		sum.asks_ns += asks[i] ? wake->blocked_ns : 0;
 		sum.woken_ns += wake->blocked_ns;
 		row->woken_cnt += wake->count;
 		if (waker_is_broadcast(p, w)) {
@@ -465,11 +492,16 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 		}
 		if (row->reason == REASON_LOCK_KERNEL && ended_by_fork(p, w))
 			sum.fork_ns += wake->blocked_ns;
-		if (thread == CAUSE_NONE)
+		if (thread == CAUSE_NONE || asks[i])
 			continue;
 		is_holder[thread] = true;
 		sum.peers_ns += waits_too[thread] ? wake->blocked_ns : 0;
 	}
+	/* the answer was waited for also until a request came */
+	const double more = sum.asks_ns ? (double)sum.asks_ns / (double)(sum.woken_ns - sum.asks_ns) : 0;
+
+	EACH_ROW(i, struct candidate, one, wakers)
+		one->blocked_ns += (uint64_t)((double)one->blocked_ns * more);
 	return sum;
 }
 

@@ -103,6 +103,9 @@ bool cause_passes(const struct profile *p, uint32_t node, int64_t function);
 /* The thread's last row (it may have called exec); pid 0: any process.  CAUSE_NONE: not recorded. */
 uint32_t cause_thread(const struct profile *p, uint32_t pid, uint32_t tid);
 
+/* How long the one of its threads waits there that waits longest, in all. */
+uint64_t cause_longest_waiter_ns(const struct findings *f, const struct finding *row);
+
 /* is_holder: one flag per thread.  All fill in row->by. */
 void cause_mark_helpers(const struct cause_finder *c, struct finding *row, bool *is_holder);
 void cause_find_doing(const struct cause_finder *c, struct finding *row, const bool *is_holder, bool is_lock,

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Which link of a chain of waits leads, and what whoever holds a lock did meanwhile. */
+#include "window.h"
+
+#define FLOCK "__x64_sys_flock@[kernel] locks_lock_inode_wait@[kernel]"
+#define NAP "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]"
+#define EPOLL "__x64_sys_epoll_wait@[kernel] do_epoll_wait@[kernel]"
+#define RECV "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]"
+
+static uint32_t process_of(struct profile *p, uint32_t pid, uint32_t tid, const char *name)
+{
+	uint32_t thread = fixture_thread(p, pid, tid, name, name);
+	struct thread *t = &g_array_index(p->threads, struct thread, thread);
+
+	t->to_ns = WINDOW_MS * MS;
+	t->on_cpu_ns = 40 * MS;
+	return thread;
+}
+
+static void asks(struct profile *p, uint32_t wait, enum object_kind kind, const char *name, uint32_t peer)
+{
+	const struct object o = { .kind = kind, .name = name, .place = "tcp", .operation = "", .pid = peer };
+
+	fixture_is_for(p, wait, &o);
+}
+
+/*
+ * Ten clients ask an event loop, which asks workers, which ask a database.  The clients' next requests end most of the
+ * loop's waits, and the workers' answers the others: the workers lead, unless they wait for a tenth of that time only.
+ */
+static void test_proxy(void)
+{
+	static const struct { uint64_t asked_ms; const char *leads; } cases[] = {
+		{ 900, "php-fpm waits for data from the network, 10.0.0.9:3306" },
+		{ 100, "nginx waits in its event loop for an answer from 127.0.0.1:9000" },
+	};
+
+	for (unsigned k = 0; k < G_N_ELEMENTS(cases); k++) {
+		struct profile *p = window_new();
+		uint32_t clients[10], waits[10], loop = process_of(p, 20, 20, "nginx");
+
+		p->info.has_wakers = p->info.has_objects = true;
+		uint32_t waits_of_loop = add_wait(p, loop, 'S', 100, 95, "main@nginx ngx_process_events@nginx "
+						  "epoll_wait@libc.so.6", EPOLL);
+		asks(p, waits_of_loop, OBJECT_EPOLL, "12 sockets (fd 7 of nginx) -> 127.0.0.1:9000 (php-fpm)", 30);
+		for (uint32_t i = 0; i < 10; i++) {
+			clients[i] = process_of(p, 10, 10 + i, "shop");
+			waits[i] = add_wait(p, clients[i], 'S', 10, 950, "main@shop page@shop recv@libc.so.6", RECV);
+			asks(p, waits[i], OBJECT_SOCKET, "127.0.0.1:80 (nginx)", 20);
+			woken_in(p, waits[i], loop, "main@nginx ngx_writev@nginx writev@libc.so.6", 10, 9500);
+			woken_in(p, waits_of_loop, clients[i], "main@shop page@shop connect@libc.so.6", 4, 380);
+		}
+		for (uint32_t i = 0; i < 3; i++) {
+			uint32_t worker = process_of(p, 30 + i, 30 + i, "php-fpm");
+			uint32_t wait = add_wait(p, worker, 'S', 10, cases[k].asked_ms, "main@php-fpm find@php-fpm "
+						 "recv@libc.so.6", RECV);
+
+			asks(p, wait, OBJECT_SOCKET, "10.0.0.9:3306", 0);
+			add_wait(p, worker, 'S', 10, 950 - cases[k].asked_ms, "main@php-fpm accept@libc.so.6",
+				 "__x64_sys_accept4@[kernel] inet_csk_accept@[kernel]");
+			woken_in(p, waits_of_loop, worker, "main@php-fpm write@libc.so.6", 20, 1900);
+		}
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = &g_array_index(e->headlines, struct headline, 0);
+
+		g_test_message("%u: %s; %s", k, h->sentence, h->evidence);
+		g_assert_nonnull(strstr(h->sentence, cases[k].leads));
+		g_assert_null(strstr(headline_with(e, "nginx waits in its event loop")->evidence, "shop"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/*
+ * Six processes lock a file in one function and wait in another one: while one waits for the lock the others have it.
+ * Some of a longer sleep is without it.  If they compute for longer than one of them waits, they may hold it then.
+ */
+static void test_holders_meanwhile(void)
+{
+	static const struct { uint64_t lock_ms, nap_ms, on_cpu_ms; bool is_told; } cases[] = {
+		{ 400, 160, 40, true }, { 200, 600, 40, true }, { 400, 160, 900, false },
+	};
+
+	for (unsigned k = 0; k < G_N_ELEMENTS(cases); k++) {
+		struct profile *p = window_new();
+		uint32_t threads[6], waits[6];
+
+		p->info.has_wakers = true;
+		for (uint32_t i = 0; i < 6; i++) {
+			threads[i] = process_of(p, 10 + i, 10 + i, "portal");
+			g_array_index(p->threads, struct thread, threads[i]).on_cpu_ns = cases[k].on_cpu_ms * MS;
+			waits[i] = add_wait(p, threads[i], 'S', 10, cases[k].lock_ms, "main@portal begin@portal "
+					    "flock@libc.so.6", FLOCK);
+			add_wait(p, threads[i], 'S', 10, cases[k].nap_ms, "main@portal report@portal clock_nanosleep@libc.so.6", NAP);
+			add_wait(p, threads[i], 'S', 10, 300, "main@portal accept@libc.so.6",
+				 "__x64_sys_accept4@[kernel] inet_csk_accept@[kernel]");
+		}
+		for (uint32_t i = 0; i < 6; i++)
+			woken_in(p, waits[i], threads[(i + 1) % 6], "main@portal end@portal close@libc.so.6", 10,
+				 cases[k].lock_ms * 10);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "portal waits for a lock on a file");
+
+		g_test_message("%u: %s; %s", k, h->sentence, h->evidence);
+		g_assert_cmpint(strstr(h->evidence, "each of which meanwhile sleeps until a timer in report") != NULL, ==,
+				cases[k].is_told);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/explain/proxy", test_proxy);
+	g_test_add_func("/explain/holders-meanwhile", test_holders_meanwhile);
+	return g_test_run();
+}
