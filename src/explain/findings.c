@@ -253,13 +253,15 @@ static bool is_parking_place(const struct object *o)
 	return !lock_is_held(o) || g_str_has_prefix(o->name, "stack of thread ");
 }
 
-/* Each thread is woken by a condition of its own, as in the JVM and in Ruby: how many these are tells nothing. */
+/* Each thread, or each wait, has a condition of its own, as in the JVM, Ruby and Python: their number tells nothing. */
 static void forget_own_words(struct findings *f)
 {
 	EACH_ROW(i, struct finding, row, f->rows) {
-		bool is_own = row->locks_cnt == row->threads_cnt && row->lock_waiters_cnt == row->locks_cnt;
+		bool is_own = row->locks_cnt >= row->threads_cnt && row->lock_waiters_cnt == row->locks_cnt;
 
-		if (is_own && row->object && is_parking_place(profile_get_object(f->profile, row->object - 1)))
+		row->has_own_words = is_own && row->object &&
+				     is_parking_place(profile_get_object(f->profile, row->object - 1));
+		if (row->has_own_words && row->locks_cnt == row->threads_cnt)
 			row->locks_cnt = MIN(row->locks_cnt, 1);
 	}
 }

@@ -113,6 +113,7 @@ struct finding {
 	uint32_t object; /* index + 1 of its main object; 0: none */
 	/* number of locks of one kind and place, see lock_kinds.c; 0: no locks; whether each has many waiters */
 	uint32_t locks_cnt, lock_waiters_cnt;
+	bool has_own_words; /* each thread, or each wait, has one for itself */
 	bool is_stuck; /* a lock that somebody waits for nearly all the time */
 	/*
 	 * for a deadlock: a wait of the ring, index + 1, and the holder's wait: deadlock.c; 0: none.  Without the

@@ -183,7 +183,7 @@ void sentence_object(GString *s, const struct finding *row, const struct object 
 	bool has_pid = o->kind == OBJECT_KERNEL_LOCK && o->pid;
 	g_autofree char *name = has_pid ? g_strdup_printf("%s/%" PRIu32, o->name, o->pid) : g_strndup(o->name, shown);
 
-	if (row->locks_cnt > 1 && object_is_lock(o) && !sleeps(row)) {
+	if (row->locks_cnt > 1 && !row->has_own_words && object_is_lock(o) && !sleeps(row)) {
 		append_one_of(s, row, o);
 		return;
 	}
