@@ -17,9 +17,6 @@
 #define UNSEEN_MOST 2		/* maximum waits of a finding */
 #define COMPUTES 9		/* ratio of CPU time to waits: a CPU profile is more useful */
 #define OTHERS_PART 5	/* of its time: if it waits less for CPUs others' load makes that */
-#define SHARES_PART 10		/* of its time: a process that runs less does not compute */
-#define ALL_CPUS_TENTHS 8	/* of all CPUs' time: a program that has more lacks CPUs */
-#define NOTHING_ELSE_PART 10	/* the same: less is negligible beside that */
 #define NAME_COLUMNS 40
 #define RHYTHM_MIN 3	/* per thread: fewer are no regular pattern */
 #define MEANT_MAX 2
@@ -63,8 +60,7 @@ static bool process_computes(const struct findings *f, const struct finding *row
 	return c && computes(f, c);
 }
 
-/* A certain problem, whatever its time. */
-static bool is_certain(const struct finding *row)
+bool little_is_certain(const struct finding *row)
 {
 	return row->deadlock || row->never_let_go || row->nobody_works || row->is_stuck || row->busy ||
 	       finding_has_limit(row) || row->reason == REASON_CPU_THROTTLED;
@@ -145,86 +141,13 @@ static bool is_little(const struct findings *f)
 
 		is_each = is_each && (is_queue || row->reason == REASON_NETWORK_RECEIVE ||
 				      row->time_ns < f->matters_ns / WAITING_PART);
-		if (is_certain(row) || (is_long && !is_seldom_noticed(row)))
+		if (little_is_certain(row) || (is_long && !is_seldom_noticed(row)))
 			return false;
 		has_long = has_long || is_long;
 		sum_ns += is_of_work || is_others_load(f, row) ? 0 : row->time_ns - row->beside_clock_ns;
 	}
 	return (!has_long && sum_ns < f->profile->info.duration_ns / WAITING_PART) ||
 	       (is_each && is_little_each(f, sum_ns));
-}
-
-struct workers {
-	uint64_t observed_ns, on_cpu_ns;
-};
-
-/* Those threads that hardly ever rest. */
-static struct workers workers_of(const struct findings *f, const struct finding_class *c)
-{
-	const struct profile *p = f->profile;
-	g_autofree uint64_t *idle_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
-	struct workers all = { 0 };
-
-	EACH_ROW(i, const struct wait, w, p->waits)
-		idle_ns[w->thread] += reasons_idle(f->reasons, i) ? w->blocked_ns : 0;
-	EACH_ROW(i, const struct thread, t, p->threads) {
-		const uint64_t observed_ns = thread_observed_ns(t);
-
-		if (f->programs[i] != c->process || (f->selection && !f->selection->threads[i]) ||
-		    idle_ns[i] > observed_ns / NOTHING_ELSE_PART)
-			continue;
-		all.observed_ns += observed_ns;
-		all.on_cpu_ns += t->on_cpu_ns;
-	}
-	return all;
-}
-
-/*
- * The run queue of a program that waits for nothing else, has no limit on CPUs, and no more threads at a time than
- * CPUs; NULL: none.
- */
-static const struct finding *shares_cpus(const struct findings *f, const struct finding_class *c,
-					 const struct workers *all)
-{
-	const struct profile_info *info = &f->profile->info;
-	const struct finding *queue = NULL;
-	uint64_t others_ns = 0;
-
-	if (profile_is_of_machine(f->profile) || info->has_blame || info->scheduler)
-		return NULL;
-	EACH_ROW(i, const struct finding, row, f->rows) {
-		bool is_queue = row->reason == REASON_CPU_QUEUE && !row->is_yield && !row->busy &&
-				row->process == c->process;
-
-		if (!is_queue && is_certain(row))
-			return NULL;
-		others_ns += is_queue || row->is_told_elsewhere ? 0 : row->time_ns;
-		queue = is_queue ? row : queue;
-	}
-	const uint64_t part_ns = all->observed_ns / NOTHING_ELSE_PART;
-
-	if (!queue || all->observed_ns > info->duration_ns * info->cpus || finding_has_limit(queue) ||
-	    queue->is_kept_off || queue->bursts.cnt || ran_uneven(f, queue) ||
-	    all->on_cpu_ns < all->observed_ns / SHARES_PART)
-		return NULL;
-	return others_ns < part_ns && all->on_cpu_ns + queue->time_ns >= all->observed_ns - part_ns ? queue : NULL;
-}
-
-/*
- * "gzip computes, and shares the CPUs with others: it ran for 21% of its time, and waited for a CPU for 9.00 s, p99
- * 33.4 ms."
- */
-static char *say_shares(const struct finding_class *c, const struct workers *all, const struct finding *queue)
-{
-	GString *s = g_string_new(NULL);
-
-	text_safe_cut(s, c->process, NAME_COLUMNS);
-	g_string_append_printf(s, " computes, and shares the CPUs with others: it ran for %.0f%% of its time, and waited for a CPU for %s (p99 %s).",
-			       text_percent(all->on_cpu_ns, all->observed_ns), TEXT_NS(queue->time_ns),
-			       TEXT_NS(wait_percentile_ns(queue->hist, 0.99, queue->durations_ns, queue->time_ns)));
-	g_string_append(s, " A job that has time may go on so. Else see who they are (record -a --runq-blame). A CPU profile tells what it "
-			   "computes.");
-	return g_string_free(s, FALSE);
 }
 
 /* "xz computes: 97% of its workers' time is on CPU; a CPU profile tells more." */
@@ -235,48 +158,6 @@ static char *say_computes(const struct findings *f, const struct finding_class *
 	text_safe_cut(s, c->process, NAME_COLUMNS);
 	g_string_append_printf(s, " computes: %.0f%% of its workers' time is on CPU; a CPU profile tells more.",
 			       text_percent(c->on_cpu_ns, c->on_cpu_ns + matters_ns(f, c)));
-	return g_string_free(s, FALSE);
-}
-
-/* It waits for what threads of the recording do that run, or would if there were a CPU. */
-static bool ends_in_cpu(const struct findings *f, const struct finding *row)
-{
-	for (unsigned i = 0; row && i < FINDING_HOPS_MAX; i++, row = finding_cause(f, row)) {
-		const enum reason_family family = reason_family(row->reason);
-
-		if (row->reason == REASON_CPU_QUEUE)
-			return true;
-		if (family != FAMILY_LOCK && family != FAMILY_PIPE && row->reason != REASON_CHILD_EXIT)
-			return false;
-		if (finding_mostly_does(row) && (row->by.does == REASON_ON_CPU || row->by.does == REASON_CPU_QUEUE))
-			return true;
-	}
-	return false;
-}
-
-/* It has nearly all that the CPUs give, so that none of its waits is what takes the time. */
-static bool has_all_cpus(const struct findings *f, const struct finding_class *c)
-{
-	const struct profile_info *info = &f->profile->info;
-
-	if (profile_is_of_machine(f->profile) || c->on_cpu_ns < info->duration_ns / 10 * ALL_CPUS_TENTHS * info->cpus)
-		return false;
-	EACH_ROW(i, const struct finding, row, f->rows)
-		if (is_certain(row) || row->is_spin ||
-		    (!row->is_told_elsewhere && !clocks_is_all(f, row) && !ends_in_cpu(f, row)))
-			return false;
-	return true;
-}
-
-static char *say_all_cpus(const struct findings *f, const struct finding_class *c)
-{
-	const struct profile_info *info = &f->profile->info;
-	GString *s = g_string_new("Little to find: ");
-
-	text_safe_cut(s, c->process, NAME_COLUMNS);
-	g_string_append_printf(s, " computes: it had %.0f%% of the time of all %" PRIu32 " CPUs, and what its threads wait for is done by "
-			       "those that run. A CPU profile tells more.",
-			       text_percent(c->on_cpu_ns, info->duration_ns * info->cpus), info->cpus);
 	return g_string_free(s, FALSE);
 }
 
@@ -615,22 +496,13 @@ char *little_new(const struct findings *f, const struct task_findings *tasks, bo
 	/* with a selection of stacks nothing is too little to report */
 	if (f->selection && f->selection->by_stack)
 		return NULL;
-	if (info->imported || info->looks.rounds || !info->duration_ns || tasks->cnt || !f->rows->len ||
-	    f->has_kernel_only)
+	if (info->imported || info->looks.rounds || !info->duration_ns || !f->rows->len || f->has_kernel_only)
 		return NULL;
+	if (tasks->cnt || !is_little(f))
+		return job_says(f, tasks);
 	EACH_ROW(i, const struct finding_class, c, f->classes) {
 		observed_ns += c->observed_ns;
 		most = !most || c->on_cpu_ns > most->on_cpu_ns ? c : most;
-	}
-	if (!is_little(f)) {
-		if (!most)
-			return NULL;
-		const struct workers all = workers_of(f, most);
-		const struct finding *queue = shares_cpus(f, most, &all);
-
-		return queue			   ? say_shares(most, &all, queue) :
-		       has_all_cpus(f, most) ? say_all_cpus(f, most) :
-					       NULL;
 	}
 	if (most && computes(f, most) &&
 	    most->on_cpu_ns >

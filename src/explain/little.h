@@ -15,6 +15,10 @@
  * has threads of its own that could not be seen waiting, or children that were not recorded.
  */
 char *little_new(const struct findings *f, const struct task_findings *tasks, bool has_unseen);
+/* A certain problem, whatever its time. */
+bool little_is_certain(const struct finding *row);
+/* "gzip computes, and shares the CPUs with others: ..", if no other wait matters; NULL: else. */
+char *job_says(const struct findings *f, const struct task_findings *tasks);
 /* The same if nothing at all is reported. */
 char *little_nothing_new(const struct findings *f);
 

@@ -764,6 +764,7 @@ static void rank(const struct profile *p, struct task_findings *f)
 		w->meant = w->meant ?: may_await_events(p, f, w) ? EVENTS_ADVICE : NULL;
 		w->rank_ns = rank_of(p, f, w);
 		w->is_sleep = k == SLEEP;
+		w->is_within = waits_for_work(k) || k == SEND || k == RUNNABLE;
 		w->says = kinds[k].says;
 		w->advice = w->is_sleep ? advice_of_sleep(p, w) : NULL;
 		w->advice = w->advice ?: kinds[k].advice ?: reason_advice(like_of(k));

@@ -32,6 +32,7 @@ struct task_wait {
 	bool reads_request;	/* it waits for the rest of its client's request */
 	bool awaits_connection;	/* asyncio and Java: no connection of a pool is free */
 	bool is_sleep;
+	bool is_within;		/* it waits for others of its program, or for a thread */
 	bool reads_socket, has_asked;	/* Java; has_asked: within a client call */
 	uint32_t line;
 	uint64_t looks, task_ns;

@@ -4,6 +4,8 @@
 
 #define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
 #define ACCEPT "__x64_sys_accept4@[kernel] inet_csk_accept@[kernel]"
+#define SEND "main@tok feed@tok std::sync::mpmc::array::Channel<T>::send@tok <std::thread::thread::Thread>::park@tok"
+#define PIPE "__x64_sys_read@[kernel] anon_pipe_read@[kernel]"
 #define NAP "__x64_sys_clock_nanosleep@[kernel] do_nanosleep@[kernel]"
 
 /*
@@ -72,8 +74,6 @@ static void test_feed(void)
 /* Who has nearly all of the CPUs' time waits for its own threads that run: none of that takes the time. */
 static void test_all_cpus(void)
 {
-	static const char send[] = "main@tok feed@tok std::sync::mpmc::array::Channel<T>::send@tok <std::thread::thread::Thread>::park@tok";
-
 	for (unsigned lacks = 0; lacks < 2; lacks++) {
 		struct profile *p = window_new();
 		uint32_t feeder = thread_of(p, 10, "tok", 100), worker = 0;
@@ -85,7 +85,7 @@ static void test_all_cpus(void)
 			worker = thread_of(p, 11 + i, "tok", lacks ? 4000 : 9700);
 			add_wait(p, worker, 'R', 1000, lacks ? 5 : 0, "start_thread@libc.so.6 split@tok", "");
 		}
-		uint32_t wait = add_wait(p, feeder, 'S', 1700, 5, send, FUTEX);
+		uint32_t wait = add_wait(p, feeder, 'S', 1700, 5, SEND, FUTEX);
 
 		woken_in(p, wait, worker, "start_thread@libc.so.6 split@tok pthread_cond_signal@libc.so.6", 1700, 8500);
 		struct explanation *e = explanation_new(p, NULL);
@@ -97,11 +97,53 @@ static void test_all_cpus(void)
 	}
 }
 
+/*
+ * Stages of a job wait for each other, and both want CPUs that others have: no wait of theirs takes the time.  One that
+ * wants a CPU all the time bounds the other.  For a lock that is so only where the job wants all CPUs.
+ */
+static void test_job(void)
+{
+	static const struct { uint64_t sort_ms, awk_ms; const char *waits_in, *kernel; bool serves, is_told; } cases[] = {
+		{ 6000, 5000, "main@sort read@libc.so.6", PIPE, false, true },
+		{ 9900, 5000, "main@sort read@libc.so.6", PIPE, false, false },
+		{ 3000, 2000, "main@sort read@libc.so.6", PIPE, false, false },
+		{ 6000, 5000, "main@sort read@libc.so.6", PIPE, true, false },
+		{ 6000, 5000, SEND, FUTEX, false, false },
+		{ 9900, 9900, SEND, FUTEX, false, true },
+	};
+
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		const uint32_t sort = thread_of(p, 11, "sort", cases[i].sort_ms / 2), awk = thread_of(p, 12, "awk", cases[i].awk_ms / 2),
+			       third = thread_of(p, 13, "sort", 100);
+
+		p->info.filters = profile_string(p, "command sh -c awk|sort");
+		p->info.cpus = 2;
+		p->info.has_wakers = true;
+		add_wait(p, sort, 'R', 100, cases[i].sort_ms / 200, "main@sort compare@sort", "");
+		add_wait(p, awk, 'R', 100, cases[i].awk_ms / 200, "main@awk split@awk", "");
+		uint32_t wait = add_wait(p, third, 'S', 1000, 9, cases[i].waits_in, cases[i].kernel);
+
+		woken_in(p, wait, awk, "main@awk write@libc.so.6", 1000, 9000);
+		if (cases[i].serves)
+			profile_add_connection(p, &(struct connection){ .pid = 12, .side = CONNECTION_SERVER, .local = "127.0.0.1:80",
+									.remote = "127.0.0.1:4711" });
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%zu: %s", i, e->little ?: g_array_index(e->headlines, struct headline, 0).sentence);
+		g_assert_cmpint(e->little && strstr(e->little, "sort and awk compute, and share the CPUs with others: they ran for 5"), ==,
+				cases[i].is_told);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/turns", test_turns);
 	g_test_add_func("/explain/feed", test_feed);
 	g_test_add_func("/explain/all-cpus", test_all_cpus);
+	g_test_add_func("/explain/job", test_job);
 	return g_test_run();
 }
