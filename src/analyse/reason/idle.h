@@ -97,7 +97,7 @@ struct withheld_input {
  * A server with all data in memory answers at once. If it does not, although it has nothing to do, the command waits
  * for work (BRPOP, SUBSCRIBE), whatever the client's functions are called: such waits are idle. So are waits of a
  * reader of a pipe whose writer has nothing to do itself, as `tail -F`, and of a client that listens to what a peer
- * sends on its own from time to time.
+ * sends on its own from time to time; and of who takes from a queue of processes while others wait for their turn.
  */
 void withheld_find(const struct profile *p, const struct withheld_input *in, uint8_t *idle);
 

@@ -68,6 +68,7 @@ const char *rule_kind_name(enum rule_kind kind); /* "rule": the keyword that beg
 #define RULES_RETRY "retry-" /* names of rules of sleeps between tries begin so */
 #define RULES_OWN_RATE "own-rate-" /* names of rules of sleeps that keep to a limit of the program's own begin so */
 #define RULES_MEMORY_SERVER "memory-server" /* names of rules of servers that answer at once begin so */
+#define RULES_QUEUE_TURN "python-process-queue-turn"	/* others have theirs: what they take from is empty */
 #define RULES_NOT_LOOKED_AT "not-looked-at" /* names of rules of waits that sampling left out begin so */
 
 struct rule {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/reason/idle.h"
 
+#include <string.h>
+
 #include "analyse/actors.h"
 #include "analyse/peers.h"
 #include "analyse/reason/reasons.h"
@@ -245,11 +247,40 @@ static bool find_once(const struct profile *p, const struct withheld_input *in, 
 	return has_found;
 }
 
+/* By the program's function: waits there for a turn to take from a queue, and for its pipe. */
+struct taking {
+	uint64_t turns_ns, pipe_ns;
+};
+
+/*
+ * Processes take work from one pipe in turns.  Where others wait for their turn in the same function the queue is empty,
+ * and who has the turn waits for work as they do.
+ */
+static void find_takers(const struct profile *p, const struct withheld_input *in, uint8_t *idle)
+{
+	g_autoptr(GHashTable) of_frame = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+
+	for (unsigned is_found = 0; is_found < 2; is_found++) {
+		EACH_ROW(i, const struct wait, w, p->waits) {
+			const bool is_turn = idle[i] && in->rule[i] && strcmp(in->rule[i]->name, RULES_QUEUE_TURN) == 0,
+				   is_pipe = in->reason[i] == REASON_PIPE && may_be_withheld(p, in, idle, i);
+			const int64_t frame = is_turn || is_pipe ? plumbing_user_parent(in->pl, w->user) : -1;
+			struct taking *t = frame < 0 ? NULL : hash_row(of_frame, GUINT_TO_POINTER((guint)frame), sizeof(*t));
+
+			if (t && !is_found)
+				*(is_turn ? &t->turns_ns : &t->pipe_ns) += w->blocked_ns;
+			else if (t && is_pipe && t->turns_ns > t->pipe_ns / 2)
+				idle[i] = IDLE_POOL;
+		}
+	}
+}
+
 void withheld_find(const struct profile *p, const struct withheld_input *in, uint8_t *idle)
 {
 	g_autoptr(GHashTable) clients = clients_new(p, in);
 
 	for (unsigned i = 0; i < PIPELINE_MAX && find_once(p, in, clients, idle); i++)
 		;
+	find_takers(p, in, idle);
 	find_listeners(p, in->reason, idle);
 }

@@ -138,6 +138,35 @@ static void test_job(void)
 	}
 }
 
+/* Processes take from one queue in turns: while one waits for its turn the other waits for work. With work nobody waits so. */
+static void test_takers(void)
+{
+	static const char lock[] = "load@etl PyInit__multiprocessing@_multiprocessing.cpython-311.so Queue.get@queues.py __futex_wait@libc.so.6",
+			  take[] = "load@etl Queue.get@queues.py read@libc.so.6";
+
+	for (unsigned turns_ms = 200; turns_ms <= 7000; turns_ms += 6800) {
+		struct profile *p = window_new();
+
+		p->info.filters = profile_string(p, "process etl");
+		p->info.has_wakers = true;
+		for (uint32_t i = 0; i < 2; i++) {
+			uint32_t taker = thread_of(p, 11 + i, "etl", 100), pipe;
+			const struct object o = { .kind = OBJECT_PIPE, .operation = "", .place = "", .name = "etl", .pid = 99 };
+
+			g_array_index(p->threads, struct thread, taker).pid = 11 + i;
+			add_wait(p, taker, 'S', 20, turns_ms / 20, lock, FUTEX);
+			pipe = add_wait(p, taker, 'S', 30, 100, take, PIPE);
+			fixture_is_for(p, pipe, &o);
+		}
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%u: %s", turns_ms, e->little ?: g_array_index(e->headlines, struct headline, 0).sentence);
+		g_assert_cmpint(e->little && strstr(e->little, "all threads ran or were idle"), ==, turns_ms == 7000);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -145,5 +174,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/feed", test_feed);
 	g_test_add_func("/explain/all-cpus", test_all_cpus);
 	g_test_add_func("/explain/job", test_job);
+	g_test_add_func("/explain/takers", test_takers);
 	return g_test_run();
 }
