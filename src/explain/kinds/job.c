@@ -11,6 +11,7 @@
 #define ALL_CPUS_TENTHS 8	/* of all CPUs' time: a program that has more lacks CPUs */
 #define PART 10			/* of what it wants: less is negligible beside that */
 #define OWN_PART 4		/* of all CPUs: a job that wants so many more has too many threads */
+#define WORKER_PART 4		/* of its time: a thread that wants a CPU for less rests at times */
 #define STAGE_TENTHS 8		/* of its time: a stage that wants a CPU for longer bounds the others */
 #define STAGE_WINDOW_PART 2	/* of the window: a shorter one does not */
 #define NAMES_MAX 3
@@ -23,7 +24,7 @@
  * to what it computes.
  */
 struct job {
-	uint64_t on_cpu_ns, wants_ns, all_ns;	/* all_ns: of all CPUs */
+	uint64_t on_cpu_ns, wants_ns, workers_ns, all_ns;	/* workers_ns: of threads that work; all_ns: of all CPUs */
 	bool has_all, wants_all;	/* CPUs: nothing would be done sooner if its parts waited less for each other */
 	bool has_stage;		/* a thread that bounds the others: more of these at a time would be faster */
 	struct finding queue;	/* all its run queues */
@@ -46,6 +47,7 @@ static struct job job_of(const struct findings *f)
 		wants_ns[i] += t->on_cpu_ns;
 		j.on_cpu_ns += t->on_cpu_ns;
 		j.wants_ns += wants_ns[i];
+		j.workers_ns += wants_ns[i] > observed_ns / WORKER_PART ? wants_ns[i] : 0;
 		j.has_stage |= observed_ns > p->info.duration_ns / STAGE_WINDOW_PART &&
 			       wants_ns[i] > observed_ns / 10 * STAGE_TENTHS;
 	}
@@ -197,7 +199,7 @@ char *job_says(const struct findings *f, const struct task_findings *tasks)
 	const bool wants_few = j.wants_ns <= j.all_ns + j.all_ns / OWN_PART;
 
 	if (profile_is_of_machine(f->profile) || info->has_blame || info->scheduler ||
-	    j.wants_ns < info->duration_ns - info->duration_ns / PART || j.on_cpu_ns < j.wants_ns / PART ||
+	    j.workers_ns < info->duration_ns - info->duration_ns / PART || j.on_cpu_ns < j.wants_ns / PART ||
 	    !are_tasks_of_job(tasks, &j) || serves(f) || !add_rows(f, &j) || (!j.has_all && (!wants_few || !j.queue.time_ns)))
 		return NULL;
 	GString *s = g_string_new(NULL);

@@ -271,6 +271,20 @@ static bool is_late_answer(const struct findings *f, const struct finding *row)
 	return cnt >= 2 && (!is_known || ns / cnt >= LATE_ANSWER_NS);
 }
 
+/* How far the longest is from whole or half seconds. */
+static uint64_t off_halves_ns(const struct ends *e)
+{
+	const uint64_t even_ns = (e->max_ns + HALF_NS / 2) / HALF_NS * HALF_NS;
+
+	return e->max_ns > even_ns ? e->max_ns - even_ns : even_ns - e->max_ns;
+}
+
+/* All take the same whole or half seconds. */
+static bool is_even(const struct ends *e)
+{
+	return off_halves_ns(e) <= e->max_ns / SAME_PART && e->ns >= e->cnt * (e->max_ns - e->max_ns / SAME_PART);
+}
+
 /*
  * An answer comes each time after the same whole or half seconds: the time limit of a long poll, which is meant, or
  * one of the peer's.  A few, of which ends of the window cut some off, tell that if they are exact, and nothing else
@@ -278,17 +292,14 @@ static bool is_late_answer(const struct findings *f, const struct finding *row)
  */
 static bool is_long_poll(const struct findings *f, const struct finding *row, const struct ends *e)
 {
-	const uint64_t halves = (e->max_ns + HALF_NS / 2) / HALF_NS, even_ns = halves * HALF_NS,
-		       off_ns = e->max_ns > even_ns ? e->max_ns - even_ns : even_ns - e->max_ns;
 	const bool is_all = e->cnt && row->count >= POLLS_MIN && finding_waits_always(f->profile, row) &&
-			    off_ns <= e->max_ns / EXACT_PART && row->max_ns <= e->max_ns + e->max_ns / EXACT_PART;
+			    off_halves_ns(e) <= e->max_ns / EXACT_PART && row->max_ns <= e->max_ns + e->max_ns / EXACT_PART;
 
 	/* somebody waits for the end of a command */
 	if (profile_is_of_command(f->profile) || row->reason != REASON_NETWORK_RECEIVE || row->loop ||
 	    row->limit.limit || row->timed_out_cnt || is_asked(f, row))
 		return false;
-	return (e->cnt >= POLLS_MIN || is_all) && e->max_ns >= POLL_NS - POLL_NS / SAME_PART &&
-	       off_ns <= e->max_ns / SAME_PART && e->ns >= e->cnt * (e->max_ns - e->max_ns / SAME_PART);
+	return (e->cnt >= POLLS_MIN || is_all) && e->max_ns >= POLL_NS - POLL_NS / SAME_PART && is_even(e);
 }
 
 /* The writer of what it reads, if known. */
@@ -303,16 +314,27 @@ static uint32_t writer_of(const struct findings *f, const struct finding *row)
 	return o->pid ?: row->by.pid != finding_pid(f, row) ? row->by.pid : 0;	/* of a FIFO writers come and go */
 }
 
+/* A child was probably asked for what it writes, but for one that sleeps, and writes each whole or half second (vmstat 1). */
+static bool is_of_asked_child(const struct findings *f, const struct finding *row, const struct ends *e, uint32_t writer)
+{
+	const struct profile_limit *l = profile_find_limit(f->profile, LIMIT_CHILD, finding_pid(f, row), 0);
+	char there[1];
+	struct limit_child c;
+
+	return l && !(limit_child_read(l, &c, there, sizeof(there)) && c.does == CHILD_SLEEPS && c.pid == writer &&
+		      e->cnt >= TICKS_MIN && is_even(e));
+}
+
 /*
  * It is ready whenever data arrives, and the writer was not recorded: logs are read like that, and output of slow
- * programs.  A child, which would be a limit, was probably asked for it.
+ * programs.
  */
-static bool keeps_up(const struct findings *f, const struct finding *row)
+static bool keeps_up(const struct findings *f, const struct finding *row, const struct ends *e)
 {
 	uint32_t writer = writer_of(f, row);
 
 	return writer && !row->loop && !row->deadlock && !row->spawned_cnt && !row->by.is_program &&
-	       !row->limit.limit && !profile_find_limit(f->profile, LIMIT_CHILD, finding_pid(f, row), 0) &&
+	       !row->limit.limit && !is_of_asked_child(f, row, e, writer) &&
 	       cause_thread(f->profile, writer, writer) == CAUSE_NONE && finding_waits_always(f->profile, row);
 }
 
@@ -457,7 +479,7 @@ void unended_find(struct findings *f)
 	EACH_ROW(i, struct finding, row, f->rows) {
 		const struct rule *rule = finding_rule(f, row);
 		const struct ending *ending = rule ? ending_of(rule->name) : NULL;
-		const bool is_unasked = listens(f, row), takes = is_unasked || keeps_up(f, row) || is_fed(f, row);
+		const bool is_unasked = listens(f, row), takes = is_unasked || keeps_up(f, row, &ends[row->id]) || is_fed(f, row);
 		const bool asks = !takes && (is_for_work(f, row) || has_own_rate(f, row));
 		const bool is_late = !takes && !asks && is_late_answer(f, row);
 		const bool is_unended = !ends[row->id].has_ended && finding_fills_window(f->profile, row->max_ns);

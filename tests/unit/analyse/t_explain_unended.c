@@ -86,6 +86,7 @@ static void test_meant(void)
 		{ reads, reads_in, { .kind = OBJECT_PIPE, .name = "pipe from app.sh", .pid = 77 }, 12, 800, 0, LIMIT_KIND_COUNT, NULL, true },
 		{ reads, reads_in, { .kind = OBJECT_PIPE, .name = "pipe from app.sh", .pid = 77 }, 6, 800, 0, LIMIT_KIND_COUNT, NULL, false },
 		{ reads, reads_in, { .kind = OBJECT_PIPE, .name = "pipe from app.sh", .pid = 77 }, 12, 800, 0, LIMIT_CHILD, "77 sleeps 0 - app.sh", false },
+		{ reads, reads_in, { .kind = OBJECT_PIPE, .name = "pipe from app.sh", .pid = 77 }, 10, 1000, 1000, LIMIT_CHILD, "77 sleeps 0 - app.sh", true },
 		{ "main@app next_note@app msgrcv@libc.so.6", "__x64_sys_msgrcv@[kernel] do_msgrcv@[kernel]", { .kind = OBJECT_FILE, .name = "" }, 12, 800,
 		  0, LIMIT_KIND_COUNT, NULL, true },
 		{ waits_for_child, waits_in, { .kind = OBJECT_CHILD, .name = "any" }, 1, WINDOW_MS, 0, LIMIT_CHILD, "77 several 0 - worker", true },
