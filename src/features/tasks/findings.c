@@ -21,6 +21,8 @@
 #define SLEEP_DEPTH 2	/* as in idle.c: a housekeeping thread sleeps in its main function or one call below */
 #define TASKS_MIN 0.5	/* mean number of asyncio tasks, or runnable ones; fewer are no bottleneck */
 #define TASKS_LITTLE 0.1	/* likewise for goroutines; like little.c for threads */
+#define PACE_MIN 0.9	/* mean number of a task that does little but sleep */
+#define PACE_MAX 1.1
 #define HELD_UP_PART 20	/* 1/n of the window: less is negligible beside the tasks' waits */
 /* Messages to a server may be requests of its clients. */
 #define UNANSWERED_ADVICE                                                                                            \
@@ -753,6 +755,22 @@ static const char *meant_advice(const struct profile *p, const struct task_wait 
 	return awaited_of(w) == LIMITER ? kinds[LIMITER].advice : NULL;
 }
 
+/*
+ * One task sleeps nearly all the time, tries nothing in vain, and nothing else of its program waits: a pace, as of a
+ * thread that is a clock.
+ */
+static bool may_keep_pace(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
+{
+	if (w->kind != TASKS_GO || awaited_of(w) != SLEEP || is_ticker(w, SLEEP) || *w->idle || w->answers_request || w->tasks < PACE_MIN ||
+	    w->tasks > PACE_MAX || profile_is_of_command(p) || profile_find_limit(p, LIMIT_OWED, w->pid, 0) ||
+	    advice_of_sleep(p, w))
+		return false;
+	EACH_ROW(i, const struct task_wait, o, f->rows)
+		if (o != w && same_process(o, w) && rank_of(p, f, o))
+			return false;
+	return true;
+}
+
 static void rank(const struct profile *p, struct task_findings *f)
 {
 	find_dials(f);
@@ -761,7 +779,10 @@ static void rank(const struct profile *p, struct task_findings *f)
 	EACH_ROW(i, struct task_wait, w, f->rows) {
 		const enum awaited k = awaited_of(w);
 
-		w->meant = w->meant ?: may_await_events(p, f, w) ? EVENTS_ADVICE : NULL;
+		w->meant = w->meant		 ? w->meant :
+			   may_await_events(p, f, w) ? EVENTS_ADVICE :
+			   may_keep_pace(p, f, w)	 ? reason_advice(REASON_SLEEP) :
+						     NULL;
 		w->rank_ns = rank_of(p, f, w);
 		w->is_sleep = k == SLEEP;
 		w->is_within = waits_for_work(k) || k == SEND || k == RUNNABLE;

@@ -287,6 +287,41 @@ static void test_long_polls(void)
 	}
 }
 
+static const struct task_frame pace[] = {
+	{ "runtime.gopark", NULL, 0 }, { "time.Sleep", NULL, 0 }, { "main.ask", "/src/feed.go", 4 }, { "main.turn", "/src/feed.go", 8 },
+	{ "main.client", "/src/feed.go", 9 },
+};
+static const struct task_frame locked[] = {
+	{ "runtime.gopark", NULL, 0 }, { "sync.(*Mutex).Lock", NULL, 0 }, { "main.put", "/src/feed.go", 14 },
+};
+
+/* One goroutine that only sleeps keeps a pace; of several, or beside one that waits for a lock, it is a finding. */
+static void test_pace(void)
+{
+	static const struct { unsigned tasks; bool is_beside; } cases[] = { { 1, false }, { 3, false }, { 1, true } };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = profile_new();
+		struct tasks *t = tasks_new(TASKS_GO, 12);
+
+		p->info.duration_ns = 2000000000;
+		fixture_thread(p, 12, 12, "feed", "feed");
+		for (unsigned k = 0; k < 10; k++) {
+			see(t, row_of(t, 1, "sleep", pace, G_N_ELEMENTS(pace)), cases[i].tasks);
+			if (cases[i].is_beside)
+				see(t, row_of(t, 2, "sync.Mutex.Lock", locked, G_N_ELEMENTS(locked)), 1);
+			tasks_look_done(t, (k + 1) * (uint64_t)200000000, 200000000);
+		}
+		tasks_finish(t);
+		struct task_findings *f = findings_of(p, t);
+
+		g_test_message("%u: %u findings", i, f->cnt);
+		g_assert_cmpuint(f->cnt, ==, !cases[i].is_beside ? i : 2);
+		task_findings_free(f);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -296,5 +331,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/long-polls", test_long_polls);
 	g_test_add_func("/tasks/findings/unasked", test_unasked);
 	g_test_add_func("/tasks/findings/limiter", test_limiter);
+	g_test_add_func("/tasks/pace", test_pace);
 	return g_test_run();
 }
