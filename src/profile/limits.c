@@ -409,7 +409,7 @@ void profile_read_limits(struct profile *p, const char *text)
 
 bool peer_is_memory_server(const char *peer)
 {
-	static const char *const servers[] = { "redis-server", "valkey-server", "keydb-server", "beanstalkd", "mosquitto" };
+	static const char *const servers[] = { "redis-server", "valkey-server", "keydb-server", "beanstalkd", "mosquitto", "gearmand" };
 	const char *at = peer ? strrchr(peer, '(') : NULL;
 	const size_t len = at ? strcspn(at + 1, ")") : 0;
 

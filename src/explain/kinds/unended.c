@@ -23,7 +23,7 @@
 	"peer pauses, or gives up, after that time: look at it."
 #define RESTS_ADVICE \
 	"That server had nothing to do meanwhile, so what was asked for is not there yet: a command that waits for work (BRPOP, XREAD, " \
-	"SUBSCRIBE, reserve) is meant to wait so. If it should come sooner look at who sends it; WAIT waits for replicas."
+	"SUBSCRIBE, reserve, a worker of Gearman) is meant to wait so. If it should come sooner look at who sends it; WAIT waits for replicas."
 #define LEADER_ADVICE \
 	"No answer came while this was recorded. A standby that waits for an advisory lock is meant to; else see what its session waits " \
 	"for: wait_event in pg_stat_activity, pg_blocking_pids(). One that is idle in transaction holds its locks."

@@ -49,7 +49,7 @@ static void seek(struct server_rests *r)
 	r->has_sought = true;
 }
 
-/* Its first thread does all commands. Stopped, throttled, computing or in an fsync() it does not rest. */
+/* Its first thread does all commands, but of gearmand, where others carry what comes. Stopped, throttled, computing or in an fsync() it does not rest. */
 static bool rests(const struct server_rests *r, uint32_t pid)
 {
 	static const long waits[] = {
