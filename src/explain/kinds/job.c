@@ -182,10 +182,12 @@ static void say_shares(GString *s, const struct findings *f, const struct job *j
 {
 	const bool is_one = append_names(s, f, j);
 
+	const uint64_t p99_ns = wait_percentile_ns(j->queue.hist, 0.99, j->queue.durations_ns, j->queue.time_ns);
+
 	g_string_append_printf(s, ", and share%s the CPUs with others: %s ran for %.0f%% of %s time, and waited for a CPU for %s (p99 %s).",
 			       is_one ? "s" : "", is_one ? "it" : "they", text_percent(j->on_cpu_ns, j->wants_ns),
 			       is_one ? "its" : "their", TEXT_NS(j->queue.time_ns),
-			       TEXT_NS(wait_percentile_ns(j->queue.hist, 0.99, j->queue.durations_ns, j->queue.time_ns)));
+			       TEXT_NS(p99_ns));
 	if (j->own_ns > j->wants_ns / PART)
 		g_string_append_printf(s, " What else waits does so for what %s.", is_one ? "it does" : "they do");
 	g_string_append_printf(s, " A job that has time may go on so. Else see who they are (record -a --runq-blame). A CPU profile tells "
@@ -200,7 +202,8 @@ char *job_says(const struct findings *f, const struct task_findings *tasks)
 
 	if (profile_is_of_machine(f->profile) || info->has_blame || info->scheduler ||
 	    j.workers_ns < info->duration_ns - info->duration_ns / PART || j.on_cpu_ns < j.wants_ns / PART ||
-	    !are_tasks_of_job(tasks, &j) || serves(f) || !add_rows(f, &j) || (!j.has_all && (!wants_few || !j.queue.time_ns)))
+	    !are_tasks_of_job(tasks, &j) || serves(f) || !add_rows(f, &j) ||
+	    (!j.has_all && (!wants_few || !j.queue.time_ns)))
 		return NULL;
 	GString *s = g_string_new(NULL);
 

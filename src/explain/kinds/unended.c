@@ -293,7 +293,8 @@ static bool is_even(const struct ends *e)
 static bool is_long_poll(const struct findings *f, const struct finding *row, const struct ends *e)
 {
 	const bool is_all = e->cnt && row->count >= POLLS_MIN && finding_waits_always(f->profile, row) &&
-			    off_halves_ns(e) <= e->max_ns / EXACT_PART && row->max_ns <= e->max_ns + e->max_ns / EXACT_PART;
+			    off_halves_ns(e) <= e->max_ns / EXACT_PART &&
+			    row->max_ns <= e->max_ns + e->max_ns / EXACT_PART;
 
 	/* somebody waits for the end of a command */
 	if (profile_is_of_command(f->profile) || row->reason != REASON_NETWORK_RECEIVE || row->loop ||
@@ -315,7 +316,8 @@ static uint32_t writer_of(const struct findings *f, const struct finding *row)
 }
 
 /* A child was probably asked for what it writes, but for one that sleeps, and writes each whole or half second (vmstat 1). */
-static bool is_of_asked_child(const struct findings *f, const struct finding *row, const struct ends *e, uint32_t writer)
+static bool is_of_asked_child(const struct findings *f, const struct finding *row, const struct ends *e,
+			      uint32_t writer)
 {
 	const struct profile_limit *l = profile_find_limit(f->profile, LIMIT_CHILD, finding_pid(f, row), 0);
 	char there[1];
@@ -479,7 +481,8 @@ void unended_find(struct findings *f)
 	EACH_ROW(i, struct finding, row, f->rows) {
 		const struct rule *rule = finding_rule(f, row);
 		const struct ending *ending = rule ? ending_of(rule->name) : NULL;
-		const bool is_unasked = listens(f, row), takes = is_unasked || keeps_up(f, row, &ends[row->id]) || is_fed(f, row);
+		const bool is_unasked = listens(f, row);
+		const bool takes = is_unasked || keeps_up(f, row, &ends[row->id]) || is_fed(f, row);
 		const bool asks = !takes && (is_for_work(f, row) || has_own_rate(f, row));
 		const bool is_late = !takes && !asks && is_late_answer(f, row);
 		const bool is_unended = !ends[row->id].has_ended && finding_fills_window(f->profile, row->max_ns);

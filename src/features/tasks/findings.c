@@ -761,8 +761,10 @@ static const char *meant_advice(const struct profile *p, const struct task_wait 
  */
 static bool may_keep_pace(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
-	if (w->kind != TASKS_GO || awaited_of(w) != SLEEP || is_ticker(w, SLEEP) || *w->idle || w->answers_request || w->tasks < PACE_MIN ||
-	    w->tasks > PACE_MAX || profile_is_of_command(p) || profile_find_limit(p, LIMIT_OWED, w->pid, 0) ||
+	const bool is_one = w->tasks >= PACE_MIN && w->tasks <= PACE_MAX;
+
+	if (w->kind != TASKS_GO || awaited_of(w) != SLEEP || !is_one || is_ticker(w, SLEEP) || *w->idle ||
+	    w->answers_request || profile_is_of_command(p) || profile_find_limit(p, LIMIT_OWED, w->pid, 0) ||
 	    advice_of_sleep(p, w))
 		return false;
 	EACH_ROW(i, const struct task_wait, o, f->rows)
