@@ -64,6 +64,10 @@ void sentence_task_evidence(GString *s, const struct findings *f, const struct t
  * is_busy: it was running meanwhile.
  */
 const char *servers_advice(const char *peer, bool is_busy);
+/* Of a server in memory that rested meanwhile: see profile_server_does(). */
+#define SERVER_RESTS_ADVICE \
+	"That server had nothing to do meanwhile, so what was asked for is not there yet: a command that waits for work (BRPOP, XREAD, " \
+	"SUBSCRIBE, reserve, a worker of Gearman) is meant to wait so. If it should come sooner look at who sends it; WAIT waits for replicas."
 /* The same of a pooler, "127.0.0.1:6432 (pgbouncer)", whose clients share connections to a database; NULL: it is none. */
 const char *poolers_advice(const char *peer);
 /*

@@ -21,9 +21,6 @@
 #define LONG_POLL_ADVICE \
 	"It comes after whole or half seconds: of a consumer that asks for work with a time limit (a long poll) that is meant. Else the " \
 	"peer pauses, or gives up, after that time: look at it."
-#define RESTS_ADVICE \
-	"That server had nothing to do meanwhile, so what was asked for is not there yet: a command that waits for work (BRPOP, XREAD, " \
-	"SUBSCRIBE, reserve, a worker of Gearman) is meant to wait so. If it should come sooner look at who sends it; WAIT waits for replicas."
 #define LEADER_ADVICE \
 	"No answer came while this was recorded. A standby that waits for an advisory lock is meant to; else see what its session waits " \
 	"for: wait_event in pg_stat_activity, pg_blocking_pids(). One that is idle in transaction holds its locks."
@@ -490,7 +487,7 @@ void unended_find(struct findings *f)
 		if (takes || asks || is_late || is_long_poll(f, row, &ends[row->id])) {
 			row->unended = is_unasked ? UNASKED_ADVICE
 				       : takes	 ? READER_ADVICE
-				       : asks && is_of_resting_server(f, row) ? RESTS_ADVICE
+				       : asks && is_of_resting_server(f, row) ? SERVER_RESTS_ADVICE
 				       : asks	 ? (rule ? rule->advice : NULL)
 				       : is_late ? LATE_ANSWER_ADVICE
 						 : LONG_POLL_ADVICE;

@@ -43,6 +43,8 @@
 	"(bbolt: Batch(), or one Update() for many)."
 #define UNDER_PART 4	/* 1/n of the window: less hardly keeps others waiting */
 #define FEW_ANSWERS_PER_S 20
+#define EXACT 0.01	/* error of a number of tasks */
+#define STEADY_PART 200	/* of that number */
 #define RUNNABLE_WEIGHT 4	/* load from outside also makes goroutines wait for a CPU */
 
 #define STILL_ADVICE                                                                                                     \
@@ -155,79 +157,6 @@ static void add_population(struct task_findings *f, const struct tasks *t)
 		add_group(f, t, g, g->reason);
 	}
 	task_groups_clear(&groups);
-}
-
-static const struct {
-	const char *says, *advice;	/* NULL: that of threads */
-} kinds[] = {
-	[OTHER] = { "wait", "Look at what the others do meanwhile." },
-	[MUTEX] = { "wait for a mutex", NULL },
-	[RWLOCK] = { "wait for a read-write lock", NULL },
-	[RECEIVE] = { "wait to receive from a channel",
-		      "Who sends is slower than who receives: look at what the senders do." },
-	[POOL] = { "wait to receive from a channel",
-		   "If who came past here gives it back, as to a pool, hold it for less time, or make the pool larger. If it is a queue, "
-		   "who sends is slower than who receives." },
-	[SEND] = { "wait to send to a channel",
-		   "Who receives is slower than who sends: more receivers, or faster ones." },
-	[PLACE] = { "wait to send to a channel",
-		    "If it limits how many go on at once (a semaphore), hold a place for less time, or have more. If it is a queue, "
-		    "who receives is slower than who sends." },
-	[PEERS] = { "wait for others of their kind",
-		    "Goroutines of their own kind have all of it, and hand it on: they are short of something. Raise the pool, or hold it "
-		    "less." },
-	[GROUP] = { "wait for others to be done", "The slowest of those counts: look at what they do." },
-	[CONDITION] = { "wait for a condition to be signalled", "Look at who is to signal it." },
-	[SLEEP] = { "sleep until a timer", NULL },
-	[LIMITER] = { "wait to keep to a limit of their own rate",
-		      "Such a limit may be meant; else raise it, or ask in larger pieces." },
-	[NETWORK] = { "wait for the network", "Look at the peer; ask it less often, or in parallel." },
-	[FULL] = { "wait for a peer that reads too slowly",
-		   "The peer does not read what it is sent, or slowly, so its connection is full (Send-Q of `ss -tnp` tells which): send it less, "
-		   "give up on it after a while (SetWriteDeadline()), and hold no lock meanwhile." },
-	[REQUEST] = { "wait for the rest of a request from its client",
-		      "The client sends slowly, or in two pieces of which TCP holds back the second (Nagle): see who it is. A proxy "
-		      "that buffers requests keeps that away." },
-	[SELECT] = { "wait in a select", "Look at who is to send to its channels." },
-	[LIBRARY] = { "wait for an answer", "Look at the peer; ask it less often, or in parallel." },
-	[CONNECTIONS] = { "wait for a connection of a pool",
-			  "All are in use, or one is being made: raise the limit (MaxConnsPerHost, SetMaxOpenConns(), PoolSize, MaxActive), or look at "
-			  "what those in use wait for." },
-	[RUNNABLE] = { "are runnable without a thread",
-		       "More goroutines run than GOMAXPROCS and the CPUs take: raise it, or compute less." },
-	[NOTHING] = { "run", "" },
-	[SEMAPHORE] = { "wait for a semaphore",
-			"Hold it for less time, or raise its limit if what it guards takes more at once." },
-	[LOCK] = { "wait for a lock", "Hold it for less time (await nothing slow under it), or split it." },
-	[ACQUIRE] = { "wait to acquire a lock, a semaphore or a pool's connection",
-		      "Hold it for less time (await nothing slow under it), or allow more at once." },
-	[PUT] = { "wait for room in a queue", "Who gets from it is slower than who puts: more of those, or faster ones." },
-	[CONNECT] = { "wait for a connection to be made", "Look at the peer, or keep connections open." },
-	[HANDSHAKE] = { "wait for a connection to be made, in its TLS handshake",
-			"A handshake costs both sides CPU time and some round trips: where connections are made again and again keep them open "
-			"(read and close each answer's body), or resume sessions. Else look at the peer." },
-	[POOLED] = { "wait for a connection of a pool",
-		     "All are in use: raise the pool's limit (TCPConnector(limit=), max_connections=, max_size=) if the peer takes "
-		     "more at once, or look at what those in use wait for." },
-	[LIMITED] = { "wait with a time limit", AT_ONCE_ADVICE },
-	[SYSTEM_CALL] = { "are in a system call", "" },
-	[MONITOR] = { "wait for a monitor (synchronized)", NULL },
-	[JAVA_LOCK] = { "wait for a lock", NULL },
-	[TAKE] = { "wait to take from a queue", "If it is a pool, what they take is short: hold it for less time, or have more of it. If it is a "
-						"queue, who puts is slower than who takes." },
-	[RESULT] = { "wait for the result of a task", "The slowest of the tasks counts: look at what they wait for." },
-	[JAVA_POOLED] = { "wait for a connection of a pool",
-			  "All are in use: raise the pool's limit (maximumPoolSize) if the peer takes more at once, or look at what those in use "
-			  "wait for." },
-	[CARRIERLESS] = { "are runnable without a carrier thread",
-			  "All carriers run, or are held up by threads that are pinned to them: look for those, or compute less." },
-	[PINNED] = { "hold up a carrier thread (pinned)", "" },
-};
-
-/* What threads that wait so are told. */
-static enum reason like_of(enum awaited k)
-{
-	return k == SLEEP ? REASON_SLEEP : k == RWLOCK ? REASON_LOCK_RWLOCK : REASON_LOCK_MUTEX;
 }
 
 static unsigned depth_of(const struct task_wait *w)
@@ -454,6 +383,13 @@ static bool is_long_poll(const struct profile *p, const struct task_wait *w)
 	       a.most_ns / a.most_cnt >= LATE_ANSWER_NS;
 }
 
+/* It takes what other tasks of its process get from another program, and these wait for work, which may be meant. */
+static bool is_behind_source(const struct task_findings *f, const struct task_wait *w)
+{
+	return w->kind == TASKS_GO && waits_for_work(awaited_of(w)) && !w->answers_request &&
+	       ANY_ROW(const struct task_wait, o, f->rows, same_process(o, w) && o->meant && awaited_of(o) == NETWORK);
+}
+
 /* 0: idle, or covered by the findings of threads. */
 static uint64_t rank_of(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
@@ -467,7 +403,7 @@ static uint64_t rank_of(const struct profile *p, const struct task_findings *f, 
 		return 0;
 	if (*w->idle || !is_waiting(k) || is_ticker(w, k) || w->tasks < TASKS_LITTLE ||
 	    (is_main(w) && waits_for_work(k)) ||
-	    is_for_client(p, f, w) || is_of_runtime(w) || w->meant)
+	    is_for_client(p, f, w) || is_of_runtime(w) || w->meant || is_behind_source(f, w))
 		return 0;
 	if (is_java)
 		return java_rank_of(w, k);
@@ -631,7 +567,7 @@ static void find_meanwhile(const struct task_findings *f, struct task_wait *w)
 	if (!w->meanwhile)
 		w->meanwhile = meanwhile_of(f, w, is_channel ? ANYWHERE : PAST_TYPE);
 	if (may_be_pool)
-		w->advice = kinds[are_peers ? PEERS : k == RECEIVE ? POOL : PLACE].advice;
+		w->advice = awaited_advice(are_peers ? PEERS : k == RECEIVE ? POOL : PLACE);
 }
 
 /* It was seen at work; or the process is in the recording, and its main thread was busy. */
@@ -696,12 +632,12 @@ static const char *advice_of_sleep(const struct profile *p, const struct task_wa
 	return tries_of_process(p, w->pid, NULL) ?: (w->answers_request ? PAUSE_ADVICE : NULL);
 }
 
-/* The same number at all looks. */
-static bool is_same_number(const struct task_wait *w)
+/* The same number at all looks, or with that error at most, as where looks at many take time. */
+static bool is_same_number(const struct task_wait *w, double error)
 {
 	const double off = w->tasks - (double)(uint64_t)(w->tasks + 0.5);
 
-	return w->tasks >= 1 && off <= 0.01 && off >= -0.01;
+	return w->tasks >= 1 && off <= error && off >= -error;
 }
 
 /* Is it another connection of the same server, which has not come past there? */
@@ -735,9 +671,17 @@ static bool may_await_events(const struct profile *p, const struct task_findings
 	const enum awaited k = awaited_of(w);
 
 	/* a select in a handler is no finding, but clients that wait need a reason */
-	return w->kind == TASKS_GO && w->answers_request && !*w->idle && waits_for_work(k) && k != GROUP &&
-	       (k != SELECT || profile_find_limit(p, LIMIT_OWED, w->pid, 0)) && is_same_number(w) &&
-	       senders_of(p, f, w) < TASKS_MIN;
+	return (w->kind == TASKS_GO || w->kind == TASKS_JAVA) && w->answers_request && !*w->idle && waits_for_work(k) &&
+	       k != GROUP && (k != SELECT || profile_find_limit(p, LIMIT_OWED, w->pid, 0)) &&
+	       is_same_number(w, MAX(EXACT, w->tasks / STEADY_PART)) && senders_of(p, f, w) < TASKS_MIN;
+}
+
+/* The server in memory, as Redis, that the process asks, and which rests; NULL: none does. */
+static const char *resting_server_of(const struct profile *p, const struct task_wait *w)
+{
+	const struct object *o = answers_of(p, w->pid).epoll;
+
+	return o && profile_server_does(p, o->pid) == SERVER_RESTS ? object_upstream(o) : NULL;
 }
 
 /* For what may be meant, as nobody was seen to wait for the process; NULL: there is no sign of that. */
@@ -752,7 +696,9 @@ static const char *meant_advice(const struct profile *p, const struct task_wait 
 
 		return is_for_work(p, w, &a) ? NULL : UNASKED_ADVICE;
 	}
-	return awaited_of(w) == LIMITER ? kinds[LIMITER].advice : NULL;
+	if (awaited_of(w) == NETWORK && resting_server_of(p, w))
+		return SERVER_RESTS_ADVICE;
+	return awaited_of(w) == LIMITER ? awaited_advice(LIMITER) : NULL;
 }
 
 /*
@@ -788,9 +734,9 @@ static void rank(const struct profile *p, struct task_findings *f)
 		w->rank_ns = rank_of(p, f, w);
 		w->is_sleep = k == SLEEP;
 		w->is_within = waits_for_work(k) || k == SEND || k == RUNNABLE;
-		w->says = kinds[k].says;
+		w->says = awaited_says(k);
 		w->advice = w->is_sleep ? advice_of_sleep(p, w) : NULL;
-		w->advice = w->advice ?: kinds[k].advice ?: reason_advice(like_of(k));
+		w->advice = w->advice ?: awaited_advice(k);
 		f->cnt += w->rank_ns > 0;
 	}
 	g_array_sort(f->rows, by_rank);
@@ -823,7 +769,7 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
 	uint64_t on_cpu_ns = 0, others_ns = 0;
 
 	if ((!is_lock(w) && !is_pooled(w) && awaited_of(w) != SEND) || w->looks < STILL_LOOKS ||
-	    (is_pooled(w) && !is_same_number(w)))
+	    (is_pooled(w) && !is_same_number(w, EXACT)))
 		return false;
 	EACH_ROW(i, const struct task_wait, o, f->rows) {
 		const enum awaited k = awaited_of(o);
@@ -848,7 +794,7 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
  */
 static bool may_take_twice(const struct task_findings *f, const struct task_wait *w)
 {
-	if (w->kind != TASKS_GO || !is_lock(w) || w->looks < STILL_LOOKS || !is_same_number(w))
+	if (w->kind != TASKS_GO || !is_lock(w) || w->looks < STILL_LOOKS || !is_same_number(w, EXACT))
 		return false;
 	EACH_ROW(i, const struct task_wait, o, f->rows) {
 		const char *within = strstr(w->path, " < ");
@@ -877,6 +823,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 			continue;
 		find_peer(p, f, w);
 		w->advice = w->meant;
+		w->peer = awaited_of(w) == NETWORK && !w->peer ? resting_server_of(p, w) : w->peer;
 	}
 	for (guint i = 0; i < f->cnt; i++) {
 		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);

@@ -47,6 +47,9 @@ enum awaited {
 };
 
 enum awaited awaited_of(const struct task_wait *w);
+/* What is said of tasks that wait so, and what to do; where they have no advice of their own, that of threads. */
+const char *awaited_says(enum awaited k);
+const char *awaited_advice(enum awaited k);
 
 static inline bool mentions(const char *text, const char *part)
 {

@@ -322,6 +322,76 @@ static void test_pace(void)
 	}
 }
 
+/*
+ * Consumers of a Redis that rests wait for work, and so does who takes what they bring; one that works keeps them waiting.
+ */
+static void test_resting_server(void)
+{
+	static const struct task_frame consumes[] = { { "internal/poll.runtime_pollWait", NULL, 0 }, { "net.(*conn).Read", NULL, 0 },
+						      { "github.com/gomodule/redigo/redis.(*activeConn).Do",
+							"/root/go/pkg/mod/github.com/gomodule/redigo@v1.8.9/redis/pool.go", 9 },
+						      { "main.consume", "/src/mail.go", 6 } };
+	static const struct { const char *looks; bool is_meant; } cases[] = { { "13 of 13 looks", true }, { "2 of 13 looks", false } };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = profile_new();
+		struct tasks *t = tasks_new(TASKS_GO, 12);
+		const struct object epoll = { .kind = OBJECT_EPOLL, .pid = 50, .place = "", .operation = "",
+					      .name = "6 sockets (fd 3 of mail) -> 127.0.0.1:6390 (redis-server)" };
+		const struct wait w = { .thread = fixture_thread(p, 12, 12, "mail", "mail"), .state = 'S', .count = 240,
+					.blocked_ns = 3900000000, .object = profile_object(p, &epoll) + 1 };
+		const struct waker server = { .pid = 50, .tid = 50, .comm = "redis-server" };
+		const uint32_t wait = profile_add_wait(p, &w);
+
+		p->info.duration_ns = 4000000000;
+		profile_add_wake(p, &(struct wake){ .wait = wait, .waker = profile_waker(p, &server), .count = 240,
+						    .blocked_ns = 3900000000 });
+		profile_add_limit(p, LIMIT_RESTS, 50, 0, cases[i].looks);
+		for (unsigned k = 0; k < 10; k++) {
+			see(t, row_of(t, 1, "IO wait", consumes, 4), 6);
+			see(t, row_of(t, 2, "chan receive", work, 2), 1);
+			tasks_look_done(t, (k + 1) * (uint64_t)400000000, 400000000);
+		}
+		tasks_finish(t);
+		struct task_findings *f = findings_of(p, t);
+		const struct task_wait *one = FIRST_ROW(const struct task_wait, o, f->rows, !strcmp(o->function, "main.consume"), o, NULL);
+
+		g_test_message("%zu: %s, %s, %s", i, one->says, one->peer, one->advice);
+		g_assert_true(!one->meant == !cases[i].is_meant);
+		g_assert_cmpuint(f->cnt, ==, cases[i].is_meant ? 0 : 2);
+		g_assert_cmpstr(one->peer, ==, "127.0.0.1:6390 (redis-server)");
+		task_findings_free(f);
+		profile_free(p);
+	}
+}
+
+/* Looks at many virtual threads take time, so that their number is not quite the same at all of them. */
+static void test_long_polls_of_java(void)
+{
+	static const struct task_frame polls[] = {
+		{ "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.awaitNanos", NULL, 0 },
+		{ "rooms.RoomServer.awaitChange", NULL, 0 }, { "com.sun.net.httpserver.Filter$Chain.doFilter", NULL, 0 },
+	};
+	static const struct { unsigned at_one_look; bool is_meant; } cases[] = { { 60, true }, { 62, true }, { 45, false } };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = profile_new();
+		struct tasks *t = tasks_new(TASKS_JAVA, 12);
+
+		p->info.duration_ns = 2000000000;
+		for (unsigned k = 0; k < 10; k++) {
+			see(t, row_of(t, 1, "parked for a condition", polls, 3), k == 3 ? cases[i].at_one_look : 60);
+			tasks_look_done(t, (k + 1) * (uint64_t)200000000, 200000000);
+		}
+		tasks_finish(t);
+		struct task_findings *f = findings_of(p, t);
+
+		g_assert_cmpuint(f->cnt, ==, !cases[i].is_meant);
+		task_findings_free(f);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -332,5 +402,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/findings/unasked", test_unasked);
 	g_test_add_func("/tasks/findings/limiter", test_limiter);
 	g_test_add_func("/tasks/pace", test_pace);
+	g_test_add_func("/tasks/resting-server", test_resting_server);
+	g_test_add_func("/tasks/long-polls-of-java", test_long_polls_of_java);
 	return g_test_run();
 }
