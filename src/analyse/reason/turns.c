@@ -293,9 +293,9 @@ static bool is_nobodys(const struct search *s, guint queue)
 static bool is_held_at_rest(const struct queue *q, uint64_t clients_ns)
 {
 	const uint64_t window_ns = q->observed_ns / g_hash_table_size(q->takers);
+	const uint64_t others_ns = q->observed_ns - MIN(q->waits_ns + clients_ns, q->observed_ns);
 
-	return q->is_of_sessions && q->waits_ns >= window_ns && clients_ns >= window_ns - window_ns / IDLE_PART &&
-	       clients_ns + q->waits_ns >= q->observed_ns - window_ns / BUSY_PART;
+	return q->is_of_sessions && q->waits_ns >= window_ns && clients_ns >= window_ns / 2 && others_ns <= window_ns / 2;
 }
 
 static void find_turns(struct search *s, guint queue)
