@@ -10,6 +10,7 @@
 #include "base/each.h"
 #include "base/find.h"
 #include "base/opener/opener.h"
+#include "base/proc/sock_table.h"
 
 #define FRESH_NS 1000000000ULL
 #define V4_BYTES 4
@@ -136,13 +137,13 @@ static bool read_table(const struct net_tables *t, uint32_t pid, const char *nam
 }
 
 /* NULL: unreadable, most likely because the process has ended. */
-static GArray *read_all(const struct net_tables *t, uint32_t pid)
+static GArray *read_all(const struct net_tables *t, uint32_t pid, bool is_ours)
 {
 	static const char *const names[] = { "tcp", "tcp6", "udp", "udp6" };
 	GArray *sockets = g_array_new(FALSE, FALSE, sizeof(struct net_socket));
-	bool is_readable = false;
+	bool is_readable = is_ours && tcp_table_add(sockets, ~(1U << TCP_TIME_WAIT));
 
-	for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+	for (size_t i = is_readable ? 2 : 0; i < G_N_ELEMENTS(names); i++)
 		is_readable |= read_table(t, pid, names[i], sockets);
 	if (!is_readable)
 		g_clear_pointer(&sockets, g_array_unref);
@@ -163,7 +164,15 @@ static struct kept *kept_of(struct net_tables *t, const struct stat *ns)
 	return oldest;
 }
 
-/* Tables are kept after a process's end: reading one walks the kernel's whole hash, in 7 ms each. */
+static bool is_ours(const struct net_tables *t, const struct stat *ns)
+{
+	g_autofree char *net = g_build_filename(t->proc_dir, "self/ns/net", NULL);
+	struct stat own;
+
+	return !stat(net, &own) && own.st_ino == ns->st_ino && own.st_dev == ns->st_dev;
+}
+
+/* Tables are kept after a process's end: reading one as text walks the kernel's whole hash, in 7 ms each. */
 const GArray *net_tables_of(struct net_tables *t, uint32_t pid)
 {
 	g_autofree char *net = g_strdup_printf("%s/%" PRIu32 "/ns/net", t->proc_dir, pid);
@@ -174,7 +183,7 @@ const GArray *net_tables_of(struct net_tables *t, uint32_t pid)
 
 	if (has_ns && k->sockets && k->ino == st.st_ino && k->dev == st.st_dev && now_ns - k->read_ns < FRESH_NS)
 		return k->sockets;
-	GArray *sockets = read_all(t, pid);
+	GArray *sockets = read_all(t, pid, has_ns && is_ours(t, &st));
 	if (!sockets)
 		return NULL;
 	g_clear_pointer(&k->sockets, g_array_unref);

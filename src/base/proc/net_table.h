@@ -9,8 +9,8 @@
 #include <string.h>
 
 /*
- * The TCP and UDP sockets of a process's network namespace, from /proc/PID/net. The kernel's answers about single ones
- * (sock_diag) are faster, but limited to the caller's namespace.
+ * The TCP and UDP sockets of a process's network namespace, from /proc/PID/net. The kernel's answers (sock_diag) are
+ * faster, but limited to the caller's namespace: TCP of our own comes from there.
  */
 
 #define NET_TABLE_BYTES (4U << 20)	/* of each of the kernel's four tables; the rest is not read */
@@ -81,7 +81,6 @@ bool net_table_has_port(const GArray *sockets, uint16_t port);
  * connected. Inodes are unique over all namespaces, so looking up a foreign one finds nothing.
  */
 
-#define UNIX_TABLE_MAX 65536	/* number of sockets */
 #define UNIX_NAME_BYTES 109
 
 struct unix_socket {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/find.h"
-#include "base/proc/net_table.h"
+#include "base/proc/sock_table.h"
 
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -8,9 +8,6 @@
 #include <linux/unix_diag.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <unistd.h>
-
-#define ANSWER_BYTES 32768	/* the kernel fills this much at a time */
 
 static void take_name(struct unix_socket *s, const struct rtattr *a)
 {
@@ -46,61 +43,27 @@ static struct unix_socket socket_of(const struct nlmsghdr *head)
 	return s;
 }
 
-/* False: that was the last part of the answer. */
-static bool take_part(GArray *sockets, const char *part, size_t bytes)
+static void take_socket(const struct nlmsghdr *head, GArray *sockets)
 {
-	const struct nlmsghdr *head = (const struct nlmsghdr *)part;
+	if (head->nlmsg_len < NLMSG_LENGTH(sizeof(struct unix_diag_msg)) ||
+	    ((const struct unix_diag_msg *)NLMSG_DATA(head))->udiag_type != SOCK_STREAM)
+		return;
+	const struct unix_socket s = socket_of(head);
 
-	for (size_t left = bytes; NLMSG_OK(head, left); head = NLMSG_NEXT(head, left)) {
-		if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY || sockets->len >= UNIX_TABLE_MAX)
-			return false;
-		if (head->nlmsg_len < NLMSG_LENGTH(sizeof(struct unix_diag_msg)) ||
-		    ((const struct unix_diag_msg *)NLMSG_DATA(head))->udiag_type != SOCK_STREAM)
-			continue;
-		const struct unix_socket s = socket_of(head);
-
-		g_array_append_val(sockets, s);
-	}
-	return true;
-}
-
-static bool request_sockets(int fd)
-{
-	const struct {
-		struct nlmsghdr head;
-		struct unix_diag_req body;
-	} request = {
-		.head = { .nlmsg_len = sizeof(request),
-			  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-			  .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
-		.body = { .sdiag_family = AF_UNIX,
-			  .udiag_states = 1 << TCP_ESTABLISHED | 1 << TCP_LISTEN,
-			  .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN },
-	};
-	const struct timeval patience = { .tv_usec = 100000 };
-	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
-
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	return sendto(fd, &request, sizeof(request), 0, (const struct sockaddr *)&kernel, sizeof(kernel)) ==
-	       (ssize_t)sizeof(request);
+	g_array_append_val(sockets, s);
 }
 
 GArray *unix_table_new(void)
 {
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-	GArray *sockets = NULL;
+	const struct unix_diag_req request = {
+		.sdiag_family = AF_UNIX,
+		.udiag_states = 1 << TCP_ESTABLISHED | 1 << TCP_LISTEN,
+		.udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER | UDIAG_SHOW_RQLEN,
+	};
+	GArray *sockets = g_array_new(FALSE, FALSE, sizeof(struct unix_socket));
 
-	if (fd >= 0 && request_sockets(fd)) {
-		_Alignas(struct nlmsghdr) char part[ANSWER_BYTES];
-		ssize_t bytes;
-
-		sockets = g_array_new(FALSE, FALSE, sizeof(struct unix_socket));
-		do
-			bytes = recv(fd, part, sizeof(part), 0);
-		while (bytes > 0 && take_part(sockets, part, (size_t)bytes));
-	}
-	if (fd >= 0)
-		close(fd);
+	if (!sock_table_add(sockets, &request, sizeof(request), take_socket))
+		g_clear_pointer(&sockets, g_array_unref);
 	return sockets;
 }
 

@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/find.h"
 #include "base/proc/net_table.h"
 
 #define PID 42
@@ -168,6 +169,43 @@ static uint64_t inode_of(int fd)
 	return st.st_ino;
 }
 
+/* One connection is accepted, one waits; by the kernel's answers as by its text. */
+static void test_own(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(at);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), fd[2], accepted;
+
+	g_assert_cmpint(bind(listener, (const struct sockaddr *)&at, sizeof(at)), ==, 0);
+	g_assert_cmpint(listen(listener, 5), ==, 0);
+	g_assert_cmpint(getsockname(listener, (struct sockaddr *)&at, &len), ==, 0);
+	for (int i = 0; i < 2; i++) {
+		fd[i] = socket(AF_INET, SOCK_STREAM, 0);
+		g_assert_cmpint(connect(fd[i], (const struct sockaddr *)&at, sizeof(at)), ==, 0);
+	}
+	accepted = accept(listener, NULL, NULL);
+	g_assert_cmpint(accepted, >=, 0);
+
+	struct net_tables *t = net_tables_new("/proc");
+	const GArray *sockets = net_tables_of(t, (uint32_t)getpid());
+	const struct net_end there = end_v4("127.0.0.1", ntohs(at.sin_port));
+	const struct net_socket *l = net_table_listener(sockets, &there);
+
+	g_assert_nonnull(l);
+	g_assert_cmpuint(l->inode, ==, inode_of(listener));
+	g_assert_cmpuint(l->queued, ==, 1);
+	g_assert_cmpuint(l->remote.port, ==, 0);
+	const struct net_socket *s = FIRST_ROW(const struct net_socket, x, sockets, x->inode == inode_of(accepted), x, NULL);
+
+	g_assert_nonnull(s);
+	g_assert_cmpuint(peer_of(sockets, s->local, s->remote), ==, inode_of(fd[0]));
+	net_tables_free(t);
+	close(listener);
+	close(accepted);
+	close(fd[0]);
+	close(fd[1]);
+}
+
 /* One connection is accepted, one waits. */
 static void test_unix(void)
 {
@@ -212,6 +250,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/net_table/lines", test_lines);
 	g_test_add_func("/net_table/ends", test_ends);
 	g_test_add_func("/net_table/text", test_text);
+	g_test_add_func("/net_table/own", test_own);
 	g_test_add_func("/net_table/unix", test_unix);
 	return g_test_run();
 }
