@@ -169,6 +169,7 @@ struct record_options {
 	struct datagram_drops *drops;	/* NULL before the begin */
 	struct group_limits *groups;
 	struct silent_peers *silent;
+	struct net_looks *looks;
 	struct failing_calls *failing;
 	uint64_t noted_ns;	/* time of the last note, relative to the window's start */
 	uint64_t slice_ns;
@@ -325,7 +326,7 @@ static void print_summary(const struct profile *p, const char *name, gsize bytes
 }
 
 #define NOTES_NS 1000000000ULL
-#define FAILING_PROCESSES_MAX 32
+#define COMMAND_PROCESSES_MAX 32
 
 /* Chosen processes may end before the window does, and so may COMMAND and its children. */
 static void note_groups(const struct run *run, struct record_options *o, uint64_t elapsed_ns)
@@ -350,8 +351,20 @@ static void look_at_failing(const struct run *run, struct record_options *o, uin
 	if ((!c->pids && !run->target->command) || !failing_calls_is_due(o->failing, elapsed_ns))
 		return;
 	if (run->target->command)
-		below = processes_below("/proc", (uint32_t)run->child, FAILING_PROCESSES_MAX);
+		below = processes_below("/proc", (uint32_t)run->child, COMMAND_PROCESSES_MAX);
 	failing_calls_look(o->failing, below ? below : c->pids, elapsed_ns);
+}
+
+/* Of a command that is recorded its processes may be servers, too. */
+static void look_at_clients(const struct run *run, struct record_options *o, uint64_t elapsed_ns)
+{
+	g_autoptr(GArray) below = NULL;
+
+	if (!net_looks_is_due(o->looks, elapsed_ns))
+		return;
+	if (run->target->command)
+		below = processes_below("/proc", (uint32_t)run->child, COMMAND_PROCESSES_MAX);
+	net_looks_look(o->looks, below ? below : run->target->collect.pids, elapsed_ns);
 }
 
 static bool on_tick(struct run *run, uint64_t elapsed_ns)
@@ -368,6 +381,7 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 	if (run->target->command)
 		silent_peers_look(o->silent, (uint32_t)run->child, elapsed_ns);
 	look_at_failing(run, o, elapsed_ns);
+	look_at_clients(run, o, elapsed_ns);
 	return true;
 }
 
@@ -450,7 +464,7 @@ static int write_recording(struct run *run, struct record_options *o, const char
 
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
-	limits_look(p, o->groups, "/proc");
+	limits_look(p, o->groups, o->looks, "/proc");
 	silent_peers_put(o->silent, p);
 	failing_calls_put(o->failing, p);
 	quota_users_end(g_steal_pointer(&o->quota), p);
@@ -482,6 +496,7 @@ int cmd_record(int argc, char **argv)
 				 .default_budget_ppm = DEFAULT_BUDGET_PPM,
 				 .wants_wakers = true };
 	struct record_options own = { .groups = group_limits_new("/proc"), .silent = silent_peers_new("/proc"),
+				   .looks = net_looks_new("/proc"),
 				   .failing = failing_calls_new() };
 	struct run run = { .name = "record",
 			   .target = &target,
@@ -543,6 +558,7 @@ out:
 	datagram_drops_free(own.drops);
 	group_limits_free(own.groups);
 	silent_peers_free(own.silent);
+	net_looks_free(own.looks);
 	failing_calls_free(own.failing);
 	run_release(&run);
 	target_release(&target);

@@ -169,16 +169,37 @@ uint64_t limit_loss_read(const struct profile_limit *l, const char **ret_there)
 	return cnt;
 }
 
+/* What follows the looks. */
+static const char *past_looks(const char *text, struct limit_looks *ret)
+{
+	int at = 0;
+
+	if (sscanf(text, "%" SCNu32 " of %" SCNu32 " looks: %n", &ret->seen, &ret->all, &at) == 2 && at)
+		return text + at;
+	*ret = (struct limit_looks){ 0 };
+	return text;
+}
+
+struct limit_looks limit_looks_read(const struct profile_limit *l)
+{
+	struct limit_looks looks;
+
+	past_looks(l->text, &looks);
+	return looks;
+}
+
 uint32_t limit_backlog_read(const struct profile_limit *l, const char **ret_where)
 {
+	struct limit_looks looks;
+	const char *text = l ? past_looks(l->text, &looks) : "";
 	uint32_t cnt = 0;
 	int at = 0;
 
 	if (!l || (l->kind != LIMIT_BACKLOG && l->kind != LIMIT_DROPPED) ||
-	    (l->kind == LIMIT_BACKLOG ? sscanf(l->text, LIMIT_BACKLOG_SCAN, &cnt, &at)
-				      : sscanf(l->text, LIMIT_DROPPED_SCAN, &cnt, &at)) != 1 || !at)
+	    (l->kind == LIMIT_BACKLOG ? sscanf(text, LIMIT_BACKLOG_SCAN, &cnt, &at)
+				      : sscanf(text, LIMIT_DROPPED_SCAN, &cnt, &at)) != 1 || !at)
 		return 0;
-	*ret_where = l->text + at;
+	*ret_where = text + at;
 	return cnt;
 }
 
@@ -197,14 +218,15 @@ uint32_t limit_full_read(const struct profile_limit *l, uint32_t *ret_room, cons
 
 uint32_t limit_owed_read(const struct profile_limit *l, uint32_t *ret_made, const char **ret_there)
 {
+	struct limit_looks looks;
+	const char *text = l ? past_looks(l->text, &looks) : "";
 	uint32_t cnt = 0;
 	int at = 0;
 
 	if (!l || l->kind != LIMIT_OWED ||
-	    sscanf(l->text, "%" SCNu32 " clients wait, %" SCNu32 " connections to %n", &cnt, ret_made, &at) != 2 || !at ||
-	    !l->text[at])
+	    sscanf(text, "%" SCNu32 " clients wait, %" SCNu32 " connections to %n", &cnt, ret_made, &at) != 2 || !at || !text[at])
 		return 0;
-	*ret_there = *ret_made ? l->text + at : NULL;
+	*ret_there = *ret_made ? text + at : NULL;
 	return cnt;
 }
 

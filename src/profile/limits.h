@@ -61,6 +61,12 @@ enum profile_limit_kind {
 
 #define LIMIT_UNANSWERED_FORMAT "%" PRIu32 " connections, the longest for %" PRIu64 " ns"
 
+/*
+ * Before the text of a LIMIT_BACKLOG or LIMIT_OWED that was looked at several times: at how many there was one. The
+ * connections then are the most, the clients the median of these.
+ */
+#define LIMIT_LOOKS_FORMAT "%" PRIu32 " of %" PRIu32 " looks: "
+
 /* Followed by the address: ":8080", "/run/app.sock". */
 #define LIMIT_BACKLOG_FORMAT "%" PRIu32 " connections wait at "
 
@@ -153,6 +159,12 @@ struct limit_connect {
 };
 bool limit_connect_read(const struct profile_limit *l, struct limit_connect *ret);
 uint64_t profile_failed_connects(const struct profile *p, uint32_t pid, uint32_t tid);	/* tid 0: all threads */
+
+/* At how many of how many looks it was so; .all 0: known of the recording's end only. */
+struct limit_looks {
+	uint32_t seen, all;
+};
+struct limit_looks limit_looks_read(const struct profile_limit *l);
 
 /* The number of connections or datagrams, and the address in *ret_where. 0: neither LIMIT_BACKLOG nor LIMIT_DROPPED. */
 uint32_t limit_backlog_read(const struct profile_limit *l, const char **ret_where);

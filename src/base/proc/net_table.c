@@ -136,12 +136,21 @@ static bool read_table(const struct net_tables *t, uint32_t pid, const char *nam
 	return true;
 }
 
+bool net_tables_are_ours(const char *proc_dir, uint32_t pid)
+{
+	g_autofree char *own = g_build_filename(proc_dir, "self/ns/net", NULL);
+	g_autofree char *net = g_strdup_printf("%s/%" PRIu32 "/ns/net", proc_dir, pid);
+	struct stat ours, its;
+
+	return !stat(own, &ours) && opener_stat(net, &its) && ours.st_ino == its.st_ino && ours.st_dev == its.st_dev;
+}
+
 /* NULL: unreadable, most likely because the process has ended. */
-static GArray *read_all(const struct net_tables *t, uint32_t pid, bool is_ours)
+static GArray *read_all(const struct net_tables *t, uint32_t pid)
 {
 	static const char *const names[] = { "tcp", "tcp6", "udp", "udp6" };
 	GArray *sockets = g_array_new(FALSE, FALSE, sizeof(struct net_socket));
-	bool is_readable = is_ours && tcp_table_add(sockets, ~(1U << TCP_TIME_WAIT));
+	bool is_readable = net_tables_are_ours(t->proc_dir, pid) && tcp_table_add(sockets, ~(1U << TCP_TIME_WAIT));
 
 	for (size_t i = is_readable ? 2 : 0; i < G_N_ELEMENTS(names); i++)
 		is_readable |= read_table(t, pid, names[i], sockets);
@@ -164,14 +173,6 @@ static struct kept *kept_of(struct net_tables *t, const struct stat *ns)
 	return oldest;
 }
 
-static bool is_ours(const struct net_tables *t, const struct stat *ns)
-{
-	g_autofree char *net = g_build_filename(t->proc_dir, "self/ns/net", NULL);
-	struct stat own;
-
-	return !stat(net, &own) && own.st_ino == ns->st_ino && own.st_dev == ns->st_dev;
-}
-
 /* Tables are kept after a process's end: reading one as text walks the kernel's whole hash, in 7 ms each. */
 const GArray *net_tables_of(struct net_tables *t, uint32_t pid)
 {
@@ -183,7 +184,7 @@ const GArray *net_tables_of(struct net_tables *t, uint32_t pid)
 
 	if (has_ns && k->sockets && k->ino == st.st_ino && k->dev == st.st_dev && now_ns - k->read_ns < FRESH_NS)
 		return k->sockets;
-	GArray *sockets = read_all(t, pid, has_ns && is_ours(t, &st));
+	GArray *sockets = read_all(t, pid);
 	if (!sockets)
 		return NULL;
 	g_clear_pointer(&k->sockets, g_array_unref);

@@ -40,6 +40,8 @@ void net_tables_free(struct net_tables *t);	/* NULL is fine */
  * NULL: unreadable.
  */
 const GArray *net_tables_of(struct net_tables *t, uint32_t pid);
+/* Is the process in our own network namespace? False: no, or unknown. */
+bool net_tables_are_ours(const char *proc_dir, uint32_t pid);
 
 /*
  * struct unix_socket: the stream sockets of our own namespace, read again after at least a second. NULL: the kernel

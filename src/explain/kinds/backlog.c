@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/findings_part.h"
 
+#include <inttypes.h>
+
 #include "explain/limits.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
@@ -57,8 +59,13 @@ static void append_backlog(GString *s, const struct profile_limit *l, bool is_be
 	const char *where;
 	uint32_t cnt = limit_backlog_read(l, &where);
 
+	const struct limit_looks looks = limit_looks_read(l);
+
 	if (is_of_drops(l))
 		g_string_append_printf(s, "%seanwhile %s datagrams at ", is_begin ? "M" : "m", TEXT_COUNT(cnt));
+	else if (looks.all)
+		g_string_append_printf(s, "%sn %" PRIu32 " of %" PRIu32 " looks up to %s connections at ", is_begin ? "I" : "i", looks.seen,
+				       looks.all, TEXT_COUNT(cnt));
 	else
 		g_string_append_printf(s, "%ss the recording ended %s connections at ", is_begin ? "A" : "a", TEXT_COUNT(cnt));
 	text_safe_cut(s, where, FINDING_NAME_COLUMNS);

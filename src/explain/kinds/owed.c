@@ -71,6 +71,17 @@ static void append_made(GString *s, uint32_t made)
 	g_string_append(s, made == 1 ? " connection to " : " connections to ");
 }
 
+/* "as the recording ended", "in 7 of 9 looks about" */
+static void append_when(GString *s, const struct profile_limit *l)
+{
+	const struct limit_looks looks = limit_looks_read(l);
+
+	if (looks.all)
+		g_string_append_printf(s, "in %" PRIu32 " of %" PRIu32 " looks about", looks.seen, looks.all);
+	else
+		g_string_append(s, "as the recording ended");
+}
+
 /* ", and 2 to 127.0.0.1:5432 (postgres)": connections of a pool that it may hold meanwhile. */
 static void append_others(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -91,8 +102,9 @@ void owed_append_evidence(GString *s, const struct findings *f, const struct fin
 
 	if (!clients)
 		return;
-	g_string_append_printf(s, "; as the recording ended %s clients waited for answers, with ",
-			       TEXT_COUNT(clients));
+	g_string_append(s, "; ");
+	append_when(s, row->limit.limit);
+	g_string_append_printf(s, " %s clients waited for answers, with ", TEXT_COUNT(clients));
 	append_made(s, made);
 	g_string_append(s, "there");
 	append_others(s, f, row);
@@ -150,6 +162,7 @@ static bool wait_for_events(const struct task_findings *tasks, uint32_t pid, uin
 bool owed_append_most(GString *s, const struct findings *f, const struct task_findings *tasks)
 {
 	uint32_t most_cnt = 0, most_made = 0, pid = 0;
+	const struct profile_limit *most = NULL;
 	const char *most_there = NULL;
 
 	EACH_ROW(i, const struct profile_limit, l, f->profile->limits) {
@@ -160,6 +173,7 @@ bool owed_append_most(GString *s, const struct findings *f, const struct task_fi
 		    (clients < QUEUE_TIMES * made && are_quick(f, l->pid, clients)) ||
 		    at_once_holds_clients(f, l->pid) || wait_for_events(tasks, l->pid, clients))
 			continue;
+		most = l;
 		most_cnt = clients;
 		most_made = made;
 		most_there = there;
@@ -167,9 +181,14 @@ bool owed_append_most(GString *s, const struct findings *f, const struct task_fi
 	}
 	if (!most_cnt)
 		return false;
-	g_string_append_printf(s, "%s clients of ", TEXT_COUNT(most_cnt));
+	const struct limit_looks looks = limit_looks_read(most);
+
+	g_string_append_printf(s, "%s%s clients of ", looks.all ? "About " : "", TEXT_COUNT(most_cnt));
 	text_safe_cut(s, finding_process_name(f, pid) ?: "a process", FINDING_NAME_COLUMNS);
-	g_string_append(s, " waited for answers as the recording ended");
+	if (looks.all)
+		g_string_append_printf(s, " waited for answers in %" PRIu32 " of %" PRIu32 " looks", looks.seen, looks.all);
+	else
+		g_string_append(s, " waited for answers as the recording ended");
 	if (most_there) {
 		g_string_append(s, ", with ");
 		append_made(s, most_made);

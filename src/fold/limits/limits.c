@@ -328,18 +328,18 @@ static GArray *processes_new(const struct profile *p)
 ORDER(compare_workers, struct process, ORDER_HIGH_OF(BUSY_NS) ORDER_LOW(pid))
 
 static void look_at_backlogs(struct profile *p, const GArray *all, struct net_tables *nets, struct sock_peers *peers,
-			     const char *proc_dir)
+			     struct net_looks *looks, const char *proc_dir)
 {
 	g_autoptr(GArray) processes = g_array_copy((GArray *)all);
 
 	g_array_sort(processes, compare_workers);
 	for (guint i = 0; i < MIN(processes->len, LIMITS_BACKLOGS_MAX); i++)
-		backlog_look(p, nets, proc_dir, g_array_index(processes, struct process, i).pid);
+		backlog_look(p, looks, nets, proc_dir, g_array_index(processes, struct process, i).pid);
 	cycle_look(p, nets, proc_dir);
 	if (!peers)
 		return;
 	full_queue_look(p, nets, peers, proc_dir);
-	owed_look(p, peers, proc_dir);
+	owed_look(p, looks, peers);
 	nagle_look(p, nets, peers, proc_dir);
 }
 
@@ -524,7 +524,7 @@ GHashTable *limits_pids_new(const struct profile *p)
 	return pids;
 }
 
-void limits_look(struct profile *p, struct group_limits *groups, const char *proc_dir)
+void limits_look(struct profile *p, struct group_limits *groups, struct net_looks *looks, const char *proc_dir)
 {
 	g_autoptr(GArray) processes = processes_new(p);
 	g_autoptr(GHashTable) keepers = g_hash_table_new(NULL, NULL);
@@ -533,7 +533,7 @@ void limits_look(struct profile *p, struct group_limits *groups, const char *pro
 
 	look_at_peers(p, proc_dir);
 	look_at_pools(p, nets, ends, proc_dir);
-	look_at_backlogs(p, processes, nets, ends, proc_dir);
+	look_at_backlogs(p, processes, nets, ends, looks, proc_dir);
 	children_look(p, nets, ends, proc_dir);
 	sock_peers_free(ends);
 	net_tables_free(nets);

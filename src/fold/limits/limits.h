@@ -24,12 +24,13 @@
 #define LIMITS_POOLS_MAX 8	/* limit for counting connections: those awaited longest */
 
 struct group_limits;
+struct net_looks;
 
 /*
  * proc_dir: "/proc" except in tests; its self/mounts has the cgroup mounts. groups: notes of processes that have
- * ended since.
+ * ended since. looks: of the same, at clients and accept queues.
  */
-void limits_look(struct profile *p, struct group_limits *groups, const char *proc_dir);
+void limits_look(struct profile *p, struct group_limits *groups, struct net_looks *looks, const char *proc_dir);
 /* The set of recorded process ids. Free with g_hash_table_unref(). */
 GHashTable *limits_pids_new(const struct profile *p);
 
@@ -81,18 +82,28 @@ void full_queue_look(struct profile *p, struct net_tables *nets, struct sock_pee
  */
 void nagle_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir);
 
-#define OWED_PROCESSES_MAX 4	/* processes whose connections are checked */
+/*
+ * Looks at clients and accept queues, spread over the recording: one each second, later each eighth of the time so far.
+ * Of chosen processes in our network namespace; of the others there is only the look at the end.
+ */
+struct net_looks *net_looks_new(const char *proc_dir);
+void net_looks_free(struct net_looks *l);	/* NULL is fine */
+bool net_looks_is_due(const struct net_looks *l, uint64_t elapsed_ns);
+/* pids: uint32_t, whose clients are looked at; NULL: only accept queues, of the whole machine. */
+void net_looks_look(struct net_looks *l, const GArray *pids, uint64_t elapsed_ns);
+
+#define OWED_PROCESSES_MAX 4	/* processes whose connections are checked at the end */
 #define OWED_AGE_NS 10000000	/* a client that asked more recently does not count as waiting */
 #define OWED_MIN 2	/* clients: a single one may have asked just now */
 
 #define OWED_WAITS_MIN 10	/* event loop waits, in a recording of the whole machine */
 
 /*
- * For processes with event loops: how many clients wait for an answer, and how many outgoing connections the process
- * has to its most frequent peer. Adds LIMIT_OWED if clients wait. Only connections in our network namespace are
- * known.
+ * The last look. For processes with event loops: how many clients wait for an answer, and how many outgoing connections
+ * the process has to the peer that it mostly asks. Adds LIMIT_OWED if clients wait, but not if they did at few looks of
+ * many. Only connections in our network namespace are known.
  */
-void owed_look(struct profile *p, struct sock_peers *peers, const char *proc_dir);
+void owed_look(struct profile *p, struct net_looks *looks, struct sock_peers *peers);
 
 /* Limits of control groups, versions 1 and 2, from their files. */
 
@@ -158,10 +169,10 @@ bool *pool_served_ports_new(const GArray *sockets);
 #define BACKLOG_MIN 2	/* connections: a single one may have come just now */
 
 /*
- * Are connections waiting to be accepted by the process, because all its workers are busy? Adds LIMIT_BACKLOG for the
- * socket with the longest queue.
+ * The last look. Do or did connections wait to be accepted by the process, because all its workers are busy? Adds
+ * LIMIT_BACKLOG for the socket with the longest queue, but not if there was one at a single look of many.
  */
-void backlog_look(struct profile *p, struct net_tables *nets, const char *proc_dir, uint32_t pid);
+void backlog_look(struct profile *p, const struct net_looks *looks, struct net_tables *nets, const char *proc_dir, uint32_t pid);
 
 /* The children of a process's first thread, uint32_t; free with g_array_unref(). */
 GArray *children_of(const char *proc_dir, uint32_t pid);

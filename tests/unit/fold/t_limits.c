@@ -69,12 +69,21 @@ static struct profile *window_new(char state)
 	return p;
 }
 
+static void look_with(struct profile *p, struct group_limits *groups)
+{
+	g_autofree char *proc = g_build_filename(folder, "proc", NULL);
+	struct net_looks *looks = net_looks_new(proc);
+
+	limits_look(p, groups, looks, proc);
+	net_looks_free(looks);
+}
+
 static void look(struct profile *p)
 {
 	g_autofree char *proc = g_build_filename(folder, "proc", NULL);
 	struct group_limits *groups = group_limits_new(proc);
 
-	limits_look(p, groups, proc);
+	look_with(p, groups);
 	group_limits_free(groups);
 }
 
@@ -743,7 +752,7 @@ static void test_ended(void)
 	remove_file("proc/10/cgroup");
 	remove_file("proc/10");
 	remove_file("cg/slow/io.max");
-	limits_look(p, groups, proc);
+	look_with(p, groups);
 	assert_limit(p, LIMIT_DISK, 0, "reads of 7:99 at 40 a second (io.max)");
 	profile_free(p);
 	put("proc/9/cgroup", "0::/slow\n");
@@ -752,7 +761,7 @@ static void test_ended(void)
 
 	group_limits_note_tree(others, 9);
 	p = window_new('D');
-	limits_look(p, others, proc);	/* nobody looked at 10: it is a program of the command's */
+	look_with(p, others);	/* nobody looked at 10: it is a program of the command's */
 	assert_limit(p, LIMIT_DISK, 0, "reads of 7:99 at 50 a second (io.max)");
 	group_limits_free(groups);
 	group_limits_free(others);

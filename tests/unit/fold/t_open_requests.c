@@ -150,6 +150,7 @@ static void test_ends(void)
 		{ .kind = OBJECT_EPOLL, .operation = "", .name = "2 sockets", .place = "" },
 	};
 	const uint32_t pid = (uint32_t)getpid();
+	struct net_looks *looks = net_looks_new("/proc");
 	int waiting[2];
 
 	p->info.start_ns = clock_ns(CLOCK_MONOTONIC) - 1000 * MS;
@@ -162,8 +163,10 @@ static void test_ends(void)
 	}
 	full_queue_look(p, nets, peers, "/proc");
 	nagle_look(p, nets, peers, "/proc");
-	owed_look(p, peers, "/proc");
+	owed_look(p, looks, peers);
 	g_assert_cmpuint(p->limits->len, ==, 0);
+	net_looks_free(looks);
+	looks = net_looks_new("/proc");
 	for (size_t i = 0; i < G_N_ELEMENTS(waiting); i++) {
 		struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(s.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 
@@ -177,10 +180,11 @@ static void test_ends(void)
 	nets = net_tables_new("/proc");
 	peers = sock_peers_new("/proc", nets);
 	full_queue_look(p, nets, peers, "/proc");
-	owed_look(p, peers, "/proc");
+	owed_look(p, looks, peers);
 	full = g_strdup_printf("2 connections in a queue for 1 at %s (", there);
 	g_assert_true(g_str_has_prefix(profile_find_limit(p, LIMIT_FULL, pid, 0)->text, full));
 	g_assert_true(g_str_has_prefix(profile_find_limit(p, LIMIT_OWED, pid, 0)->text, "2 clients wait, 1 connections to 127.0.0.1:"));
+	net_looks_free(looks);
 	sock_peers_free(peers);
 	net_tables_free(nets);
 	for (size_t i = 0; i < G_N_ELEMENTS(waiting); i++)
@@ -218,22 +222,28 @@ static void test_asked_at_once(void)
 	pair_close(&other);
 }
 
-static void exchange(const struct pair *s, unsigned cnt)
+/* The first answer, of pair_new(), is one segment. */
+static void exchange(const struct pair *s, unsigned cnt, unsigned segments)
 {
+	const int one = 1;
 	char byte;
 
+	g_assert_cmpint(setsockopt(s->server, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)), ==, 0);
+	for (unsigned i = 1; i < segments; i++)
+		g_assert_cmpint(send(s->server, "a", 1, 0) + recv(s->client, &byte, 1, 0), ==, 2);
 	for (unsigned i = 0; i < cnt; i++) {
 		g_assert_cmpint(send(s->client, "q", 1, 0), ==, 1);
 		g_assert_cmpint(recv(s->server, &byte, 1, 0), ==, 1);
-		g_assert_cmpint(send(s->server, "a", 1, 0), ==, 1);
-		g_assert_cmpint(recv(s->client, &byte, 1, 0), ==, 1);
+		for (unsigned k = 0; k < segments; k++)
+			g_assert_cmpint(send(s->server, "a", 1, 0) + recv(s->client, &byte, 1, 0), ==, 2);
 	}
 }
 
-/* The same of clients that have asked often: each has sent one segment more than it received. */
+/* The same of clients that have asked often: each lacks one answer, which is one segment, or two. */
 static void test_clients_that_ask_at_once(void)
 {
-	for (int asks = 0; asks < 2; asks++) {
+	for (int turn = 0; turn < 4; turn++) {
+		const bool asks = turn % 2;
 		struct pair pairs[] = { pair_new(), pair_new(), pair_new() };
 		struct profile *p = profile_new();
 		struct net_tables *nets = net_tables_new("/proc");
@@ -245,18 +255,119 @@ static void test_clients_that_ask_at_once(void)
 		fixture_is_for(p, wait, &epoll);
 		p->info.start_ns = clock_ns(CLOCK_MONOTONIC) - 1000 * MS;
 		for (size_t i = 0; i < G_N_ELEMENTS(pairs); i++) {
-			exchange(&pairs[i], 20);
+			exchange(&pairs[i], 20, turn < 2 ? 1 : 2);
 			g_assert_cmpint(asks ? send(pairs[i].client, "q", 1, 0) : 1, ==, 1);
 		}
 		g_usleep(REQUEST_AGE_MS * 1000);
-		owed_look(p, peers, "/proc");
+		struct net_looks *looks = net_looks_new("/proc");
+
+		owed_look(p, looks, peers);
 		const struct profile_limit *l = profile_find_limit(p, LIMIT_OWED, (uint32_t)getpid(), 0);
 
 		g_assert_true(asks ? l && g_str_has_prefix(l->text, "3 clients wait, ") : !l);
+		net_looks_free(looks);
 		sock_peers_free(peers);
 		net_tables_free(nets);
 		for (size_t i = 0; i < G_N_ELEMENTS(pairs); i++)
 			pair_close(&pairs[i]);
+		profile_free(p);
+	}
+}
+
+static void answer(const struct pair *s)
+{
+	char byte;
+
+	g_assert_cmpint(recv(s->server, &byte, 1, 0) + send(s->server, "a", 1, 0) + recv(s->client, &byte, 1, 0), ==, 3);
+}
+
+/* At each look two clients wait, and at most one is that of the first server, which the last look does not meet. */
+static void test_looks(void)
+{
+	static const int asked[][2] = { { 0, 1 }, { 0, 2 }, { 0, 3 }, { 1, 2 } };
+	struct pair pairs[] = { pair_new(), pair_new(), pair_new(), pair_new() };
+	const uint32_t pid = (uint32_t)getpid();
+	struct net_looks *looks = net_looks_new("/proc");
+	struct net_tables *nets = net_tables_new("/proc");
+	struct sock_peers *peers = sock_peers_new("/proc", nets);
+	struct profile *p = profile_new();
+	const struct object epoll = { .kind = OBJECT_EPOLL, .operation = "", .name = "4 sockets", .place = "" };
+	g_autoptr(GArray) pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	g_autofree char *text = g_strdup_printf("4 of 4 looks: 2 clients wait, 1 connections to 127.0.0.1:%u ", pairs[0].port);
+
+	fixture_is_for(p, profile_add_wait(p, &(struct wait){ .thread = fixture_thread(p, pid, 1, "app", "app"), .state = 'S', .count = 20 }),
+		       &epoll);
+	p->info.start_ns = clock_ns(CLOCK_MONOTONIC) - 1000 * MS;
+	g_array_append_val(pids, pid);
+	g_assert_false(net_looks_is_due(looks, 100 * MS));
+	for (size_t i = 0; i < G_N_ELEMENTS(asked); i++) {
+		for (size_t k = 0; k < 2; k++)
+			g_assert_cmpint(send(pairs[asked[i][k]].client, "q", 1, 0), ==, 1);
+		g_usleep(REQUEST_AGE_MS * 1000);
+		if (i + 1 == G_N_ELEMENTS(asked)) {
+			owed_look(p, looks, peers);
+			break;
+		}
+		g_assert_true(net_looks_is_due(looks, (i + 1) * 1000 * MS));
+		net_looks_look(looks, pids, (i + 1) * 1000 * MS);
+		for (size_t k = 0; k < 2; k++)
+			answer(&pairs[asked[i][k]]);
+		g_usleep(REQUEST_AGE_MS * 1000);
+	}
+	const struct profile_limit *l = profile_find_limit(p, LIMIT_OWED, pid, 0);
+	const char *there;
+	uint32_t made;
+
+	g_assert_nonnull(l);
+	g_assert_true(g_str_has_prefix(l->text, text));
+	g_assert_cmpuint(limit_owed_read(l, &made, &there), ==, 2);
+	g_assert_cmpuint(limit_looks_read(l).seen, ==, 4);
+	net_looks_free(looks);
+	sock_peers_free(peers);
+	net_tables_free(nets);
+	for (size_t i = 0; i < G_N_ELEMENTS(pairs); i++)
+		pair_close(&pairs[i]);
+	profile_free(p);
+}
+
+static int connection(uint16_t port)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	g_assert_cmpint(connect(fd, (const struct sockaddr *)&address, sizeof(address)), ==, 0);
+	return fd;
+}
+
+/* A queue that is gone at the end; one that was there at a single look of many is not told. */
+static void test_queue_that_is_gone(void)
+{
+	for (unsigned seen = 1; seen <= 2; seen++) {
+		struct pair s = pair_new();
+		struct net_looks *looks = net_looks_new("/proc");
+		struct net_tables *nets = net_tables_new("/proc");
+		struct profile *p = profile_new();
+		int waiting[3];
+		const char *where;
+
+		g_assert_cmpint(listen(s.listener, 5), ==, 0);
+		for (size_t i = 0; i < G_N_ELEMENTS(waiting); i++)
+			waiting[i] = connection(s.port);
+		for (unsigned i = 1; i <= 4; i++) {
+			net_looks_look(looks, NULL, i * 1000 * MS);
+			for (size_t k = 0; i == seen && k < G_N_ELEMENTS(waiting); k++) {
+				g_assert_cmpint(close(accept(s.listener, NULL, NULL)), ==, 0);
+				close(waiting[k]);
+			}
+		}
+		backlog_look(p, looks, nets, "/proc", (uint32_t)getpid());
+		const struct profile_limit *l = profile_find_limit(p, LIMIT_BACKLOG, (uint32_t)getpid(), 0);
+
+		g_assert_cmpuint(limit_backlog_read(l, &where), ==, seen == 1 ? 0 : 3);
+		g_assert_true(seen == 1 ? !l : g_str_has_prefix(l->text, "2 of 5 looks: 3 connections wait at :"));
+		net_looks_free(looks);
+		net_tables_free(nets);
+		pair_close(&s);
 		profile_free(p);
 	}
 }
@@ -301,6 +412,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/open-requests/function", test_function);
 	g_test_add_func("/open-requests/port", test_port);
 	g_test_add_func("/open-requests/ends", test_ends);
+	g_test_add_func("/open-requests/looks", test_looks);
+	g_test_add_func("/open-requests/queue-that-is-gone", test_queue_that_is_gone);
 	g_test_add_func("/open-requests/silent", test_silent);
 	return g_test_run();
 }
