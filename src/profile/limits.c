@@ -174,10 +174,14 @@ static const char *past_looks(const char *text, struct limit_looks *ret)
 {
 	int at = 0;
 
-	if (sscanf(text, "%" SCNu32 " of %" SCNu32 " looks: %n", &ret->seen, &ret->all, &at) == 2 && at)
-		return text + at;
 	*ret = (struct limit_looks){ 0 };
-	return text;
+	if (sscanf(text, "%" SCNu32 " of %" SCNu32 " looks, %" SCNu32 " of %" SCNu32 " asked: %n", &ret->seen, &ret->all, &ret->asked,
+		   &ret->connections, &at) != 4 || !at) {
+		*ret = (struct limit_looks){ 0 };
+		if (sscanf(text, "%" SCNu32 " of %" SCNu32 " looks: %n", &ret->seen, &ret->all, &at) != 2 || !at)
+			*ret = (struct limit_looks){ 0 };
+	}
+	return text + at;
 }
 
 struct limit_looks limit_looks_read(const struct profile_limit *l)

@@ -66,6 +66,8 @@ enum profile_limit_kind {
  * connections then are the most, the clients the median of these.
  */
 #define LIMIT_LOOKS_FORMAT "%" PRIu32 " of %" PRIu32 " looks: "
+/* The same with how many connections to the peer were owed an answer, of all, summed over all looks. */
+#define LIMIT_ASKED_FORMAT "%" PRIu32 " of %" PRIu32 " looks, %" PRIu32 " of %" PRIu32 " asked: "
 
 /* Followed by the address: ":8080", "/run/app.sock". */
 #define LIMIT_BACKLOG_FORMAT "%" PRIu32 " connections wait at "
@@ -163,6 +165,7 @@ uint64_t profile_failed_connects(const struct profile *p, uint32_t pid, uint32_t
 /* At how many of how many looks it was so; .all 0: known of the recording's end only. */
 struct limit_looks {
 	uint32_t seen, all;
+	uint32_t asked, connections;	/* of LIMIT_ASKED_FORMAT; 0: unknown */
 };
 struct limit_looks limit_looks_read(const struct profile_limit *l);
 

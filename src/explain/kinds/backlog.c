@@ -111,6 +111,11 @@ bool backlog_append_taken(GString *s, const struct findings *f)
 
 	if (!most || !reasons_are_taken(f->reasons, most))
 		return false;
+	const struct limit_looks looks = limit_looks_read(most);
+
+	/* what workers do is known as of the end */
+	if (looks.seen * 2 < looks.all)
+		return false;
 	append_backlog(s, most, true);
 	g_string_append(s, ", while all recorded workers of ");
 	text_safe_cut(s, finding_process_name(f, most->pid) ?: "its process", FINDING_NAME_COLUMNS);

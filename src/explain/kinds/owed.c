@@ -46,6 +46,28 @@ static bool pool_beside(const struct profile *p, const struct profile_limit *owe
 	       !net_text_is_same(ret->there, there);
 }
 
+/* Most of its connections there were owed nothing at most looks: nobody queues for them. */
+static bool are_free(const struct profile_limit *l)
+{
+	const struct limit_looks looks = limit_looks_read(l);
+
+	return looks.asked * 2 < looks.connections;
+}
+
+/* ", which was busy in 7 of 7 looks", ", of which 3.9 were busy on average"; false: unknown */
+static bool append_busy(GString *s, const struct profile_limit *l, uint32_t made)
+{
+	const struct limit_looks looks = limit_looks_read(l);
+
+	if (!looks.connections || !looks.all)
+		return false;
+	if (made == 1)
+		g_string_append_printf(s, ", which was busy in %" PRIu32 " of %" PRIu32 " looks", looks.asked, looks.connections);
+	else
+		g_string_append_printf(s, ", of which %.1f were busy on average", (double)looks.asked / looks.all);
+	return true;
+}
+
 const char *owed_advice(const struct findings *f, const struct finding *row)
 {
 	const char *there;
@@ -56,7 +78,7 @@ const char *owed_advice(const struct findings *f, const struct finding *row)
 	    clients >= QUEUE_TIMES * pool.cnt)
 		return "If a request keeps one of the other connections (a pool's) while it waits for this answer, the others queue for "
 		       "those: give it back before asking, or raise that pool. Else look at the server that is asked.";
-	return clients >= QUEUE_TIMES * made ?
+	return clients >= QUEUE_TIMES * made && !are_free(row->limit.limit) ?
 		       "If a connection there carries one request at a time, the others queue: allow more connections (maxconn, "
 		       "maxSockets, a pool's size) if the server there has room for more. Else look at that server." :
 		       NULL;
@@ -107,6 +129,7 @@ void owed_append_evidence(GString *s, const struct findings *f, const struct fin
 	g_string_append_printf(s, " %s clients waited for answers, with ", TEXT_COUNT(clients));
 	append_made(s, made);
 	g_string_append(s, "there");
+	append_busy(s, row->limit.limit, made);
 	append_others(s, f, row);
 }
 
@@ -193,8 +216,10 @@ bool owed_append_most(GString *s, const struct findings *f, const struct task_fi
 		g_string_append(s, ", with ");
 		append_made(s, most_made);
 		text_safe_cut(s, most_there, FINDING_NAME_COLUMNS);
-		if (most_cnt >= QUEUE_TIMES * most_made)
-			g_string_append_printf(s, ", for which the others queue if %s one request at a time",
+		const bool is_known = append_busy(s, most, most_made);
+
+		if (most_cnt >= QUEUE_TIMES * most_made && !are_free(most))
+			g_string_append_printf(s, "%s for which the others queue if %s one request at a time", is_known ? " and" : ",",
 					       most_made == 1 ? "it carries" : "each carries");
 	}
 	const uint32_t kept_cnt = most_there ? 0 : kept_threads(f, pid);

@@ -34,7 +34,8 @@ struct queue {
 
 struct asked_end {
 	uint32_t look, cnt;	/* the look that counted, and its connections */
-	uint32_t made_cnt, asked_cnt;	/* connections of the look with the most; asked, over all looks */
+	uint32_t made_cnt;	/* connections of the look with the most */
+	uint32_t all_cnt, asked_cnt;	/* summed over all looks: connections; those that are owed an answer */
 	uint64_t inode;	/* of the listener there; 0: not on this machine */
 };
 
@@ -115,13 +116,15 @@ static void count_clients(struct look *l, uint64_t old_ns, const GArray *clients
 	l->clients += is_telling ? likely : 0;
 }
 
-/* It has sent something since the last data came. A session that rests in a transaction has not. */
+/*
+ * It has sent something since the last data came. A session that rests in a transaction has not. Who asks again as soon
+ * as the answer is there does so within one clock tick, too.
+ */
 static bool has_asked(struct sock_peers *peers, uint32_t pid, const struct net_socket *s)
 {
-	uint64_t received_ns, sent_ns;
+	const struct client there = s->state == TCP_SYN_SENT ? (struct client){ .owes = OWES } : sock_peers_asked(peers, pid, s);
 
-	return s->state == TCP_SYN_SENT ||
-	       (sock_peers_last_data(peers, pid, s, &received_ns, &sent_ns) && sent_ns < received_ns);
+	return there.owes == OWES || (there.owes == OWES_MAYBE && has_asked_once_more(&there));
 }
 
 static void count_made(struct owing *o, const GArray *sockets, const struct net_socket *s, bool is_asked)
@@ -139,6 +142,7 @@ static void count_made(struct owing *o, const GArray *sockets, const struct net_
 	u->cnt = u->look == o->looks ? u->cnt + 1 : 1;
 	u->look = o->looks;
 	u->made_cnt = MAX(u->made_cnt, u->cnt);
+	u->all_cnt++;
 	u->asked_cnt += is_asked;
 }
 
@@ -303,10 +307,13 @@ static gint by_number(gconstpointer a, gconstpointer b)
 	return (x > y) - (x < y);
 }
 
-/* "7 of 9 looks: ", if there was more than the one at the end. */
-static char *looks_text(uint32_t seen, uint32_t looks)
+/* "7 of 9 looks: ", "7 of 9 looks, 8 of 9 asked: ", if there was more than the one at the end. u may be NULL. */
+static char *looks_text(uint32_t seen, uint32_t looks, const struct asked_end *u)
 {
-	return looks > 1 ? g_strdup_printf(LIMIT_LOOKS_FORMAT, seen, looks) : g_strdup("");
+	if (looks < 2)
+		return g_strdup("");
+	return u ? g_strdup_printf(LIMIT_ASKED_FORMAT, seen, looks, u->asked_cnt, u->all_cnt) :
+		   g_strdup_printf(LIMIT_LOOKS_FORMAT, seen, looks);
 }
 
 static void put_owed(struct profile *p, const struct owing *o, const char *proc_dir, uint32_t pid)
@@ -324,7 +331,7 @@ static void put_owed(struct profile *p, const struct owing *o, const char *proc_
 
 	fd_owners_read(owners, true);
 	uint32_t owner = there && upstream->inode ? fd_owners_find(owners, upstream->inode, FD_READS | FD_WRITES, 0, &others) : 0;
-	g_autofree char *name = owner ? fd_owners_name(owners, owner) : NULL, *looks = looks_text(seen, o->looks);
+	g_autofree char *name = owner ? fd_owners_name(owners, owner) : NULL, *looks = looks_text(seen, o->looks, there ? upstream : NULL);
 	g_autofree char *text = g_strdup_printf("%s" LIMIT_OWED_FORMAT "%s%s%s%s", looks,
 						g_array_index(o->clients, uint32_t, seen / 2), there ? upstream->made_cnt : 0,
 						there ? there : "nobody", name ? " (" : "", name ? name : "", name ? ")" : "");
@@ -426,7 +433,7 @@ void backlog_look(struct profile *p, const struct net_looks *looks, struct net_t
 		return;
 	g_autofree char *where = !is_local ? g_strdup_printf(":%u", b.tcp->local.port) :
 					     g_strdup(*b.local->name ? b.local->name : "a Unix socket");
-	g_autofree char *times = looks_text(b.seen, all);
+	g_autofree char *times = looks_text(b.seen, all, NULL);
 	g_autofree char *text = g_strdup_printf("%s" LIMIT_BACKLOG_FORMAT "%s", times, b.most, where);
 
 	profile_add_limit(p, LIMIT_BACKLOG, pid, 0, text);

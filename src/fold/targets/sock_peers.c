@@ -306,6 +306,24 @@ struct client sock_peers_client(struct sock_peers *s, uint32_t pid, const struct
 	};
 }
 
+struct client sock_peers_asked(struct sock_peers *s, uint32_t pid, const struct net_socket *socket)
+{
+	struct inet_diag_msg answer;
+	struct tcp_facts facts;
+
+	if (!ask_about(s, pid, socket, &answer, &facts) ||
+	    facts.data_segs_out > STREAM_SEGMENTS * (facts.data_segs_in + UINT64_C(1)))
+		return (struct client){ .owes = OWES_NOT };
+	const uint32_t received = facts.info.tcpi_last_data_recv, sent = facts.info.tcpi_last_data_sent;
+
+	return (struct client){
+		.owes = !facts.data_segs_out || sent > received ? OWES_NOT : sent < received || !facts.data_segs_in ? OWES : OWES_MAYBE,
+		.received_ns = sent * UINT64_C(1000000),
+		.received_cnt = facts.data_segs_out,
+		.sent_cnt = facts.data_segs_in,
+	};
+}
+
 bool sock_peers_may_owe(struct sock_peers *s, uint32_t pid, const struct net_socket *socket)
 {
 	struct inet_diag_msg answer;

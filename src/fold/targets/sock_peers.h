@@ -51,6 +51,8 @@ struct client {
 	uint32_t received_cnt, sent_cnt;
 };
 struct client sock_peers_client(struct sock_peers *s, uint32_t pid, const struct net_socket *socket);
+/* The same seen from the other end, which the process asks: does that owe it an answer? */
+struct client sock_peers_asked(struct sock_peers *s, uint32_t pid, const struct net_socket *socket);
 
 /* The same, also where both happened within one clock tick and no acknowledgement of an answer came later. */
 bool sock_peers_may_owe(struct sock_peers *s, uint32_t pid, const struct net_socket *socket);
