@@ -10,16 +10,18 @@
 
 #define BUSY_SHARE 2	/* of the workers' time: mostly idle workers just received these connections */
 
-/* Threads of these processes with the finding's name mostly do not wait for work. */
-static bool is_busy(const struct findings *f, const struct finding *row)
+/* Threads of these processes with the finding's name mostly do not wait for work, or for as long as connections waited. */
+static bool is_busy(const struct findings *f, const struct finding *row, const struct profile_limit *backlog)
 {
+	const struct limit_looks looks = limit_looks_read(backlog);
+	const double share = looks.all ? (double)looks.seen / looks.all : 1;
 	const struct profile *p = f->profile;
 	uint64_t row_ns = row->time_ns, threads_ns = 0;
 
 	for (uint32_t i = 0; i < p->threads->len; i++)
 		if (f->programs[i] == row->process)
 			threads_ns = MAX(threads_ns, thread_observed_ns(profile_thread(p, i)));
-	return row->threads_cnt && row_ns / row->threads_cnt >= threads_ns / BUSY_SHARE;
+	return row->threads_cnt && (double)(row_ns / row->threads_cnt) >= (double)threads_ns * share / BUSY_SHARE;
 }
 
 /* Processes that share a socket, like a master and its workers, are reported once. */
@@ -49,7 +51,7 @@ void backlog_find(struct findings *f)
 						profile_find_limit(f->profile, LIMIT_DROPPED, t->pid, 0);
 
 		if (l && !row->busy && row->reason != REASON_CPU_QUEUE &&
-		    (row->clock_ns <= row->time_ns / 2 || is_of_drops(l)) && !is_told(f, l) && is_busy(f, row))
+		    (row->clock_ns <= row->time_ns / 2 || is_of_drops(l)) && !is_told(f, l) && is_busy(f, row, l))
 			row->backlog = l;
 	}
 }
