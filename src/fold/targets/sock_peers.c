@@ -17,10 +17,12 @@
 
 #include <glib.h>
 
+#include "base/clock.h"
 #include "base/each.h"
 #include "base/opener/opener.h"
 
 #define ANSWER_BYTES 4096
+#define FRESH_NS 100000000ULL
 #define STREAM_SEGMENTS 8	/* sent per segment received: logs and metrics, which are never answered */
 
 struct sock_peers {
@@ -30,6 +32,10 @@ struct sock_peers {
 	uint32_t seq;
 	unsigned port_low, port_high;	/* range of ephemeral ports */
 	struct stat our_net;
+	/* the process last asked about, when, and whether it is in our network namespace: that takes longer than the rest */
+	uint32_t asked_pid;
+	uint64_t asked_ns;
+	bool is_asked_ours;
 };
 
 /* As in include/uapi/linux/tcp.h. libc's struct is older and shorter. */
@@ -84,13 +90,20 @@ struct sock_peers *sock_peers_new(const char *proc_dir, struct net_tables *table
 
 FREES(sock_peers_free, struct sock_peers, s, close(s->fd); g_free(s->proc_dir))
 
-static bool is_our_net(const struct sock_peers *s, uint32_t pid)
+static bool is_our_net(struct sock_peers *s, uint32_t pid)
 {
-	g_autofree char *net = g_strdup_printf("%s/%" PRIu32 "/ns/net", s->proc_dir, pid);
+	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	struct stat st;
 
+	if (pid == s->asked_pid && now_ns - s->asked_ns < FRESH_NS)
+		return s->is_asked_ours;
+	g_autofree char *net = g_strdup_printf("%s/%" PRIu32 "/ns/net", s->proc_dir, pid);
+
+	s->asked_pid = pid;
+	s->asked_ns = now_ns;
 	/* an ended process is assumed to have had our namespace; the kernel finds only existing sockets anyway */
-	return !opener_stat(net, &st) || (st.st_ino == s->our_net.st_ino && st.st_dev == s->our_net.st_dev);
+	s->is_asked_ours = !opener_stat(net, &st) || (st.st_ino == s->our_net.st_ino && st.st_dev == s->our_net.st_dev);
+	return s->is_asked_ours;
 }
 
 /* Reads the TCP information that was requested with an answer. False: the answer has none. */
