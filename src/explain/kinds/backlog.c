@@ -21,7 +21,7 @@ static bool is_busy(const struct findings *f, const struct finding *row, const s
 	for (uint32_t i = 0; i < p->threads->len; i++)
 		if (f->programs[i] == row->process)
 			threads_ns = MAX(threads_ns, thread_observed_ns(profile_thread(p, i)));
-	return row->threads_cnt && (double)(row_ns / row->threads_cnt) >= (double)threads_ns * share / BUSY_SHARE;
+	return row->threads_cnt && (double)row_ns * BUSY_SHARE >= (double)threads_ns * share * row->threads_cnt;
 }
 
 /* Processes that share a socket, like a master and its workers, are reported once. */

@@ -172,7 +172,8 @@ bool *pool_served_ports_new(const GArray *sockets);
  * The last look. Do or did connections wait to be accepted by the process, because all its workers are busy? Adds
  * LIMIT_BACKLOG for the socket with the longest queue, but not if there was one at a single look of many.
  */
-void backlog_look(struct profile *p, const struct net_looks *looks, struct net_tables *nets, const char *proc_dir, uint32_t pid);
+void backlog_look(struct profile *p, const struct net_looks *looks, struct net_tables *nets, const char *proc_dir,
+		  uint32_t pid);
 
 /* The children of a process's first thread, uint32_t; free with g_array_unref(). */
 GArray *children_of(const char *proc_dir, uint32_t pid);

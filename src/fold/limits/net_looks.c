@@ -66,7 +66,8 @@ struct net_looks *net_looks_new(const char *proc_dir)
 	return l;
 }
 
-FREES(net_looks_free, struct net_looks, l, g_free(l->proc_dir); g_hash_table_unref(l->queues); g_hash_table_unref(l->owings))
+FREES(net_looks_free, struct net_looks, l, g_free(l->proc_dir); g_hash_table_unref(l->queues);
+      g_hash_table_unref(l->owings))
 
 static struct owing *owing_of(struct net_looks *l, uint32_t pid)
 {
@@ -94,7 +95,8 @@ static bool has_asked_once_more(const struct client *c)
 {
 	const uint32_t answers = c->received_cnt - MIN(c->received_cnt, 1);
 
-	return answers >= ASKED_MIN && c->sent_cnt && c->sent_cnt % answers == 0 && c->sent_cnt / answers <= ANSWER_SEGMENTS_MAX;
+	return answers >= ASKED_MIN && c->sent_cnt && c->sent_cnt % answers == 0 &&
+	       c->sent_cnt / answers <= ANSWER_SEGMENTS_MAX;
 }
 
 static void count_clients(struct look *l, uint64_t old_ns, const GArray *clients)
@@ -122,7 +124,9 @@ static void count_clients(struct look *l, uint64_t old_ns, const GArray *clients
  */
 static bool has_asked(struct sock_peers *peers, uint32_t pid, const struct net_socket *s)
 {
-	const struct client there = s->state == TCP_SYN_SENT ? (struct client){ .owes = OWES } : sock_peers_asked(peers, pid, s);
+	if (s->state == TCP_SYN_SENT)
+		return true;
+	const struct client there = sock_peers_asked(peers, pid, s);
 
 	return there.owes == OWES || (there.owes == OWES_MAYBE && has_asked_once_more(&there));
 }
@@ -236,12 +240,14 @@ static void look_at_queues(struct net_looks *l)
 		struct queues second = queues_read();
 
 		EACH_ROW(i, const struct net_socket, s, second.tcp) {
-			const uint32_t before = FIRST_ROW(const struct net_socket, x, first.tcp, x->inode == s->inode, x->queued, 0);
+			const uint32_t before = FIRST_ROW(const struct net_socket, x, first.tcp, x->inode == s->inode,
+							  x->queued, 0);
 
 			note_queue(l, s->inode, MIN(before, s->queued));
 		}
 		EACH_ROW_OF(i, const struct unix_socket, s, second.locals) {
-			const struct unix_socket *before = s->queued && first.locals ? unix_table_find(first.locals, s->inode) : NULL;
+			const struct unix_socket *before =
+				s->queued && first.locals ? unix_table_find(first.locals, s->inode) : NULL;
 
 			note_queue(l, s->inode, before ? MIN(before->queued, s->queued) : 0);
 		}
@@ -330,17 +336,20 @@ static void put_owed(struct profile *p, const struct owing *o, const char *proc_
 	struct fd_owners *owners = fd_owners_new(proc_dir);
 
 	fd_owners_read(owners, true);
-	uint32_t owner = there && upstream->inode ? fd_owners_find(owners, upstream->inode, FD_READS | FD_WRITES, 0, &others) : 0;
-	g_autofree char *name = owner ? fd_owners_name(owners, owner) : NULL, *looks = looks_text(seen, o->looks, there ? upstream : NULL);
-	g_autofree char *text = g_strdup_printf("%s" LIMIT_OWED_FORMAT "%s%s%s%s", looks,
-						g_array_index(o->clients, uint32_t, seen / 2), there ? upstream->made_cnt : 0,
+	const uint64_t inode = there ? upstream->inode : 0;
+	uint32_t owner = inode ? fd_owners_find(owners, inode, FD_READS | FD_WRITES, 0, &others) : 0;
+	const uint32_t median = g_array_index(o->clients, uint32_t, seen / 2), made = there ? upstream->made_cnt : 0;
+	g_autofree char *name = owner ? fd_owners_name(owners, owner) : NULL;
+	g_autofree char *looks = looks_text(seen, o->looks, there ? upstream : NULL);
+	g_autofree char *text = g_strdup_printf("%s" LIMIT_OWED_FORMAT "%s%s%s%s", looks, median, made,
 						there ? there : "nobody", name ? " (" : "", name ? name : "", name ? ")" : "");
 
 	profile_add_limit(p, LIMIT_OWED, pid, 0, text);
 	fd_owners_free(owners);
 }
 
-static struct look read_anew(struct net_looks *all, struct owing *o, struct sock_peers *peers, uint32_t pid, uint64_t old_ns)
+static struct look read_anew(struct net_looks *all, struct owing *o, struct sock_peers *peers, uint32_t pid,
+			     uint64_t old_ns)
 {
 	struct net_tables *nets = net_tables_new(all->proc_dir);
 	const struct look l = read_owed(all, o, peers, nets, pid, old_ns);
@@ -349,7 +358,8 @@ static struct look read_anew(struct net_looks *all, struct owing *o, struct sock
 	return l;
 }
 
-static void look_at_owed(struct profile *p, struct net_looks *all, struct sock_peers *peers, uint32_t pid, unsigned *again)
+static void look_at_owed(struct profile *p, struct net_looks *all, struct sock_peers *peers, uint32_t pid,
+			 unsigned *again)
 {
 	struct owing *o = owing_of(all, pid);
 	const uint64_t old_ns = clock_ns(CLOCK_MONOTONIC) - p->info.start_ns;
@@ -420,7 +430,8 @@ static struct backlog find_backlog(const struct net_looks *l, struct net_tables 
 	return b;
 }
 
-void backlog_look(struct profile *p, const struct net_looks *looks, struct net_tables *nets, const char *proc_dir, uint32_t pid)
+void backlog_look(struct profile *p, const struct net_looks *looks, struct net_tables *nets, const char *proc_dir,
+		  uint32_t pid)
 {
 	/* usually nothing waits, and then no descriptors need to be read */
 	g_autoptr(GHashTable) own = find_backlog(looks, nets, pid, NULL).most ? pool_sockets_new(proc_dir, pid) : NULL;

@@ -330,7 +330,9 @@ struct client sock_peers_asked(struct sock_peers *s, uint32_t pid, const struct 
 	const uint32_t received = facts.info.tcpi_last_data_recv, sent = facts.info.tcpi_last_data_sent;
 
 	return (struct client){
-		.owes = !facts.data_segs_out || sent > received ? OWES_NOT : sent < received || !facts.data_segs_in ? OWES : OWES_MAYBE,
+		.owes = !facts.data_segs_out || sent > received	  ? OWES_NOT
+			: sent < received || !facts.data_segs_in ? OWES
+								 : OWES_MAYBE,
 		.received_ns = sent * UINT64_C(1000000),
 		.received_cnt = facts.data_segs_out,
 		.sent_cnt = facts.data_segs_in,
