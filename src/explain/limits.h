@@ -25,6 +25,8 @@ const char *cycle_advice(const struct finding *row);
 
 /* It asks an address where its own process accepts connections: with all its workers waiting so nobody answers. */
 bool self_is_asked(const struct findings *f, const struct finding *row);
+/* "127.0.0.1:8018 (itself)": most of the connections that the process has made go there; NULL: not, or unknown. */
+const char *self_is_mostly_asked(const struct profile *p, uint32_t pid);
 #define SELF_SAYS "waits for itself"
 #define SELF_ADVICE                                                                                                    \
 	"A request that asks its own service holds a worker while it needs another one: with all busy so nobody is left to "     \

@@ -78,7 +78,8 @@ enum profile_limit_kind {
 /* Followed by the address and its process: "127.0.0.1:8080 (nginx)". */
 #define LIMIT_FULL_FORMAT "%" PRIu32 " connections in a queue for %" PRIu32 " at "
 
-/* Followed by their peer, "127.0.0.1:8081 (python3)", or "nobody" if there are no connections. */
+/* Followed by their peer, "127.0.0.1:8081 (python3)", or "nobody" if there are no connections. A service may ask itself. */
+#define LIMIT_ITSELF "itself"
 #define LIMIT_OWED_FORMAT "%" PRIu32 " clients wait, %" PRIu32 " connections to "
 
 /* Followed by the address: ":8080". */

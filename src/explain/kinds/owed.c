@@ -59,12 +59,12 @@ static bool append_busy(GString *s, const struct profile_limit *l, uint32_t made
 {
 	const struct limit_looks looks = limit_looks_read(l);
 
-	if (!looks.connections || !looks.all)
+	if (!looks.connections)
 		return false;
 	if (made == 1)
 		g_string_append_printf(s, ", which was busy in %" PRIu32 " of %" PRIu32 " looks", looks.asked, looks.connections);
 	else
-		g_string_append_printf(s, ", of which %.1f were busy on average", (double)looks.asked / looks.all);
+		g_string_append_printf(s, ", of which %.1f were busy on average", (double)looks.asked / looks.connections * made);
 	return true;
 }
 

@@ -54,3 +54,16 @@ bool self_is_asked(const struct findings *f, const struct finding *row)
 	return !g_str_has_prefix(o->name + strcspn(o->name, " "), LISTENING) &&
 	       accepts_there(f->profile, finding_pid(f, row), o->name);
 }
+
+const char *self_is_mostly_asked(const struct profile *p, uint32_t pid)
+{
+	const struct profile_limit *l = profile_find_limit(p, LIMIT_OWED, pid, 0);
+	const char *there = NULL;
+	uint32_t made;
+
+	if (!limit_owed_read(l, &made, &there) || !there || !g_str_has_suffix(there, " (" LIMIT_ITSELF ")"))
+		return NULL;
+	const struct limit_looks looks = limit_looks_read(l);
+
+	return looks.asked * 2 >= looks.connections ? there : NULL;
+}

@@ -46,6 +46,7 @@ struct task_wait {
 	const struct finding *behind;	/* of threads: what the lock's holder waits for meanwhile; NULL */
 	const struct finding *under;	/* of threads: what is waited for in the call that takes the lock; NULL */
 	bool is_held_there;	/* looks with waiters show that it holds the lock there */
+	const char *itself;	/* "127.0.0.1:8018 (itself)": whom it asks, or those do for which it waits; NULL */
 	const char *peer;	/* who answers nearly all waits of the process: "127.0.0.1:6379 (redis-server)" */
 	const struct waker *ended_by;	/* who ends most of the process's network waits; NULL: unknown, or `peer` */
 	double ended_percent;	/* share of ended_by */

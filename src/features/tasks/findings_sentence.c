@@ -99,6 +99,10 @@ void sentence_task_evidence(GString *s, const struct findings *f, const struct t
 		g_string_append(s, "; ");
 		at_once_append(s, &w->at_once);
 	}
+	if (w->itself) {
+		g_string_append(s, "; its process asks ");
+		text_safe_cut(s, w->itself, NAME_COLUMNS);
+	}
 	if (w->ended_by) {
 		uint32_t user = w->ended_by->user;
 

@@ -20,7 +20,7 @@
 #define LOOKS_FEW 4	/* of fewer looks a single one counts */
 #define PROCESSES_MAX 16	/* whose clients are looked at meanwhile */
 #define CPU_SHARE 200	/* of the time until the next look that one may take */
-#define OLD_NS 3000000000ULL	/* so long a client that waits for an answer may not wait for an event */
+#define OLD_NS 10000000000ULL	/* so long a client that waits for an answer may not wait for an event */
 #define QUEUE_PAUSE_US 3000	/* connections that are accepted within this time do not wait */
 #define AGAIN 8	/* number of looks at the end, because connections may exist only briefly and change while they are read */
 #define OWED_PAUSE_US 7000
@@ -35,7 +35,7 @@ struct queue {
 struct asked_end {
 	uint32_t look, cnt;	/* the look that counted, and its connections */
 	uint32_t made_cnt;	/* connections of the look with the most */
-	uint32_t all_cnt, asked_cnt;	/* summed over all looks: connections; those that are owed an answer */
+	uint32_t all_cnt, asked_cnt;	/* summed over all looks: connections of which it is known; those that are owed an answer */
 	uint64_t inode;	/* of the listener there; 0: not on this machine */
 };
 
@@ -122,16 +122,18 @@ static void count_clients(struct look *l, uint64_t old_ns, const GArray *clients
  * It has sent something since the last data came. A session that rests in a transaction has not. Who asks again as soon
  * as the answer is there does so within one clock tick, too.
  */
-static bool has_asked(struct sock_peers *peers, uint32_t pid, const struct net_socket *s)
+static enum owes has_asked(struct sock_peers *peers, uint32_t pid, const struct net_socket *s)
 {
 	if (s->state == TCP_SYN_SENT)
-		return true;
+		return OWES;
 	const struct client there = sock_peers_asked(peers, pid, s);
 
-	return there.owes == OWES || (there.owes == OWES_MAYBE && has_asked_once_more(&there));
+	if (there.owes != OWES_MAYBE || there.received_cnt <= ASKED_MIN)
+		return there.owes;
+	return has_asked_once_more(&there) ? OWES : OWES_NOT;
 }
 
-static void count_made(struct owing *o, const GArray *sockets, const struct net_socket *s, bool is_asked)
+static void count_made(struct owing *o, const GArray *sockets, const struct net_socket *s, enum owes asked)
 {
 	g_autofree char *there = net_end_text(&s->remote);
 	struct asked_end *u = g_hash_table_lookup(o->upstreams, there);
@@ -146,8 +148,8 @@ static void count_made(struct owing *o, const GArray *sockets, const struct net_
 	u->cnt = u->look == o->looks ? u->cnt + 1 : 1;
 	u->look = o->looks;
 	u->made_cnt = MAX(u->made_cnt, u->cnt);
-	u->all_cnt++;
-	u->asked_cnt += is_asked;
+	u->all_cnt += asked != OWES_MAYBE;
+	u->asked_cnt += asked == OWES;
 }
 
 static struct look read_owed(struct net_looks *all, struct owing *o, struct sock_peers *peers, struct net_tables *nets,
@@ -339,7 +341,10 @@ static void put_owed(struct profile *p, const struct owing *o, const char *proc_
 	const uint64_t inode = there ? upstream->inode : 0;
 	uint32_t owner = inode ? fd_owners_find(owners, inode, FD_READS | FD_WRITES, 0, &others) : 0;
 	const uint32_t median = g_array_index(o->clients, uint32_t, seen / 2), made = there ? upstream->made_cnt : 0;
-	g_autofree char *name = owner ? fd_owners_name(owners, owner) : NULL;
+	g_autoptr(GHashTable) own = inode ? pool_sockets_new(proc_dir, pid) : NULL;
+	g_autofree char *name = own && g_hash_table_contains(own, &inode) ? g_strdup(LIMIT_ITSELF) :
+				owner				  ? fd_owners_name(owners, owner) :
+								    NULL;
 	g_autofree char *looks = looks_text(seen, o->looks, there ? upstream : NULL);
 	g_autofree char *text = g_strdup_printf("%s" LIMIT_OWED_FORMAT "%s%s%s%s", looks, median, made,
 						there ? there : "nobody", name ? " (" : "", name ? name : "", name ? ")" : "");

@@ -293,7 +293,7 @@ static void test_looks(void)
 	struct profile *p = profile_new();
 	const struct object epoll = { .kind = OBJECT_EPOLL, .operation = "", .name = "4 sockets", .place = "" };
 	g_autoptr(GArray) pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	g_autofree char *text = g_strdup_printf("4 of 4 looks, 3 of 4 asked: 2 clients wait, 1 connections to 127.0.0.1:%u ", pairs[0].port);
+	g_autofree char *text = g_strdup_printf("4 of 4 looks, 3 of 4 asked: 2 clients wait, 1 connections to 127.0.0.1:%u (itself)", pairs[0].port);
 
 	fixture_is_for(p, profile_add_wait(p, &(struct wait){ .thread = fixture_thread(p, pid, 1, "app", "app"), .state = 'S', .count = 20 }),
 		       &epoll);
