@@ -619,21 +619,6 @@ static void find_peer(const struct profile *p, const struct task_findings *f, st
 	}
 }
 
-/* The service asks itself: in these tasks, or in those that have what these wait for. */
-static void find_itself(const struct profile *p, struct task_wait *w)
-{
-	const enum awaited k = awaited_of(w), there = w->meanwhile ? awaited_of(w->meanwhile) : k;
-	const bool asks = k == NETWORK || k == LIBRARY || k == CONNECT;
-
-	if (!asks && there != NETWORK && there != LIBRARY && there != CONNECT && (there != LIMITED || k == LIMITED))
-		return;
-	w->itself = self_is_mostly_asked(p, w->pid);
-	if (!w->itself)
-		return;
-	w->says = asks ? "wait for this service itself" : w->says;
-	w->advice = SELF_ADVICE;
-}
-
 ORDER(by_rank, struct task_wait, ORDER_HIGH(rank_ns))
 
 /* NULL: as of other sleeps. */
@@ -853,16 +838,21 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 						       : UNRECEIVED_ADVICE;
 		else if (may_take_twice(f, w))
 			w->advice = TWICE_ADVICE;
-		find_itself(p, w);
 		if (FIRST_ROW(const struct task_wait, o, f->rows, same_process(o, w), o, NULL) == w)	/* told once */
 			w->drops = profile_find_limit(p, LIMIT_DROPPED, w->pid, 0);
-		w->advice = backlog_advice_of_drops(w->drops) ?: w->advice;
 		EACH_ROW(k, const struct task_wait, o, f->rows) {
 			/* a library's task alone waits for its client, or for one that counts itself */
 			bool counts = o->rank_ns || (task_is_of_python(o->kind) && !*o->idle && *o->path);
 
 			w->busy_ns += counts && same_process(o, w) ? o->task_ns : 0;
 		}
+	}
+	/* once it is known who is behind whom */
+	for (guint i = 0; i < f->cnt; i++) {
+		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
+
+		task_itself_find(p, f, w);
+		w->advice = backlog_advice_of_drops(w->drops) ?: w->advice;
 	}
 	return f;
 }

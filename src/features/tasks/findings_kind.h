@@ -51,6 +51,9 @@ enum awaited awaited_of(const struct task_wait *w);
 const char *awaited_says(enum awaited k);
 const char *awaited_advice(enum awaited k);
 
+/* Sets `itself`, with words and advice, of tasks that ask their own service, and of those that are behind such ones. */
+void task_itself_find(const struct profile *p, const struct task_findings *f, struct task_wait *w);
+
 static inline bool mentions(const char *text, const char *part)
 {
 	return strstr(text, part) != NULL;

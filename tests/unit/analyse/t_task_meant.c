@@ -392,6 +392,52 @@ static void test_long_polls_of_java(void)
 	}
 }
 
+/* Requests that ask their own service hold places for which others wait, but not if most of its connections are free. */
+static void test_itself(void)
+{
+	static const struct task_frame ask[] = { { "net/http.(*Client).Get", NULL, 0 }, { "main.prices", "/src/shop.go", 9 },
+						 { "main.place", "/src/shop.go", 5 },
+						 { "net/http.serverHandler.ServeHTTP", "/usr/lib/go/server.go", 9 } };
+	static const struct task_frame queue[] = { { "main.place", "/src/shop.go", 4 },
+						   { "net/http.serverHandler.ServeHTTP", "/usr/lib/go/server.go", 9 } };
+	static const struct { const char *owed; bool is_itself, is_free; } cases[] = {
+		{ "7 of 7 looks, 28 of 28 asked: 5 clients wait, 4 connections to 127.0.0.1:8080 (itself)", true, false },
+		{ "7 of 7 looks, 28 of 28 asked: 5 clients wait, 4 connections to 127.0.0.1:8080 (itself)", true, true },
+		{ "7 of 7 looks, 9 of 28 asked: 5 clients wait, 4 connections to 127.0.0.1:8080 (itself)", false, false },
+		{ "7 of 7 looks, 28 of 28 asked: 5 clients wait, 4 connections to 127.0.0.1:8081 (db)", false, false },
+		{ NULL, false, false },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct tasks *t = tasks_new(TASKS_GO, 12);
+		struct profile *p = profile_new();
+
+		for (unsigned k = 0; k < 10; k++) {
+			see(t, row_of(t, 1, "select", ask, 4), 4);
+			if (!cases[i].is_free)
+				see(t, row_of(t, 2, "chan send", queue, 2), 9);
+			tasks_look_done(t, (k + 1) * (uint64_t)100000000, 100000000);
+		}
+		tasks_finish(t);
+		if (cases[i].owed)
+			profile_add_limit(p, LIMIT_OWED, 12, 0, cases[i].owed);
+		struct task_findings *f = findings_of(p, t);
+
+		g_assert_cmpuint(f->cnt, ==, cases[i].is_free ? 1 : 2);
+		for (guint k = 0; k < f->cnt; k++) {
+			const struct task_wait *w = &g_array_index(f->rows, struct task_wait, k);
+
+			g_test_message("%zu: %s in %s: %s", i, w->says, w->function, w->advice);
+			g_assert_true(!w->itself == !cases[i].is_itself);
+			g_assert_true(g_str_has_prefix(w->advice, "A request that asks its own service") == (cases[i].is_itself && !cases[i].is_free));
+			g_assert_true(g_str_has_prefix(w->advice, "Its own process answers") == (cases[i].is_itself && cases[i].is_free));
+			g_assert_true(!strcmp(w->says, "wait for this service itself") == (cases[i].is_itself && !w->meanwhile));
+		}
+		task_findings_free(f);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -400,6 +446,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/findings/long-poll", test_long_poll);
 	g_test_add_func("/tasks/long-polls", test_long_polls);
 	g_test_add_func("/tasks/findings/unasked", test_unasked);
+	g_test_add_func("/tasks/findings/itself", test_itself);
 	g_test_add_func("/tasks/findings/limiter", test_limiter);
 	g_test_add_func("/tasks/pace", test_pace);
 	g_test_add_func("/tasks/resting-server", test_resting_server);
