@@ -637,6 +637,17 @@ static bool has_own_pipe(const struct finder *f, const struct wait *w)
 	return o && g_str_has_prefix(o->name, from) && g_str_has_prefix(o->name + strlen(from), own);
 }
 
+/* It runs nothing but shared libraries, from its start on. */
+static bool is_librarys_thread(const struct profile *p, const struct wait *w)
+{
+	uint32_t n = w->user;
+
+	while (n && profile_get_frame(p, profile_get_node(p, n)->frame)->module &&
+	       strstr(profile_get_frame(p, profile_get_node(p, n)->frame)->module, ".so"))
+		n = profile_get_node(p, n)->parent;
+	return w->user && !n && idle_knows_place(p, w);
+}
+
 static enum idle_kind loop(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
@@ -657,8 +668,8 @@ static enum idle_kind loop(const struct finder *f, uint32_t i)
 		return IDLE_NOT;
 	if (is_answered(f, i) && !is_for_work(f, i))
 		return IDLE_NOT;
-	/* a library's loop wakes for the program's timers and does not poll */
-	bool is_of_library = f->rule[i] && f->rule[i]->protocol;
+	/* a library's loop wakes for the program's timers and does not poll; its own thread's is not the program's either */
+	bool is_of_library = (f->rule[i] && f->rule[i]->protocol) || is_librarys_thread(f->p, w);
 
 	/* polling a single client or peer has a time limit per answer */
 	if (!is_of_library && (is_epoll ? looks_per_second(f, i) >= LOOKS_PER_S_EPOLL

@@ -164,11 +164,34 @@ static void test_growing_pauses(void)
 	}
 }
 
+/* A thread of a library's own may look again and again, in its loop; one that the program begins polls. */
+static void test_loop_of_librarys_thread(void)
+{
+	static const struct { const char *stack; bool is_idle; } cases[] = {
+		{ "clone3@libc.so.6 start_thread@libc.so.6 gloo::transport::tcp::Loop::run@libgloo.so.0.5.0 epoll_wait@libc.so.6", true },
+		{ "clone3@libc.so.6 start_thread@libc.so.6 watch@app epoll_wait@libc.so.6", false },
+		{ "main@app run@libgloo.so.0.5.0 epoll_wait@libc.so.6", false },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct maker m = maker_new("process 1");
+		uint32_t wait = wait_of(m.p, thread_of(m.p, 1, 1, "trainer", 0), 'S', cases[i].stack,
+					"__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]", 900);
+
+		woken_by(m.p, wait, UINT32_MAX, "");
+		struct reasons *r = reasons_new(m.p, NULL);
+		g_assert_cmpint(reasons_is_idle(r, wait), ==, cases[i].is_idle);
+		reasons_free(r);
+		profile_free(m.p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/loops/asyncio-nginx-tokio", test_loops);
 	g_test_add_func("/loops/of-libraries", test_loops_of_libraries);
 	g_test_add_func("/loops/growing-pauses", test_growing_pauses);
+	g_test_add_func("/loops/of-a-librarys-thread", test_loop_of_librarys_thread);
 	return g_test_run();
 }
