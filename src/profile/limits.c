@@ -284,6 +284,7 @@ static const char *const child_words[CHILD_DOES_COUNT] = {
 	[CHILD_STOPPED] = "stopped", [CHILD_WAITS] = "waits",	[CHILD_SLEEPS] = "sleeps",
 	[CHILD_LOCK] = "lock",	   [CHILD_PIPE] = "pipe",	[CHILD_PIPE_FULL] = "pipe-full",
 	[CHILD_FILE_LOCK] = "file-lock", [CHILD_TERMINAL] = "terminal", [CHILD_NETWORK] = "network",
+	[CHILD_OWN_PIPE] = "own-pipe", [CHILD_OWN_PIPE_FULL] = "own-pipe-full",
 	[CHILD_EVENTS] = "events", [CHILD_OTHER] = "other", [CHILD_SEVERAL] = "several",
 };
 

@@ -198,6 +198,9 @@ enum child_does {
 	CHILD_LOCK,	/* in a futex */
 	CHILD_PIPE,
 	CHILD_PIPE_FULL,
+	/* whose other end the process has that waits for the child */
+	CHILD_OWN_PIPE,
+	CHILD_OWN_PIPE_FULL,
 	CHILD_FILE_LOCK,
 	CHILD_TERMINAL,
 	CHILD_NETWORK,	/* on its only outgoing connection */

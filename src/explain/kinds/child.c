@@ -15,7 +15,8 @@ static bool is_held_up(const struct profile_limit *l)
 
 	return limit_child_read(l, &c, there, sizeof(there)) &&
 	       (c.does == CHILD_NETWORK || c.does == CHILD_FILE_LOCK || c.does == CHILD_DISK ||
-		c.does == CHILD_STOPPED || c.does == CHILD_PIPE_FULL || c.does == CHILD_TERMINAL);
+		c.does == CHILD_STOPPED || c.does == CHILD_PIPE_FULL || c.does == CHILD_OWN_PIPE_FULL ||
+		c.does == CHILD_OWN_PIPE || c.does == CHILD_TERMINAL);
 }
 
 /* The row waits for room in a pipe: its reader may be any program. */
@@ -65,6 +66,8 @@ static const char *const says[CHILD_DOES_COUNT] = {
 	[CHILD_LOCK] = "waits for a lock, or for another thread of its own",
 	[CHILD_PIPE] = "waits for data in a pipe",
 	[CHILD_PIPE_FULL] = "waits for room in a pipe",
+	[CHILD_OWN_PIPE] = "waits for data in a pipe that this one writes",
+	[CHILD_OWN_PIPE_FULL] = "waits for room in a pipe that this one reads",
 	[CHILD_FILE_LOCK] = "waits for a lock on a file",
 	[CHILD_TERMINAL] = "waits for a terminal",
 	[CHILD_NETWORK] = "waits for ",
@@ -161,6 +164,12 @@ const char *child_advice(const struct findings *f, const struct finding *row)
 		return "A stopped process does nothing: continue it (kill -CONT), or detach its debugger.";
 	case CHILD_TERMINAL:
 		return "Somebody has to type there, or read: give the child its input otherwise (an option, </dev/null).";
+	case CHILD_OWN_PIPE_FULL:
+		return "Neither goes on, unless another thread reads that pipe: read all that the child prints before you wait for its end "
+		       "(communicate(), capture_output), or send it to a file.";
+	case CHILD_OWN_PIPE:
+		return "Neither goes on, unless another thread writes there: close the child's input before you wait for its end "
+		       "(communicate()), or give it none (</dev/null).";
 	case CHILD_FILE_LOCK:
 		return profile_file_lock_holder(f->profile, c.pid) ?
 			       "Look at what that process does: others go on when it ends, or lets go. A time limit bounds the wait (flock -w, -n)." :

@@ -84,6 +84,8 @@ static const struct ending {
 	  "output elsewhere (>/dev/null 2>&1)." },
 	{ "child", true,
 	  CHILDREN_ADVICE },
+	{ "ruby-child", true,
+	  CHILDREN_ADVICE },
 	{ "python-queue-join", true,
 	  "The queue was not worked off while this was recorded: who waits for its end, as before a shutdown, is meant to. Else see what "
 	  "those wait for who should take from it, and whether they call task_done(): `offcpu report --full`." },

@@ -173,16 +173,49 @@ static const struct net_socket *connection_of(const struct looker *l, uint32_t p
 	return found;
 }
 
-/* Is the descriptor in the call's first argument a terminal? "0 0x0 0x7ffd.." */
-static bool has_terminal(const struct looker *l, uint32_t pid)
+/* What the descriptor in the call's first argument is: "0 0x0 0x7ffd.."; NULL: unknown. */
+static char *link_of_call(const struct looker *l, uint32_t pid)
 {
 	g_autofree char *text = opener_process_text(l->proc_dir, pid, "syscall");
 	const char *argument = text ? strchr(text, ' ') : NULL;
 	uint64_t fd = argument ? g_ascii_strtoull(argument + 1, NULL, 16) : UINT64_MAX;
 	g_autofree char *path = fd <= INT32_MAX ? g_strdup_printf("%s/%" PRIu32 "/fd/%d", l->proc_dir, pid, (int)fd) : NULL;
-	g_autofree char *link = path ? opener_link(path) : NULL;
+
+	return path ? opener_link(path) : NULL;
+}
+
+static bool has_terminal(const struct looker *l, uint32_t pid)
+{
+	g_autofree char *link = link_of_call(l, pid);
 
 	return link && (g_str_has_prefix(link, "/dev/pts/") || g_str_has_prefix(link, "/dev/tty"));
+}
+
+/* One end of a pipe: to be found among a process's descriptors. */
+struct pipe_end {
+	const char *link;
+	uint32_t mode;	/* S_IRUSR or S_IWUSR */
+	bool is_there;
+};
+
+static bool take_end(const struct opener_entry *e, void *data)
+{
+	struct pipe_end *end = data;
+
+	end->is_there = e->link && e->mode & end->mode && strcmp(e->link, end->link) == 0;
+	return !end->is_there;
+}
+
+/* Has the waiter the other end of the pipe at which its child waits? */
+static bool has_other_end(const struct looker *l, uint32_t waiter, struct child c)
+{
+	g_autofree char *link = link_of_call(l, c.pid), *fds = g_strdup_printf("%s/%" PRIu32 "/fd", l->proc_dir, waiter);
+	struct pipe_end end = { .link = link, .mode = c.does == CHILD_PIPE_FULL ? S_IRUSR : S_IWUSR };
+
+	if (!link || !g_str_has_prefix(link, "pipe:"))
+		return false;
+	opener_list(fds, true, take_end, &end);
+	return end.is_there;
 }
 
 static void add_child_limit(struct profile *p, const struct looker *l, uint32_t waiter, struct child c)
@@ -195,6 +228,8 @@ static void add_child_limit(struct profile *p, const struct looker *l, uint32_t 
 		return;
 	if (c.does == CHILD_NETWORK && !s)
 		c.does = has_terminal(l, c.pid) ? CHILD_TERMINAL : CHILD_EVENTS;
+	if ((c.does == CHILD_PIPE || c.does == CHILD_PIPE_FULL) && has_other_end(l, waiter, c))
+		c.does = c.does == CHILD_PIPE ? CHILD_OWN_PIPE : CHILD_OWN_PIPE_FULL;
 	if (s && s->is_tcp && (!l->peers || !sock_peers_last_data(l->peers, c.pid, s, &silent_ns, &sent_ns)))
 		silent_ns = 0;
 	g_strdelimit(name, "\n", '\0');
@@ -212,6 +247,14 @@ static bool is_for_room(const struct profile *p, const struct wait *w)
 	return w->flags & WAIT_OPEN_AT_END && profile_stack_names(p, w->kernel, writes);
 }
 
+/* In Ruby up to 3.2 it is a wait for SIGCHLD. */
+static bool is_for_exit(const struct profile *p, const struct wait *w)
+{
+	static const char *const exits[] = { "do_wait", NULL }, *const users[] = { "rb_waitpid", NULL };
+
+	return profile_stack_names(p, w->kernel, exits) || profile_stack_names(p, w->user, users);
+}
+
 /* The awaited child: named by the system call, at the pipe's other end, or the only one. */
 static struct child waited_for(const struct looker *l, const struct profile *p, const struct wait *w)
 {
@@ -220,19 +263,12 @@ static struct child waited_for(const struct looker *l, const struct profile *p, 
 	g_autofree char *status = o && o->pid && o->pid != pid ? opener_process_text(l->proc_dir, o->pid, "status") : NULL;
 	struct child named = { .pid = o ? o->pid : 0 };
 
-	if (o && o->kind == OBJECT_CHILD && !o->pid)
+	if (is_for_exit(p, w) && !(o && o->kind == OBJECT_CHILD && o->pid))
 		return child_of(l, pid);
 	if (!status || (!is_for_room(p, w) && proc_status_number(status, "PPid") != pid))
 		return (struct child){ 0 };
 	named.does = does_of(l, named.pid, status);
 	return named;
-}
-
-static bool is_for_exit(const struct profile *p, const struct wait *w)
-{
-	static const char *const exits[] = { "do_wait", NULL };
-
-	return profile_stack_names(p, w->kernel, exits);
 }
 
 /* For the output of another program, in one pipe or in several. */
