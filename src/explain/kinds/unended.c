@@ -219,8 +219,10 @@ static bool may_be_meant(const struct findings *f, const struct finding *row, co
 static bool is_of_resting_server(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
+	const struct rule *rule = finding_rule(f, row);
 
-	return o && row->reason == REASON_NETWORK_RECEIVE && profile_server_does(f->profile, o->pid) == SERVER_RESTS;
+	return o && row->reason == REASON_NETWORK_RECEIVE && profile_server_does(f->profile, o->pid) == SERVER_RESTS &&
+	       !(rule && rule->advice);	/* which knows what was asked for, as a task's result */
 }
 
 /*
