@@ -398,10 +398,7 @@ static struct finding *unanswered_for(const struct findings *f, const struct fin
 	return NULL;
 }
 
-/*
- * Who was asked asks others on and on, the last of whom waits for a lock, which is the cause; NULL: none is. Of a lock
- * of the one that was asked itself this finding's own sentence tells.
- */
+/* Who was asked waits for a lock, or asks others on and on, the last of whom does: that is the cause; NULL: none is. */
 static struct finding *lock_asked_for(const struct findings *f, const struct finding *row)
 {
 	const struct finding *hops[FINDING_HOPS_MAX];
@@ -414,9 +411,9 @@ static struct finding *lock_asked_for(const struct findings *f, const struct fin
 	for (unsigned i = 0; i < cnt; i++)
 		if (!is_mostly_for(hops[i]))
 			return NULL;
-	cause = cnt ? finding_cause(f, hops[cnt - 1]) : NULL;
+	cause = finding_cause(f, cnt ? hops[cnt - 1] : row);
 	return cause && is_mostly_for(row) && reason_family(cause->reason) == FAMILY_LOCK && !cause->is_told_with &&
-	       cause->process != row->process && cause->time_ns > row->time_ns / 2 ? cause : NULL;
+	       cause->process != row->process && cause->time_ns > cause_longest_waiter_ns(f, row) / 2 ? cause : NULL;
 }
 
 /* The program that it asks has a queue of its own, which leads on to what this one's sentence does not name. */

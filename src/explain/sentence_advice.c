@@ -418,8 +418,7 @@ static bool is_many_small(const struct findings *f, const struct finding *row)
 	uint64_t answer_ns = row->time_ns / row->count;
 	if (answer_ns <= SMALL_ANSWER_NS)
 		return row->count / MAX(window_ns / 1000000000, 1) / threads >= SMALL_ANSWERS_PER_S;
-	return answer_ns <= ROW_ANSWER_NS && row->time_ns / threads >= window_ns / 2 &&
-	       waits_in_a_row(f, row) >= IN_A_ROW;
+	return answer_ns <= ROW_ANSWER_NS && row->count / threads >= IN_A_ROW && waits_in_a_row(f, row) >= IN_A_ROW;
 }
 
 static const char *advice_of_server(const struct findings *f, const struct finding *row)
