@@ -28,7 +28,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_FILES] = "files",   [LIMIT_TASKS] = "tasks",
 	[LIMIT_SEMAPHORE] = "semaphore", [LIMIT_SILENT] = "silent", [LIMIT_FAILS] = "fails",
 	[LIMIT_SIZE] = "size", [LIMIT_DROPPED] = "dropped", [LIMIT_WEIGHT] = "weight",
-	[LIMIT_SESSION] = "session", [LIMIT_RESTS] = "rests",
+	[LIMIT_SESSION] = "session", [LIMIT_RESTS] = "rests", [LIMIT_RECORDER] = "recorder",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)

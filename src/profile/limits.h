@@ -47,6 +47,7 @@ enum profile_limit_kind {
 	LIMIT_FAILS,	/* a system call that failed again and again in the thread: limit_fails_text() */
 	LIMIT_SIZE,	/* resident memory in KiB of a process whose address space others waited for: "1536000" */
 	LIMIT_RESTS,	/* how often a server in memory, which others wait for, was seen to rest: LIMIT_RESTS_FORMAT */
+	LIMIT_RECORDER,	/* the process has started the recorder, itself or by others; the text is the recorder's name */
 	LIMIT_KIND_COUNT
 };
 

@@ -988,6 +988,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	timeouts_find(p, &(struct timeouts_input){ pl, f.depth, rule, reason }, ret_idle);
 	turns_find(p, rule, reason, ret_idle, ret_kept);
 	receivers_find(p, &found, ret_idle);
+	bystanders_find(p, rule, reason, ret_idle);
 	unlooked_find(p, &(struct torn_input){ f.roles, rule, reason }, ret_idle);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
 		if (loop[i])

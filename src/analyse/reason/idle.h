@@ -69,6 +69,12 @@ void fed_find(const struct profile *p, const uint8_t *reason, uint8_t *idle);
  */
 void relays_find(const struct profile *p, const struct rule *const *rule, uint8_t *reason, uint8_t *idle);
 
+/*
+ * Who waits for the recorder to end, as the shell or script that started it, and in a recording of the whole machine
+ * who waits all the time for a child or for a pipe's writer; makes such waits IDLE_JOIN.
+ */
+void bystanders_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle);
+
 struct torn_input {
 	const struct roles *roles;
 	const struct rule *const *rule;	/* of each wait, and so is reason */

@@ -558,6 +558,7 @@ void limits_look(struct profile *p, struct group_limits *groups, struct net_look
 	refaults_look(p, groups, proc_dir);
 	paths_look(p, proc_dir);
 	sessions_look(p, proc_dir);
+	starters_look(p, proc_dir);
 	semaphores_look(p, proc_dir);
 	look_at_cpus(p, proc_dir);
 	look_at_file_locks(p, keepers, proc_dir);

@@ -204,6 +204,9 @@ void silent_peers_put(const struct silent_peers *s, struct profile *p);
 
 void children_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir);
 
+/* The recorder's parents, up to the first process, of those that are recorded: LIMIT_RECORDER. */
+void starters_look(struct profile *p, const char *proc_dir);
+
 /*
  * A group at its memory limit may hold pages that nobody misses, such as caches. So for processes whose group has
  * reached its limit (LIMIT_MEMORY), two looks, REFAULTS_PAUSE_US apart, show whether evicted pages come back, and how

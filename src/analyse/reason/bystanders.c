@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Who waits for the recorder itself, or in a whole machine's recording for a program in which nothing happened. */
+#include "analyse/reason/idle.h"
+
+#include <string.h>
+
+#include "analyse/reason/reasons.h"
+
+/* For a child to end, or for what another program writes. */
+static bool is_for_program(const struct rule *rule, enum reason reason)
+{
+	return reason == REASON_CHILD_EXIT || (reason == REASON_PIPE && rule && strcmp(rule->name, "pipe-read") == 0);
+}
+
+/* A child that is stuck in something says so by this wait, if it is not in the recording. */
+static bool is_child_stuck(const struct profile *p, uint32_t pid)
+{
+	char there[1];
+	struct limit_child c;
+
+	return limit_child_read(profile_find_limit(p, LIMIT_CHILD, pid, 0), &c, there, sizeof(there)) &&
+	       c.does != CHILD_SEVERAL && c.does != CHILD_SLEEPS && c.does != CHILD_EVENTS && c.does != CHILD_OTHER &&
+	       c.does != CHILD_RUNS && c.does != CHILD_WAITS;
+}
+
+/*
+ * Shells wait for what runs in them, supervisors for their children, pagers and loggers for lines: one wait over the
+ * whole window is no sign of a fault where nobody chose that program.  What the other one waits for is recorded, too.
+ */
+static bool is_undisturbed(const struct profile *p, const struct wait *w)
+{
+	const uint8_t whole = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
+
+	return profile_is_of_machine(p) && w->count == 1 && (w->flags & whole) == whole &&
+	       !is_child_stuck(p, profile_thread(p, w->thread)->pid);
+}
+
+void bystanders_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle)
+{
+	EACH_ROW(i, const struct wait, w, p->waits)
+		if (!idle[i] && wait_is_asleep(w) && is_for_program(rule[i], (enum reason)reason[i]) &&
+		    (profile_find_limit(p, LIMIT_RECORDER, profile_thread(p, w->thread)->pid, 0) || is_undisturbed(p, w)))
+			idle[i] = IDLE_JOIN;
+}
