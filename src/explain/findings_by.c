@@ -851,7 +851,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 			       *waker = most_of_program(row, wakers) ?: most(wakers),
 			       *best = is_lock && holder ? holder : waker;
 	row->never_let_go = !holder && never_let_go(c, row);
-	row->nobody_works = sentence_is_for_workers(c->f, row) ? work_nobody(c->f, row) : SOMEBODY_WORKS;
+	row->nobody_works = work_nobody(c->f, row);
 	find_lost_holder(c, row);
 	struct candidate at_end = { 0 };
 	const struct candidate *found = found_at_end(c, row, best, is_holder, &at_end);

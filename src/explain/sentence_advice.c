@@ -549,7 +549,7 @@ static const char *advice_of_children(const struct findings *f, const struct fin
 static const char *advice_of_nobody(const struct finding *row)
 {
 	if (row->nobody_works == NOBODY_OF_POOL)
-		return "All threads of that pool wait so all the time, and no other thread works: if these tasks are for the same pool "
+		return "All workers of that pool wait so all the time, and nothing else works: if these tasks are for the same pool "
 		       "nobody is left to do them, until a restart. Another pool for tasks that others wait for.";
 	return row->nobody_works ?
 		       "All threads of the process wait so, and nobody is left to do these tasks: it stands still until a restart. "

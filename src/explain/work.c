@@ -78,9 +78,36 @@ static bool is_bystander(const struct findings *f, uint32_t wait)
 		reason_family(reason) == FAMILY_LOCK);
 }
 
+/* Every process of Celery's pool that was recorded spends its time in tasks that wait for others. */
+static bool is_whole_pool(const struct findings *f, const struct finding *row)
+{
+	static const char *const loops[] = { "Worker.workloop", NULL };	/* billiard/pool.py */
+	const struct profile *p = f->profile;
+	g_autofree uint64_t *ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
+	bool is_pool = false;
+
+	EACH_ROW(i, const struct wait, w, p->waits)
+		ns[w->thread] += f->blocked_in[i] == row->id ? w->blocked_ns : 0;
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		const uint64_t observed_ns = thread_observed_ns(profile_thread(p, w->thread));
+
+		if (f->programs[w->thread] != row->process || !profile_stack_names(p, w->user, loops))
+			continue;
+		if (ns[w->thread] < observed_ns - observed_ns / RUNS_PART)
+			return false;
+		is_pool = true;
+	}
+	return is_pool;
+}
+
 enum nobody_works work_nobody(const struct findings *f, const struct finding *row)
 {
 	const struct profile *p = f->profile;
+
+	if (finding_is_by(f, row, "celery-result-in-worker"))
+		return is_whole_pool(f, row) ? NOBODY_OF_POOL : SOMEBODY_WORKS;
+	if (!sentence_is_for_workers(f, row))
+		return SOMEBODY_WORKS;
 	const char *comm = profile_thread(p, profile_wait(p, row->wait)->thread)->comm;
 	const enum nobody_works of_pool = sentence_is_in_worker(f, row) ? NOBODY_OF_POOL : SOMEBODY_WORKS;
 	enum nobody_works all = NOBODY_OF_PROCESS;

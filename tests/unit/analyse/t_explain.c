@@ -951,7 +951,7 @@ static void test_pool_stands_still(void)
 		struct explanation *e = explanation_new(p, NULL);
 		const struct headline *h = headline_with(e, "waits for the result of another task");
 
-		g_assert_cmpint(g_str_has_prefix(h->advice, "All threads of that pool wait so"), ==, !is_done);
+		g_assert_cmpint(g_str_has_prefix(h->advice, "All workers of that pool wait so"), ==, !is_done);
 		explanation_free(e);
 		profile_free(p);
 	}

@@ -678,6 +678,34 @@ static void test_resting_server(void)
 	}
 }
 
+/* A pool whose workers all are in tasks that wait for others, by a server in memory that rests, or one that is free. */
+static void test_pool_of_celery(void)
+{
+	static const struct object redis = { .kind = OBJECT_SOCKET, .name = "127.0.0.1:6379 (redis-server)", .place = "tcp",
+					     .operation = "", .pid = 70 };
+	static const char waits[] = "Worker.workloop@pool.py build_tracer.<locals>.trace_task@trace.py report@reports.py AsyncResult.get@result.py "
+				    "BaseResultConsumer._wait_for_pending@asynchronous.py poll@libc.so.6";
+
+	for (int is_free = 0; is_free < 2; is_free++) {
+		struct profile *p = window_new();
+		const uint32_t other = thread_of(p, 12, "celery", 10);
+
+		p->info.filters = profile_string(p, "process celery");
+		fixture_is_for(p, add_wait(p, thread_of(p, 11, "celery", 10), 'S', 10, 990, waits, receives_in), &redis);
+		if (is_free)
+			add_wait(p, other, 'S', 1, WINDOW_MS, "Worker.workloop@pool.py read@libc.so.6", reads_in);
+		else
+			fixture_is_for(p, add_wait(p, other, 'S', 10, 990, waits, receives_in), &redis);
+		profile_add_limit(p, LIMIT_RESTS, 70, 0, "13 of 13 looks");
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "is in a task that waits for the result of another one");
+
+		g_assert_cmpint(g_str_has_prefix(h->advice, "All workers of that pool wait so"), ==, !is_free);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* A lone program's pauses are one rhythm, however its interpreter gets from the program's function to the sleep. */
 static void test_rhythm(void)
 {
@@ -889,5 +917,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/paced", test_paced);
 	g_test_add_func("/explain/unreceived", test_unreceived);
 	g_test_add_func("/explain/twice", test_twice);
+	g_test_add_func("/explain/unended/pool-of-celery", test_pool_of_celery);
 	return g_test_run();
 }
