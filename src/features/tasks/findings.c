@@ -45,6 +45,7 @@
 #define FEW_ANSWERS_PER_S 20
 #define EXACT 0.01	/* error of a number of tasks */
 #define STEADY_PART 200	/* of that number */
+#define RUNNERS_PART 4	/* 1/n of the time that tasks are runnable, at least: others run, or have their threads wait for a CPU */
 #define RUNNABLE_WEIGHT 4	/* load from outside also makes goroutines wait for a CPU */
 
 #define STILL_ADVICE                                                                                                     \
@@ -383,6 +384,19 @@ static bool is_long_poll(const struct profile *p, const struct task_wait *w)
 	       a.most_ns / a.most_cnt >= LATE_ANSWER_NS;
 }
 
+/*
+ * Whoever is runnable is so behind others that run or are about to.  A process whose threads rested meanwhile had
+ * nobody before them: the looks saw them on their way.
+ */
+static bool has_runners(const struct profile *p, const struct task_wait *w)
+{
+	uint64_t busy_ns = 0;
+
+	EACH_ROW(i, const struct thread, t, p->threads)
+		busy_ns += t->pid == w->pid ? t->on_cpu_ns + t->runnable_ns + t->preempted_ns : 0;
+	return busy_ns >= MIN(w->task_ns, p->info.duration_ns) / RUNNERS_PART;
+}
+
 /* It takes what other tasks of its process get from another program, and these wait for work, which may be meant. */
 static bool is_behind_source(const struct task_findings *f, const struct task_wait *w)
 {
@@ -411,7 +425,7 @@ static uint64_t rank_of(const struct profile *p, const struct task_findings *f, 
 	if (task_is_of_python(w->kind))
 		return is_clear && w->tasks >= TASKS_MIN ? (uint64_t)((double)w->task_ns / w->tasks) / 2 : 0;
 	if (k == RUNNABLE)	/* a smaller number has just been woken */
-		return w->tasks < TASKS_MIN ? 0 : w->task_ns / RUNNABLE_WEIGHT;
+		return w->tasks < TASKS_MIN || !has_runners(p, w) ? 0 : w->task_ns / RUNNABLE_WEIGHT;
 	if (k == NETWORK && !w->answers_request) {
 		const struct answers a = answers_of(p, w->pid);
 

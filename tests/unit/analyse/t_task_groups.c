@@ -145,6 +145,31 @@ static void test_findings(void)
 	profile_free(p);
 }
 
+/* Runnable goroutines are behind others only if their process runs, or its threads wait for a CPU. */
+static void test_runnable(void)
+{
+	static const struct task_frame computes[] = { { "main.sum", NULL, 3 }, { "main.main.func1", NULL, 7 } };
+
+	for (unsigned is_busy = 0; is_busy < 2; is_busy++) {
+		struct tasks *t = tasks_new(TASKS_GO, 12);
+		struct profile *p = profile_new();
+		struct thread *thread = &g_array_index(p->threads, struct thread, fixture_thread(p, 12, 12, "bank", "bank"));
+
+		thread->to_ns = p->info.duration_ns = 1000000000;
+		*(is_busy ? &thread->on_cpu_ns : &thread->blocked_ns) = 1000000000;
+		for (unsigned i = 0; i < 5; i++) {
+			see(t, row_of(t, 1, "runnable", computes, 2), 3);
+			tasks_look_done(t, (i + 1) * (uint64_t)200000000, 200000000);
+		}
+		tasks_finish(t);
+		struct task_findings *f = findings_of(p, t);
+
+		g_assert_cmpuint(f->cnt, ==, is_busy);
+		task_findings_free(f);
+		profile_free(p);
+	}
+}
+
 /* A library takes its mutex; who holds it is in a system call, which no wait of a goroutine tells. */
 static void test_lock_of_a_library(void)
 {
@@ -690,6 +715,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/findings", test_findings);
 	g_test_add_func("/tasks/findings/library", test_lock_of_a_library);
 	g_test_add_func("/tasks/findings/semaphore", test_semaphore);
+	g_test_add_func("/tasks/findings/runnable", test_runnable);
 	g_test_add_func("/tasks/findings/peer", test_peer);
 	g_test_add_func("/tasks/findings/at-once", test_at_once);
 	g_test_add_func("/tasks/turns-at-a-pool", test_turns_at_a_pool);
