@@ -550,7 +550,7 @@ static const char *advice_of_nobody(const struct finding *row)
 {
 	if (row->nobody_works == NOBODY_OF_POOL)
 		return "All workers of that pool wait so all the time, and nothing else works: if these tasks are for the same pool "
-		       "nobody is left to do them, until a restart. Another pool for tasks that others wait for.";
+		       "nobody is left to do them, until a restart. Another pool for tasks that others wait for, or no wait within a task.";
 	return row->nobody_works ?
 		       "All threads of the process wait so, and nobody is left to do these tasks: it stands still until a restart. "
 		       "Another pool for tasks that others wait for." :
