@@ -153,12 +153,16 @@ static void test_runnable(void)
 	for (unsigned is_busy = 0; is_busy < 2; is_busy++) {
 		struct tasks *t = tasks_new(TASKS_GO, 12);
 		struct profile *p = profile_new();
-		struct thread *thread = &g_array_index(p->threads, struct thread, fixture_thread(p, 12, 12, "bank", "bank"));
+		const uint32_t index = fixture_thread(p, 12, 12, "bank", "bank");
+		struct thread *thread = &g_array_index(p->threads, struct thread, index);
 
 		thread->to_ns = p->info.duration_ns = 1000000000;
 		*(is_busy ? &thread->on_cpu_ns : &thread->blocked_ns) = 1000000000;
 		for (unsigned i = 0; i < 5; i++) {
-			see(t, row_of(t, 1, "runnable", computes, 2), 3);
+			struct task_row *row = row_of(t, 1, NULL, computes, 2);
+
+			row->state = "runnable";
+			see(t, row, 3);
 			tasks_look_done(t, (i + 1) * (uint64_t)200000000, 200000000);
 		}
 		tasks_finish(t);
