@@ -276,11 +276,14 @@ static bool is_in_sentence(const struct profile_limit *l)
 static void append_file_holder(GString *s, const struct findings *f, const struct finding *row)
 {
 	const struct wait *w = profile_wait(f->profile, row->wait);
-	uint32_t holder = wait_is_for_file_lock(f->profile, w) && (w->flags & WAIT_OPEN_AT_END) && !row->by.comm ?
-				  profile_file_lock_holder(f->profile, profile_thread(f->profile, w->thread)->pid) : 0;
+	const uint32_t pid = profile_thread(f->profile, w->thread)->pid, holder = profile_file_lock_holder(f->profile, pid);
+	const char *name = profile_file_lock_holder_name(f->profile, pid);
 
-	if (holder)
-		g_string_append_printf(s, "; process %" PRIu32 " has it", holder);
+	if (!holder || !wait_is_for_file_lock(f->profile, w) || !(w->flags & WAIT_OPEN_AT_END) || row->by.comm)
+		return;
+	g_string_append(s, "; ");
+	text_safe_cut(s, name ?: "process", FINDING_NAME_COLUMNS);
+	g_string_append_printf(s, "%c%" PRIu32 " has it", name ? '/' : ' ', holder);
 }
 
 /* "; process 4711 took it and has ended, and cat/4712 has its file open" */

@@ -87,6 +87,14 @@ uint32_t profile_file_lock_holder_child(const struct profile *p, uint32_t pid)
 	return l && sscanf(l->text, "%*u %" SCNu32, &child) == 1 ? child : 0;
 }
 
+const char *profile_file_lock_holder_name(const struct profile *p, uint32_t pid)
+{
+	const struct profile_limit *l = profile_find_limit(p, LIMIT_FILE_LOCK, pid, 0);
+	int at = 0;
+
+	return l && sscanf(l->text, "%*u %*u %n", &at) == 0 && at && l->text[at] ? l->text + at : NULL;
+}
+
 uint32_t profile_monitor_holder(const struct profile *p, uint32_t pid, uint32_t tid)
 {
 	return holder_of(profile_find_limit(p, LIMIT_MONITOR, pid, tid));

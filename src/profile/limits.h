@@ -25,7 +25,7 @@ enum profile_limit_kind {
 	LIMIT_LOSS,	/* machine-wide: TCP retransmitted segments to a peer: LIMIT_LOSS_FORMAT */
 	LIMIT_UNANSWERED,	/* unanswered requests on a process's connections: LIMIT_UNANSWERED_FORMAT */
 	LIMIT_BACKLOG,	/* connections in a process's accept queue: LIMIT_BACKLOG_FORMAT */
-	LIMIT_FILE_LOCK,	/* ids of the process with the file lock that this one waits for (may be itself), and of its child that waits for another one */
+	LIMIT_FILE_LOCK,	/* ids of the process with the file lock that this one waits for (may be itself), and of its child that waits for another one or 0; its name */
 	LIMIT_FULL,	/* a process on this machine whose accept queue is full: LIMIT_FULL_FORMAT */
 	LIMIT_OWED,	/* clients that wait for a process's answer, and its own connections: LIMIT_OWED_FORMAT */
 	LIMIT_NAGLE,	/* Nagle's algorithm delays a small write of the process to this address: "10.0.0.5:502" */
@@ -132,6 +132,8 @@ bool limit_gone_is_file(const struct profile_limit *l);
 uint32_t limit_gone_keeper(const struct profile_limit *l, const char **ret_name);
 /* Holder of the file lock that a thread of the process waits for at the end of the recording. 0: unknown. */
 uint32_t profile_file_lock_holder(const struct profile *p, uint32_t pid);
+/* The holder's name, not escaped; NULL: unknown. */
+const char *profile_file_lock_holder_name(const struct profile *p, uint32_t pid);
 /* Child of that holder that the holder waits for, and that waits for a file lock itself. 0: none. */
 uint32_t profile_file_lock_holder_child(const struct profile *p, uint32_t pid);
 /* Does it wait for a file lock at the end of the recording? */

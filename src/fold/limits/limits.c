@@ -458,7 +458,9 @@ static void add_file_locks(struct profile *p, GHashTable *pids, const char *text
 		} else if (id == lock && holder && g_hash_table_remove(pids, GUINT_TO_POINTER(pid))) {
 			owner = owner ? owner : file_lock_owner(keepers, proc_dir, holder);
 			uint32_t child = child_at_file_lock(proc_dir, owner);
-			g_autofree char *who = child ? g_strdup_printf("%" PRIu32 " %" PRIu32, owner, child) :
+			g_autofree char *name = opener_process_text(proc_dir, owner, "comm");
+			g_autofree char *who = name  ? g_strdup_printf("%" PRIu32 " %" PRIu32 " %s", owner, child, g_strchomp(name)) :
+					       child ? g_strdup_printf("%" PRIu32 " %" PRIu32, owner, child) :
 						       g_strdup_printf("%" PRIu32, owner);
 
 			profile_add_limit(p, LIMIT_FILE_LOCK, pid, 0, who);

@@ -417,7 +417,7 @@ static void test_file_locks(void)
 static void test_file_lock_of_shell(void)
 {
 	static const struct { uint32_t keeper; const char *wchan, *told; } cases[] = {
-		{ 5, "do_wait", "5 12" }, { 5, "hrtimer_nanosleep", "5" }, { 99, "do_wait", "77" } /* younger: it has inherited it */
+		{ 5, "do_wait", "5 12" }, { 5, "hrtimer_nanosleep", "5" }, { 99, "do_wait", "77 0 my job" } /* younger: it has inherited it */
 	};
 
 	for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -428,6 +428,7 @@ static void test_file_lock_of_shell(void)
 		begin();
 		put("proc/locks", "1: FLOCK  ADVISORY  WRITE 77 fe:00:12 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 10 fe:00:12 0 EOF\n");
 		put(fdinfo, "pos:\t0\nlock:\t1: FLOCK  ADVISORY  WRITE 77 fe:00:12 0 EOF\n");
+		put("proc/77/comm", "my job\n");
 		put("proc/5/status", "Name:\tsh\nState:\tS (sleeping)\n");
 		put("proc/5/wchan", "%s", cases[i].wchan);
 		put("proc/5/task/5/children", "12 ");
