@@ -233,8 +233,7 @@ static bool is_for_work(const struct findings *f, const struct finding *row)
 {
 	const bool rests = is_of_resting_server(f, row);
 
-	/* a task that waits for another one is no worker without work, and keeps its place */
-	return (rests || finding_is_by(f, row, RULES_MEMORY_SERVER "*")) && !finding_is_by(f, row, "*-in-worker") && row->count &&
+	return (rests || finding_is_by(f, row, RULES_MEMORY_SERVER "*")) && row->count &&
 	       row->time_ns / row->count >= (rests ? RESTS_NS : FINDING_WORK_NS) && !row->limit.limit && !row->loop &&
 	       !is_asked(f, row);
 }
