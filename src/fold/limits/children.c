@@ -191,31 +191,30 @@ static bool has_terminal(const struct looker *l, uint32_t pid)
 	return link && (g_str_has_prefix(link, "/dev/pts/") || g_str_has_prefix(link, "/dev/tty"));
 }
 
-/* One end of a pipe: to be found among a process's descriptors. */
-struct pipe_end {
+/* Which ends of a pipe are among a process's descriptors. */
+struct pipe_ends {
 	const char *link;
-	uint32_t mode;	/* S_IRUSR or S_IWUSR */
-	bool is_there;
+	uint32_t modes;	/* S_IRUSR, S_IWUSR */
 };
 
 static bool take_end(const struct opener_entry *e, void *data)
 {
-	struct pipe_end *end = data;
+	struct pipe_ends *ends = data;
 
-	end->is_there = e->link && e->mode & end->mode && strcmp(e->link, end->link) == 0;
-	return !end->is_there;
+	ends->modes |= g_strcmp0(e->link, ends->link) == 0 ? e->mode & (S_IRUSR | S_IWUSR) : 0;
+	return true;
 }
 
-/* Has the waiter the other end of the pipe at which its child waits? */
+/* Has the waiter the other end alone of the pipe at which its child waits?  Who has both shares it with more, as make does. */
 static bool has_other_end(const struct looker *l, uint32_t waiter, struct child c)
 {
 	g_autofree char *link = link_of_call(l, c.pid), *fds = g_strdup_printf("%s/%" PRIu32 "/fd", l->proc_dir, waiter);
-	struct pipe_end end = { .link = link, .mode = c.does == CHILD_PIPE_FULL ? S_IRUSR : S_IWUSR };
+	struct pipe_ends ends = { .link = link };
 
 	if (!link || !g_str_has_prefix(link, "pipe:"))
 		return false;
-	opener_list(fds, true, take_end, &end);
-	return end.is_there;
+	opener_list(fds, true, take_end, &ends);
+	return ends.modes == (c.does == CHILD_PIPE_FULL ? S_IRUSR : S_IWUSR);
 }
 
 static void add_child_limit(struct profile *p, const struct looker *l, uint32_t waiter, struct child c)
