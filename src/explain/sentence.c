@@ -276,7 +276,8 @@ static bool is_in_sentence(const struct profile_limit *l)
 static void append_file_holder(GString *s, const struct findings *f, const struct finding *row)
 {
 	const struct wait *w = profile_wait(f->profile, row->wait);
-	const uint32_t pid = profile_thread(f->profile, w->thread)->pid, holder = profile_file_lock_holder(f->profile, pid);
+	const uint32_t pid = profile_thread(f->profile, w->thread)->pid;
+	const uint32_t holder = profile_file_lock_holder(f->profile, pid);
 	const char *name = profile_file_lock_holder_name(f->profile, pid);
 
 	if (!holder || !wait_is_for_file_lock(f->profile, w) || !(w->flags & WAIT_OPEN_AT_END) || row->by.comm)
