@@ -310,6 +310,8 @@ static void queue_behind(const struct findings *f, struct finding *row, struct f
 			break;
 		cause = next;
 	}
+	if (cause->reason == REASON_OTHER && !finding_rule(f, cause))	/* it explains nothing */
+		return;
 	row->is_told_with = row->is_behind = true;
 	cause->leads_ns += row->time_ns + row->leads_ns;
 	row->leads_ns = 0;

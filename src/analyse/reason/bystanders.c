@@ -24,15 +24,13 @@ static bool is_child_stuck(const struct profile *p, uint32_t pid)
 }
 
 /*
- * Shells wait for what runs in them, supervisors for their children, pagers and loggers for lines: one wait over the
- * whole window is no sign of a fault where nobody chose that program.  What the other one waits for is recorded, too.
+ * Shells wait for what runs in them, supervisors for their children, pagers and loggers for lines: one wait over most of
+ * the window is no sign of a fault where nobody chose that program.  What the other one waits for is recorded, too.
  */
 static bool is_undisturbed(const struct profile *p, const struct wait *w)
 {
-	const uint8_t whole = WAIT_OPEN_AT_START | WAIT_OPEN_AT_END;
-
-	return profile_is_of_machine(p) && w->count == 1 && (w->flags & whole) == whole &&
-	       !is_child_stuck(p, profile_thread(p, w->thread)->pid);
+	return profile_is_of_machine(p) && w->max_ns >= p->info.duration_ns / 2 &&
+	       w->max_ns >= w->blocked_ns / 4 * 3 && !is_child_stuck(p, profile_thread(p, w->thread)->pid);
 }
 
 void bystanders_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle)
