@@ -163,6 +163,7 @@ struct finding {
 	bool is_behind; /* only queues behind another finding: behind.c */
 	bool has_led_peer; /* asks another program, in which another finding leads */
 	bool has_sleep; /* a script waits for such processes */
+	bool keeps_pace; /* may be meant: it sleeps, or looks by a time limit of its own, in a whole machine's recording */
 	bool is_shells_sleep; /* a process that only sleeps, reported with the shell that waits for it */
 	struct finding_bursts bursts;
 	bool never_let_go; /* waits for a lock that nobody let go of in the window, and whose holder nobody knows */

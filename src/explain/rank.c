@@ -95,6 +95,8 @@ struct finding_rank finding_rank(const struct finding *f)
 		return RANK(MIN(f->time_ns / SLEEP_WEIGHT, f->waited_ns - f->waited_ns / 8), why_sleep(f));
 	if (is_sleep && !f->loop && !f->limit.limit && !f->backlog)
 		return RANK((f->time_ns - f->clock_ns) / SLEEP_WEIGHT + f->clock_ns / CLOCK_WEIGHT, why_sleep(f));
+	if (f->keeps_pace)
+		return RANK(f->time_ns / CLOCK_WEIGHT, NULL);
 	if (f->is_own_limit || f->may_be_meant)
 		return RANK(f->time_ns / SLEEP_WEIGHT, f->is_own_limit ? "behind others, as its own time limit ends it" : NULL);
 	if (f->is_told_with)

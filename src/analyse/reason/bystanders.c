@@ -6,10 +6,13 @@
 
 #include "analyse/reason/reasons.h"
 
-/* For a child to end, or for what another program writes. */
+#define SELDOM_PART 10	/* of the window: waits as long as that on average */
+
+/* For a child to end, or for what another program writes; or nothing tells for what. */
 static bool is_for_program(const struct rule *rule, enum reason reason)
 {
-	return reason == REASON_CHILD_EXIT || (reason == REASON_PIPE && rule && strcmp(rule->name, "pipe-read") == 0);
+	return reason == REASON_CHILD_EXIT || (reason == REASON_PIPE && rule && strcmp(rule->name, "pipe-read") == 0) ||
+	       (reason == REASON_OTHER && !rule);
 }
 
 /* A child that is stuck in something says so by this wait, if it is not in the recording. */
@@ -24,13 +27,13 @@ static bool is_child_stuck(const struct profile *p, uint32_t pid)
 }
 
 /*
- * Shells wait for what runs in them, supervisors for their children, pagers and loggers for lines: one wait over most of
- * the window is no sign of a fault where nobody chose that program.  What the other one waits for is recorded, too.
+ * Shells wait for what runs in them, supervisors for their children, pagers and loggers for lines: a few long waits are
+ * no sign of a fault where nobody chose that program.  What the other one waits for is recorded, too.
  */
 static bool is_undisturbed(const struct profile *p, const struct wait *w)
 {
-	return profile_is_of_machine(p) && w->max_ns >= p->info.duration_ns / 2 &&
-	       w->max_ns >= w->blocked_ns / 4 * 3 && !is_child_stuck(p, profile_thread(p, w->thread)->pid);
+	return profile_is_of_machine(p) && w->count && w->blocked_ns / w->count >= p->info.duration_ns / SELDOM_PART &&
+	       !is_child_stuck(p, profile_thread(p, w->thread)->pid);
 }
 
 void bystanders_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle)

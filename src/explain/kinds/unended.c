@@ -30,6 +30,9 @@
 #define ROOM_ADVICE \
 	"Other threads of that pool wait for work, so nothing queues behind these: work that sends something now and then is meant to " \
 	"pause. If it looks whether something has come, wait for that instead."
+#define PACE_ADVICE \
+	"A clock, a script's pause or a limit of its rate may be meant. If it looks whether something has come, let that be signalled, or " \
+	"wait for it."
 #define READER_ADVICE \
 	"It takes what comes at once: of who reads a log, or what somebody does now and then, that is meant. If it should come sooner " \
 	"look at who sends it."
@@ -474,6 +477,15 @@ static bool is_waited_for(const struct findings *f, const struct finding *row, b
 	return false;
 }
 
+/* In a whole machine's recording: it sleeps, or looks for something by a time limit of its own, and nobody asks it. */
+static bool keeps_own_pace(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = finding_rule(f, row);
+
+	return profile_is_of_machine(f->profile) && (row->is_own_limit || (row->reason == REASON_SLEEP && !(rule && rule->advice))) &&
+	       !row->limit.limit && !row->loop && !row->busy && !row->waited_ns && !row->leads_ns && !is_asked(f, row);
+}
+
 void unended_find(struct findings *f)
 {
 	g_autofree struct ends *ends = ends_new(f);
@@ -509,6 +521,10 @@ void unended_find(struct findings *f)
 		if (is_unended && is_task_lost(f, row)) {
 			row->unended = LOST_TASK_ADVICE;
 			row->may_be_meant = false;
+		}
+		if (!row->may_be_meant && !row->unended && keeps_own_pace(f, row)) {
+			row->unended = PACE_ADVICE;
+			row->may_be_meant = row->keeps_pace = true;
 		}
 		row->is_unanswered = is_unended && may_wait_for_ever(f, row);
 		const struct session *session = is_unended ? session_of(f, row) : NULL;
