@@ -412,7 +412,7 @@ static unsigned polls_per_s(enum reason reason)
 /* Wakings that end a finding's waits. */
 struct wakings {
 	uint64_t woken_ns, timer_ns, peers_ns, fork_ns, broadcast_ns, broadcast_cnt, aborts_ns, signals_ns;
-	uint64_t asks_ns;	/* see askers_new() */
+	uint64_t asks_ns, asked_ns;	/* by askers, and by other threads: see askers_new() */
 };
 
 bool *finding_waiters_new(const struct findings *f, const struct finding *row)
@@ -427,22 +427,26 @@ bool *finding_waiters_new(const struct findings *f, const struct finding *row)
 
 /*
  * A loop that waits for an answer is woken by the next requests of its clients, too: those say nothing about who answers.
+ * Nor does who polls for all threads of gRPC and hands that on, or its timer, which looks for signals.
  */
 static bool *askers_new(const struct cause_finder *c, const struct finding *row)
 {
 	const struct profile *p = c->f->profile;
 	const struct object *o = finding_object(c->f, row);
+	const bool is_shared = finding_is_by(c->f, row, "grpc-*");
 	bool *asks = g_new0(bool, (gsize)p->wakes->len + 1), has_answers = false;
 
-	if (!o || o->kind != OBJECT_EPOLL || row->reason != REASON_NETWORK_RECEIVE)
+	if ((!o || o->kind != OBJECT_EPOLL || row->reason != REASON_NETWORK_RECEIVE) && !is_shared)
 		return asks;
 	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct waker *by = profile_get_waker(p, wake->waker);
 
 		if (c->f->blocked_in[wake->wait] != row->id)
 			continue;
-		asks[i] = by->pid && !idle_is_asked(p, profile_wait(p, wake->wait), by);
-		has_answers |= by->pid && !asks[i];
+		const bool answers = idle_is_asked(p, profile_wait(p, wake->wait), by);
+
+		asks[i] = !answers && (by->pid || is_shared);
+		has_answers |= answers;
 	}
 	if (!has_answers)
 		memset(asks, 0, p->wakes->len * sizeof(*asks));
@@ -475,7 +479,7 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 			count_far_end(c, wakers, wake, thread);
 		else if (!is_limit && !asks[i])
 			count_waker(c, wakers, wake, is_gil, factors);
-		sum.asks_ns += asks[i] ? wake->blocked_ns : 0;
+		*(asks[i] ? &sum.asks_ns : &sum.asked_ns) += asks[i] || w->pid ? wake->blocked_ns : 0;
 		sum.woken_ns += wake->blocked_ns;
 		row->woken_cnt += wake->count;
 		if (waker_is_broadcast(p, w)) {
@@ -498,7 +502,7 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 		sum.peers_ns += waits_too[thread] ? wake->blocked_ns : 0;
 	}
 	/* the answer was waited for also until a request came */
-	const double more = sum.asks_ns ? (double)sum.asks_ns / (double)(sum.woken_ns - sum.asks_ns) : 0;
+	const double more = sum.asks_ns ? (double)sum.asks_ns / (double)sum.asked_ns : 0;
 
 	EACH_ROW(i, struct candidate, one, wakers)
 		one->blocked_ns += (uint64_t)((double)one->blocked_ns * more);

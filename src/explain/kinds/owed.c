@@ -2,6 +2,7 @@
 #include "explain/limits.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/proc/net_table.h"
 #include "explain/kinds/at_once.h"
@@ -21,8 +22,9 @@ bool owed_find(const struct findings *f, const struct finding *row, struct findi
 	const char *upstream = o ? profile_upstream(f->profile, profile_wait(f->profile, row->wait)) : NULL, *there;
 	uint32_t made, clients = limit_owed_read(l, &made, &there);
 
+	/* gRPC's connections carry many requests at a time */
 	if (!clients || row->reason != REASON_NETWORK_RECEIVE || !upstream || !there ||
-	    !net_text_is_same(upstream, there))
+	    !net_text_is_same(upstream, there) || strcmp(reasons_protocol(f->reasons, row->wait), "gRPC") == 0)
 		return false;
 	*ret = (struct finding_limit){ .limit = l };
 	return true;
