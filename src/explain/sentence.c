@@ -805,7 +805,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 		g_string_append(s, "; functions that were compiled at run time have no names here");
 	pool_append_connections(s, f, r);
 	if (r->never_let_go && r->reason == REASON_LOCK_RWLOCK && !has_timeouts(r) &&
-	    !g_str_has_prefix(sentence_advice(f, r), "Nobody"))
+	    (r->deadlock || sentence_stuck_is_of_rule(f, r)))
 		g_string_append(s, "; nobody let go of it while this was recorded");
 	both_stuck_append_evidence(s, f, r);
 	missed_append_evidence(s, f, r);

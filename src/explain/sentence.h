@@ -18,6 +18,8 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 /* Borrowed. */
 const char *sentence_says(const struct findings *f, const struct finding *row);
 const char *sentence_advice(const struct findings *f, const struct finding *row);
+/* The advice for a lock that nobody lets go of is its rule's own, which does not tell that. */
+bool sentence_stuck_is_of_rule(const struct findings *f, const struct finding *row);
 /* The command that shows its stacks; nothing if a shell would need quotes. */
 void sentence_command(GString *s, const struct findings *f, const struct finding *row);
 

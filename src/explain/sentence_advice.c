@@ -268,13 +268,19 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 	"`offcpu report --full`."
 
 /* A lock of a database's or a language's is none of pthread's. */
+bool sentence_stuck_is_of_rule(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = finding_rule(f, row);
+
+	return rule && rule->protocol && rule->advice;
+}
+
 static const char *advice_of_stuck_rwlock(const struct findings *f, const struct finding *row)
 {
 	static const char *const pthreads[] = { "pthread_rwlock_", "__pthread_rwlock_", "___pthread_rwlock_", NULL };
-	const struct rule *rule = reasons_rule(f->reasons, row->wait);
 
-	if (rule && rule->protocol && rule->advice)
-		return rule->advice;
+	if (sentence_stuck_is_of_rule(f, row))
+		return finding_rule(f, row)->advice;
 	return profile_stack_names(f->profile, profile_wait(f->profile, row->wait)->user, pthreads) ?
 		       "Nobody gave it to this waiter while this was recorded: readers that overlap starve a writer "
 		       "(PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP), " STUCK_RWLOCK :
