@@ -209,22 +209,8 @@ ORDER(compare_holders, struct lock_holder, ORDER_HIGH(blocked_ns) ORDER_LOW(tid)
 
 ORDER(compare_places, struct lock_place, ORDER_HIGH(blocked_ns) ORDER_LOW(frame))
 
-static int compare_rows(gconstpointer va, gconstpointer vb)
-{
-	const struct lock_row *a = va, *b = vb;
-	int c;
-
-	if (a->blocked_ns != b->blocked_ns)
-		return a->blocked_ns < b->blocked_ns ? 1 : -1;
-	c = strcmp(a->object->name, b->object->name);
-	if (c)
-		return c;
-	if (a->object->pid != b->object->pid)
-		return a->object->pid < b->object->pid ? -1 : 1;
-	if (a->object->addr != b->object->addr)
-		return a->object->addr < b->object->addr ? -1 : 1;
-	return (a->object->kind > b->object->kind) - (a->object->kind < b->object->kind);
-}
+ORDER(compare_rows, struct lock_row, ORDER_HIGH(blocked_ns) ORDER_TEXT(object->name) ORDER_LOW(object->pid)
+      ORDER_LOW(object->addr) ORDER_LOW(object->kind))
 
 static void row_clear(gpointer data)
 {

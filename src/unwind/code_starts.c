@@ -326,12 +326,7 @@ static void add_calls_of_text(struct finder *f, const struct text *t)
 	}
 }
 
-static int address_cmp(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
+ORDER_NUMBERS(address_cmp, uint64_t)
 
 /* Sorted, without duplicates. */
 static void sort_unique(GArray *addresses)

@@ -73,12 +73,7 @@ static uint32_t *loose_names(const struct tree *t)
 
 ORDER(by_weight, struct stray, ORDER_HIGH(ns) ORDER_LOW(node))
 
-static int by_number(gconstpointer a, gconstpointer b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
+ORDER_NUMBERS(by_number, uint32_t)
 
 static void list_frames(const struct matcher *m, struct stray *s)
 {

@@ -2,6 +2,7 @@
 /* Merges rows of run-queue blame: on a busy machine everybody holds the CPU for a while. */
 #include <string.h>
 
+#include "base/order.h"
 #include "profile/profile.h"
 #include "store/merge_part.h"
 
@@ -38,18 +39,8 @@ static int by_name(gconstpointer a, gconstpointer b, gpointer window)
 }
 
 /* By thread, longest first. */
-static int by_thread_and_time(gconstpointer a, gconstpointer b)
-{
-	const struct blame *x = a, *y = b;
-
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (is_named(x) != is_named(y))
-		return is_named(x) ? 1 : -1;
-	if (blame_ns(x) != blame_ns(y))
-		return blame_ns(x) > blame_ns(y) ? -1 : 1;
-	return x->kind != y->kind ? (x->kind > y->kind) - (x->kind < y->kind) : strcmp(x->comm, y->comm);
-}
+ORDER(by_thread_and_time, struct blame, ORDER_LOW(thread) ORDER_LOW_OF(is_named) ORDER_HIGH_OF(blame_ns) ORDER_LOW(kind)
+      ORDER_TEXT(comm))
 
 static void add_blame(struct blame *into, const struct blame *b)
 {

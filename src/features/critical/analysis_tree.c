@@ -157,18 +157,13 @@ static int compare_nodes(gconstpointer va, gconstpointer vb, gpointer data)
 	const struct node *a = &g_array_index(nodes, struct node, *(const uint32_t *)va);
 	const struct node *b = &g_array_index(nodes, struct node, *(const uint32_t *)vb);
 
-	if (a->parent != b->parent)
-		return a->parent < b->parent ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	if (a->ns != b->ns)
-		return a->ns < b->ns ? 1 : -1;
-	if (a->actor != b->actor)
-		return a->actor < b->actor ? -1 : 1;
-	if (a->end != b->end)
-		return a->end < b->end ? -1 : 1;
-	int by_wait = g_strcmp0(a->wait, b->wait);
-	return by_wait ? by_wait : g_strcmp0(a->waker, b->waker);
+	ORDER_LOW(parent)
+	ORDER_LOW(kind)
+	ORDER_HIGH(ns)
+	ORDER_LOW(actor)
+	ORDER_LOW(end)
+	ORDER_TEXT(wait)
+	return g_strcmp0(a->waker, b->waker);
 }
 
 static uint32_t append_part(struct critical *c, const struct node *n, uint32_t parent)

@@ -71,12 +71,7 @@ uint64_t file_bar_ns(unsigned bar)
 	return ((uint64_t)((1 << BAR_BITS) + low) * 2 + 1) * UNIT_NS << (shift - 1) >> 1;
 }
 
-static int compare_ns(const void *va, const void *vb)
-{
-	uint64_t a = *(const uint64_t *)va, b = *(const uint64_t *)vb;
-
-	return a < b ? -1 : a > b;
-}
+ORDER_NUMBERS(compare_ns, uint64_t)
 
 uint64_t file_percentile_ns(const struct file_by_file *f, double share)
 {

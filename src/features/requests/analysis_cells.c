@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "features/requests/analysis_causes.h"
+#include "base/order.h"
 #include "profile/profile.h"
 
 struct request_cells {
@@ -405,10 +406,7 @@ void request_line_add(struct request_line *l, uint64_t start_unix_ns, uint64_t d
 		add_cell(l, step, duration_ns, cells->list->pdata[i]);
 }
 
-static gint by_name(gconstpointer a, gconstpointer b)
-{
-	return strcmp(((const struct request_series *)a)->name, ((const struct request_series *)b)->name);
-}
+ORDER(by_name, struct request_series, ORDER_TEXT(name))
 
 void request_line_sort(struct request_line *l)
 {

@@ -107,22 +107,13 @@ static int compare_places(gconstpointer va, gconstpointer vb, gpointer data)
 	const struct wait *b = profile_wait(data, ((const struct storm_sleepers *)vb)->wait);
 	const char *a_comm = profile_thread(data, a->thread)->comm, *b_comm = profile_thread(data, b->thread)->comm;
 
-	if (a->kernel != b->kernel)
-		return a->kernel < b->kernel ? -1 : 1;
-	if (a->user != b->user)
-		return a->user < b->user ? -1 : 1;
+	ORDER_LOW(kernel)
+	ORDER_LOW(user)
 	return a_comm == b_comm ? 0 : strcmp(a_comm, b_comm);
 }
 
 /* By what distinguishes threads, also after an exec and when a tid is reused. */
-static int compare_threads(const struct thread *a, const struct thread *b)
-{
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
+ORDER(compare_threads, struct thread, ORDER_LOW(pid) ORDER_LOW(tid) ORDER_LOW(start_ns))
 
 static const struct thread *thread_of(const struct profile *p, const struct storm_sleepers *s)
 {
@@ -169,19 +160,13 @@ static const uint8_t rank_of[] = {
 	[STORM_IN_VAIN] = 0, [STORM_PARTLY] = 1, [STORM_ONE_BY_ONE] = 2, [STORM_UNSEEN] = 3, [STORM_WORK] = 4,
 };
 
-static int compare_rows(gconstpointer va, gconstpointer vb)
+static uint8_t rank(const struct storm_row *r)
 {
-	const struct storm_row *x = va, *y = vb;
-	const struct storm *a = &x->storm, *b = &y->storm;
-
-	if (x->verdict != y->verdict)
-		return rank_of[x->verdict] < rank_of[y->verdict] ? -1 : 1;
-	if (a->again_cnt != b->again_cnt)
-		return a->again_cnt < b->again_cnt ? 1 : -1;
-	if (a->woken_cnt != b->woken_cnt)
-		return a->woken_cnt < b->woken_cnt ? 1 : -1;
-	return a->waker < b->waker ? -1 : 1;
+	return rank_of[r->verdict];
 }
+
+ORDER(compare_rows, struct storm_row, ORDER_LOW_OF(rank) ORDER_HIGH(storm.again_cnt) ORDER_HIGH(storm.woken_cnt)
+      ORDER_LOW(storm.waker))
 
 /* Strings of a profile are interned. */
 HASH_KEY(place, struct waker, comm, irq, user, kernel)

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/hash.h"
+#include "base/order.h"
 #include "features/tasks/analysis.h"
 
 #define ERRORS 3	/* minimum change in standard errors */
@@ -55,14 +56,7 @@ static double change_of(const struct diff_task *t)
 	return fabs(t->tasks[DIFF_AFTER] - t->tasks[DIFF_BEFORE]);
 }
 
-static gint by_change(gconstpointer a, gconstpointer b)
-{
-	const struct diff_task *x = a, *y = b;
-
-	if (x->is_real != y->is_real)
-		return x->is_real ? -1 : 1;
-	return change_of(x) < change_of(y) ? 1 : change_of(x) > change_of(y) ? -1 : g_strcmp0(x->at, y->at);
-}
+ORDER(by_change, struct diff_task, ORDER_HIGH(is_real) ORDER_HIGH_OF(change_of) ORDER_TEXT(at))
 
 GArray *diff_tasks(const struct diff *d)
 {

@@ -122,21 +122,8 @@ static void add_wait(struct builder *b, uint32_t wait)
 	}
 }
 
-static int compare_items(gconstpointer va, gconstpointer vb)
-{
-	const struct item *a = va, *b = vb;
-
-	if (a->from != b->from)
-		return a->from < b->from ? -1 : 1;
-	if (a->to != b->to)
-		return a->to < b->to ? -1 : 1;
-	if (a->wait_leaf != b->wait_leaf)
-		return a->wait_leaf < b->wait_leaf ? -1 : 1;
-	if (a->waker_leaf != b->waker_leaf)
-		return a->waker_leaf < b->waker_leaf ? -1 : 1;
-	/* equal items become one place, where the order of wakes does not matter */
-	return 0;
-}
+/* Equal items become one place, where the order of wakes does not matter. */
+ORDER(compare_items, struct item, ORDER_LOW(from) ORDER_LOW(to) ORDER_LOW(wait_leaf) ORDER_LOW(waker_leaf))
 
 static void item_sums(const struct builder *b, const struct item *item, struct wake *ret)
 {

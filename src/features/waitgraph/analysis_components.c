@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/each.h"
+#include "base/order.h"
 
 #define NONE UINT32_MAX
 
@@ -144,12 +145,7 @@ static bool has_cycle(const struct inner *g, uint64_t weight)
 	return digraph_components(g->nodes_cnt, g->edges, g->edges_cnt, weight, component) < g->nodes_cnt;
 }
 
-static int compare_weights(const void *va, const void *vb)
-{
-	uint64_t a = *(const uint64_t *)va, b = *(const uint64_t *)vb;
-
-	return (a > b) - (a < b);
-}
+ORDER_NUMBERS(compare_weights, uint64_t)
 
 /* The largest weight for which edges at least that heavy still form a cycle. */
 static uint64_t tightest_weight(const struct inner *g)

@@ -7,6 +7,7 @@
 #include "analyse/strset.h"
 #include "base/hash.h"
 #include "base/module.h"
+#include "base/order.h"
 #include "render/json/write.h"
 #include "explain/text.h"
 
@@ -162,10 +163,7 @@ static GHashTable *sum_by_ids(const struct profile *p, const struct selection *s
 	return sums;
 }
 
-static int line_compare(gconstpointer a, gconstpointer b)
-{
-	return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
-}
+ORDER(line_compare, struct line, ORDER_TEXT(text))
 
 static GArray *lines_of(GHashTable *sums, const struct folded_names *names, const struct strset *who_texts,
 			bool delimiter)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/trace_attributes.h"
 #include "features/traces/abi.h"
 #include "symbolize/runtime/memory.h"
@@ -80,10 +81,7 @@ static void read_pairs(uint32_t pid, uint64_t addr, uint64_t cnt, struct go_labe
 			take_label(pid, &pair[0], &pair[1], ret);
 }
 
-static int by_key(const void *a, const void *b)
-{
-	return strcmp(((const struct go_label *)a)->key, ((const struct go_label *)b)->key);
-}
+ORDER(by_key, struct go_label, ORDER_TEXT(key))
 
 void go_labels_read(uint32_t pid, unsigned minor, uint64_t addr, struct go_labels *ret)
 {

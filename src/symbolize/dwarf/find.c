@@ -252,14 +252,7 @@ static void search_unit(struct finder *f, const struct dwarf_unit_head *head)
 
 ORDER(by_address, struct query, ORDER_LOW(addr))
 
-static int by_unit(const void *a, const void *b)
-{
-	const struct query *x = a, *y = b;
-
-	if (x->unit != y->unit)
-		return x->unit < y->unit ? -1 : 1;
-	return by_address(a, b);
-}
+ORDER(by_unit, struct query, ORDER_LOW(unit) ORDER_LOW(addr))
 
 static bool say_what_was_missed(const struct finder *f, GError **error)
 {
