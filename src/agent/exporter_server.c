@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "agent/exporter_server.h"
 
-#include <errno.h>
 #include <microhttpd.h>
 #include <poll.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/clock.h"
 #include "base/opener/confine.h"
 #include "base/opener/parser.h"
+#include "base/opener/wire.h"
 #include "server/connections.h"
 
 #define LISTENING_FD 3
@@ -122,18 +122,8 @@ static void on_completed(void *data, struct MHD_Connection *c, void **context, e
 static GBytes *read_text(int fd, uint64_t bytes)
 {
 	g_autofree guint8 *text = bytes <= TEXT_MAX_BYTES ? g_malloc(bytes + 1) : NULL;
-	uint64_t at = 0;
 
-	while (text && at < bytes) {
-		ssize_t n = pread(fd, text + at, bytes - at, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return NULL;
-		at += (uint64_t)n;
-	}
-	return text ? g_bytes_new_take(g_steal_pointer(&text), bytes) : NULL;
+	return text && file_read_at(fd, 0, text, bytes) ? g_bytes_new_take(g_steal_pointer(&text), bytes) : NULL;
 }
 
 /* Until a text arrives, or the agent ends; slow clients are disconnected meanwhile. */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbolize/process/fileopen.h"
+#include "base/opener/wire.h"
 
 #define BYTES_MAX (256 << 20)
 #define KIND_LAST KERNEL_BTF_ENUM64

@@ -10,15 +10,11 @@ char *file_read_fd(int fd, size_t max_bytes, size_t *ret_len)
 	char *text = g_malloc(room + 1);
 
 	for (;;) {
-		ssize_t n;
-
 		if (len == room) {
 			room *= 2;
 			text = g_realloc(text, room + 1);
 		}
-		n = read(fd, text + len, room - len);
-		if (n < 0 && errno == EINTR)
-			continue;
+		const ssize_t n = TEMP_FAILURE_RETRY(read(fd, text + len, room - len));
 		if (n < 0) {
 			g_free(text);
 			return NULL;
@@ -31,4 +27,30 @@ char *file_read_fd(int fd, size_t max_bytes, size_t *ret_len)
 	text[len] = 0;
 	*ret_len = len;
 	return text;
+}
+
+bool file_read_at(int fd, uint64_t off, void *buffer, size_t len)
+{
+	if (off > INT64_MAX || len > INT64_MAX - off)
+		return false;
+	for (size_t done = 0; done < len;) {
+		const ssize_t n = TEMP_FAILURE_RETRY(pread(fd, (char *)buffer + done, len - done, (off_t)(off + done)));
+
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}
+
+bool file_write_all(int fd, const void *bytes, size_t len)
+{
+	for (size_t done = 0; done < len;) {
+		const ssize_t n = TEMP_FAILURE_RETRY(write(fd, (const char *)bytes + done, len - done));
+
+		if (n < 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
 }

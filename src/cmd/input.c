@@ -42,17 +42,11 @@ gboolean recording_unit_option(const char *name, const char *value, gpointer dat
 static gssize read_fd(void *ctx, void *buffer, gsize size_bytes, GError **error)
 {
 	int fd = *(const int *)ctx;
+	const ssize_t n = TEMP_FAILURE_RETRY(read(fd, buffer, size_bytes));
 
-	for (;;) {
-		ssize_t n = read(fd, buffer, size_bytes);
-
-		if (n >= 0)
-			return n;
-		if (errno == EINTR)
-			continue;
+	if (n < 0)
 		g_set_error_literal(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno), g_strerror(errno));
-		return -1;
-	}
+	return n;
 }
 
 static bool has_magic(const char *bytes, gsize len_bytes, const char *magic, gsize magic_bytes)
@@ -117,8 +111,7 @@ static struct profile *read_perf_data(const char *path, GError **error)
 		bool is_stopped = why && read(out, &more, 1) > 0;
 
 		close(out);
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
+		TEMP_FAILURE_RETRY(waitpid(pid, &status, 0));
 		is_refused = status != 0 && !is_stopped;
 		if (is_refused) {
 			profile_free(p);

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/opener/wire.h"
+
 struct output {
 	char *path;		/* NULL: stdout */
 	char *beside;		/* temporary file; NULL: written in place */
@@ -95,14 +97,7 @@ bool output_put(struct output *o, const void *bytes, gsize len, GError **error)
 {
 	if (!o->path)
 		return put_stdout(bytes, len, error);
-	for (gsize done = 0; done < len;) {
-		ssize_t n = write(o->fd, (const char *)bytes + done, len - done);
-
-		if (n < 0 && errno != EINTR)
-			return cannot_write(o->path, errno, error);
-		done += n > 0 ? (gsize)n : 0;
-	}
-	return true;
+	return file_write_all(o->fd, bytes, len) || cannot_write(o->path, errno, error);
 }
 
 bool output_end(struct output *o, GError **error)

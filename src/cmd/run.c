@@ -148,8 +148,7 @@ static void become_command(const struct run *run, char **environment, int wait_f
 	char byte;
 	int err;
 
-	while (read(wait_fd, &byte, 1) < 0 && errno == EINTR)
-		;
+	(void)!TEMP_FAILURE_RETRY(read(wait_fd, &byte, 1));
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGINT, SIG_DFL);
@@ -191,14 +190,11 @@ static bool spawn_command(struct run *run)
 static bool release_command(struct run *run)
 {
 	int err = 0;
-	ssize_t n;
 
 	run->is_held = false;
 	close(run->release_fd);
 	/* A successful exec closes the other end. */
-	do
-		n = read(run->exec_error_fd, &err, sizeof(err));
-	while (n < 0 && errno == EINTR);
+	const ssize_t n = TEMP_FAILURE_RETRY(read(run->exec_error_fd, &err, sizeof(err)));
 	close(run->exec_error_fd);
 	if (n != sizeof(err))
 		return true;

@@ -239,10 +239,8 @@ static bool read_all(int fd, const char *path, unsigned char **ret_bytes, size_t
 	if (!bytes)
 		return fail_errno(error, path, ENOMEM);
 	while (have < (size_t)st.st_size) {
-		ssize_t got = read(fd, bytes + have, (size_t)st.st_size - have);
+		const ssize_t got = TEMP_FAILURE_RETRY(read(fd, bytes + have, (size_t)st.st_size - have));
 
-		if (got < 0 && errno == EINTR)
-			continue;
 		if (got < 0)
 			return fail_errno(error, path, errno);
 		if (got == 0)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/each.h"
+#include "base/opener/wire.h"
 #include "base/refuse.h"
 #include "push/http.h"
 
@@ -201,18 +202,6 @@ void spool_bound(struct spool *s)
 	}
 }
 
-static bool write_whole(int fd, const void *bytes, gsize len_bytes)
-{
-	for (gsize done = 0; done < len_bytes;) {
-		ssize_t n = write(fd, (const char *)bytes + done, len_bytes - done);
-
-		if (n < 0 && errno != EINTR)
-			return false;
-		done += n > 0 ? (gsize)n : 0;
-	}
-	return true;
-}
-
 /* Atomic, even after a crash. */
 static bool write_file(const struct spool *s, const char *name, GBytes *bytes, GError **error)
 {
@@ -224,7 +213,7 @@ static bool write_file(const struct spool *s, const char *name, GBytes *bytes, G
 
 	if (fd < 0)
 		return fail_errno(error, errno, "write", new_path);
-	err = write_whole(fd, data, len_bytes) && fdatasync(fd) == 0 ? 0 : errno;
+	err = file_write_all(fd, data, len_bytes) && fdatasync(fd) == 0 ? 0 : errno;
 	if (close(fd) && !err)
 		err = errno;
 	if (!err && rename(new_path, path))

@@ -11,12 +11,8 @@ static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw
 bool token_make(char ret_token[TOKEN_LEN + 1], GError **error)
 {
 	unsigned char random[TOKEN_LEN];
-	ssize_t n;
 
-	do
-		n = getrandom(random, sizeof(random), 0);
-	while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)sizeof(random))
+	if (TEMP_FAILURE_RETRY(getrandom(random, sizeof(random), 0)) != (ssize_t)sizeof(random))
 		return refuse(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno), "no random numbers: %s",
 			g_strerror(errno));
 	for (unsigned i = 0; i < TOKEN_LEN; i++)

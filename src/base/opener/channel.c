@@ -81,12 +81,8 @@ static bool is_starved(pid_t helper)
 static bool can_be_read(int fd, int wait_ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	int n;
 
-	do
-		n = poll(&p, 1, wait_ms);
-	while (n < 0 && errno == EINTR);
-	return n > 0;
+	return TEMP_FAILURE_RETRY(poll(&p, 1, wait_ms)) > 0;
 }
 
 /* Raises its priority like that of the recorder's own threads (urgency.h), if it starves among thousands. */

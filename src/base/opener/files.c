@@ -42,20 +42,6 @@ bool opener_is_local(int fd)
 	return ANY(x, local, (uint32_t)fs.f_type == *x);
 }
 
-static bool write_all(int fd, const char *bytes, size_t cnt)
-{
-	for (size_t at = 0; at < cnt;) {
-		ssize_t n = write(fd, bytes + at, cnt - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += (size_t)n;
-	}
-	return true;
-}
-
 /* Copies from fd's current position. */
 static bool copy_all(int fd, int to, uint64_t max_bytes, void (*go_on)(void))
 {
@@ -64,10 +50,8 @@ static bool copy_all(int fd, int to, uint64_t max_bytes, void (*go_on)(void))
 	ssize_t n = 1;
 
 	while (n && done < max_bytes) {
-		n = read(fd, chunk, (size_t)MIN(sizeof(chunk), max_bytes - done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 || !write_all(to, chunk, (size_t)n))
+		n = TEMP_FAILURE_RETRY(read(fd, chunk, (size_t)MIN(sizeof(chunk), max_bytes - done)));
+		if (n < 0 || !file_write_all(to, chunk, (size_t)n))
 			return false;
 		done += (uint64_t)n;
 		if (go_on && done - reported >= GO_ON_BYTES) {
@@ -108,6 +92,6 @@ int opener_copy_text(int fd, const char *first, long first_bytes, uint64_t max_b
 {
 	int to = memfd_create("text", MFD_CLOEXEC);
 
-	return kept_if(to, to >= 0 && write_all(to, first, (size_t)first_bytes) &&
+	return kept_if(to, to >= 0 && file_write_all(to, first, (size_t)first_bytes) &&
 				   copy_all(fd, to, max_bytes - (uint64_t)first_bytes, NULL));
 }

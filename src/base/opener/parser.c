@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/hurry.h"
+#include "base/opener/wire.h"
 
 #define TRIES_MAX 4
 #define LOOK_MS 50	/* how often to check whether this process is to end */
@@ -62,11 +63,7 @@ long parser_receive(int socket, void *message, size_t bytes, int *ret_fd)
 			    .msg_iovlen = 1,
 			    .msg_control = &control,
 			    .msg_controllen = sizeof(control) };
-	long n;
-
-	do
-		n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	const long n = TEMP_FAILURE_RETRY(recvmsg(socket, &m, MSG_CMSG_CLOEXEC));
 	*ret_fd = n < 0 ? -1 : only_fd(&m);
 	return n;
 }
@@ -79,7 +76,6 @@ bool parser_send(int socket, const void *message, size_t bytes, int fd)
 	} control = { 0 };
 	struct iovec part = { (void *)(uintptr_t)message, bytes };
 	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
-	long n;
 
 	if (fd >= 0) {
 		m.msg_control = &control;
@@ -89,10 +85,7 @@ bool parser_send(int socket, const void *message, size_t bytes, int fd)
 						 .cmsg_len = CMSG_LEN(sizeof(int)) };
 		memcpy(CMSG_DATA(&control.head), &fd, sizeof(int));
 	}
-	do
-		n = sendmsg(socket, &m, MSG_NOSIGNAL);
-	while (n < 0 && errno == EINTR);
-	return n == (long)bytes;
+	return TEMP_FAILURE_RETRY(sendmsg(socket, &m, MSG_NOSIGNAL)) == (long)bytes;
 }
 
 /* The first reply to this request: earlier ones that were given up may still be answered. False: none came in time. */
@@ -129,25 +122,16 @@ static GByteArray *read_answer(int fd, uint64_t bytes)
 {
 	GByteArray *a;
 	struct stat st;
-	uint64_t at = 0;
 
 	if (fd < 0 || bytes > ANSWER_MAX_BYTES || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
 	    (uint64_t)st.st_size != bytes)
 		return NULL;
 	a = g_byte_array_new();
 	g_byte_array_set_size(a, (guint)bytes);
-	while (at < bytes) {
-		ssize_t n = pread(fd, a->data + at, bytes - at, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			g_byte_array_unref(a);
-			return NULL;
-		}
-		at += (uint64_t)n;
-	}
-	return a;
+	if (file_read_at(fd, 0, a->data, bytes))
+		return a;
+	g_byte_array_unref(a);
+	return NULL;
 }
 
 struct question {

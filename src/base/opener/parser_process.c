@@ -13,6 +13,7 @@
 
 #include "base/opener/confine.h"
 #include "base/opener/parser.h"
+#include "base/opener/wire.h"
 
 #define MEMORY_MAX_BYTES (UINT64_C(2) << 30)
 #define ANSWER_LARGE_BYTES (1 << 20)
@@ -23,24 +24,10 @@
 #define DEATHS_AT_ONCE 10
 #define ENDS_WITHIN_MS 1000
 
-static bool put_all(int fd, const GByteArray *a)
-{
-	for (guint at = 0; at < a->len;) {
-		ssize_t n = write(fd, a->data + at, a->len - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += (guint)n;
-	}
-	return true;
-}
-
 static void send_answer(uint32_t seq, bool has, const GByteArray *a)
 {
 	int fd = has ? memfd_create("parsed", MFD_CLOEXEC) : -1;
-	bool is_put = fd >= 0 && put_all(fd, a);
+	bool is_put = fd >= 0 && file_write_all(fd, a->data, a->len);
 	const struct parser_reply reply = { .seq = seq,
 					    .status = !has     ? PARSER_HAS_NOT
 						     : is_put ? PARSER_HAS

@@ -127,5 +127,9 @@ char *opener_skipped_last_news(const struct opener_skipped *s);
 
 /* The rest of a file, up to max_bytes, followed by a zero byte. NULL with errno; free with g_free(). */
 char *file_read_fd(int fd, size_t max_bytes, size_t *ret_len);
+/* Reads len bytes at an offset. False: not all there, or unreadable. */
+bool file_read_at(int fd, uint64_t off, void *buffer, size_t len);
+/* False with errno. */
+bool file_write_all(int fd, const void *bytes, size_t len);
 
 #endif

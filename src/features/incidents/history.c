@@ -397,8 +397,7 @@ static int take_lock(const char *folder, const struct stat *owner, GError **erro
 		return -1;
 	}
 	give_to_agent(path, (void *)(uintptr_t)owner);
-	while (flock(fd, LOCK_EX) && errno == EINTR)
-		;
+	TEMP_FAILURE_RETRY(flock(fd, LOCK_EX));
 	return fd;
 }
 

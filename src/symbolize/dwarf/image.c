@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/elf_file.h"
-#include "symbolize/process/fileopen.h"
+#include "base/opener/wire.h"
 
 #define SECTIONS_MAX 65536
 #define ALTLINK_MAX_BYTES 4096

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "symbolize/process/fileopen.h"
+#include "base/opener/wire.h"
 
 #define MAGIC 0x4a695444u
 #define RECORDS_MAX (1u << 20)

@@ -211,10 +211,8 @@ static char *read_whole(int fd, size_t *ret_len, GError **error)
 	char *text = g_malloc(room + 2);
 
 	for (;;) {
-		ssize_t n = read(fd, text + len, room - len);
+		const ssize_t n = TEMP_FAILURE_RETRY(read(fd, text + len, room - len));
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < 0 || len > FILE_MAX_BYTES) {
 			g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(n < 0 ? errno : EFBIG),
 				    "the kernel's symbols cannot be read: %s", g_strerror(n < 0 ? errno : EFBIG));

@@ -197,18 +197,3 @@ int file_open_line(const char *proc_dir, uint32_t pid, const struct maps_line *l
 	return file_open_held(file_hold_line(proc_dir, pid, line, true, &st));
 }
 
-bool file_read_at(int fd, uint64_t off, void *buffer, size_t len)
-{
-	if (off > INT64_MAX || len > INT64_MAX - off)
-		return false;
-	for (size_t done = 0; done < len;) {
-		ssize_t n = pread(fd, (char *)buffer + done, len - done, (off_t)(off + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
-}

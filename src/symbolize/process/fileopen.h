@@ -52,7 +52,5 @@ int file_open_here(const char *path);
 /* The same of the file of a line of a living process's mappings: see file_hold_line(). */
 int file_open_line(const char *proc_dir, uint32_t pid, const struct maps_line *line);
 
-/* Reads len bytes at an offset. False: not all there, or unreadable. */
-bool file_read_at(int fd, uint64_t off, void *buffer, size_t len);
 
 #endif
