@@ -270,7 +270,6 @@ static void *run(void *unused)
 	const uint64_t *counts;
 	size_t cnt = 0;
 
-	(void)unused;
 	counts = path ? map_counts(path, &cnt) : NULL;
 	if (!counts || !output || !span || null_fd < 0)
 		die("cannot begin");

@@ -89,7 +89,6 @@ struct probe_set *probe_set_new(void)
 
 static void destroy_link(gpointer link, gpointer data)
 {
-	(void)data;
 	bpf_link__destroy(link);
 }
 

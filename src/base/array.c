@@ -15,9 +15,6 @@ static void populate(void *from, size_t bytes)
 
 	if (first < end)
 		madvise((void *)first, end - first, MADV_POPULATE_WRITE);
-#else
-	(void)from;
-	(void)bytes;
 #endif
 }
 

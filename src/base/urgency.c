@@ -384,7 +384,6 @@ static gpointer run_watcher(gpointer unused)
 	struct thread me = { .tid = own_tid() };
 	bool is_asked = false;
 
-	(void)unused;
 	spare_stack_use();
 	raise_thread(&me);	/* if it was not created so */
 	g_mutex_lock(&all.lock);

@@ -71,7 +71,6 @@ static void report_threads(const struct watchdog_options *o)
 
 static gpointer run_watchdog(gpointer data)
 {
-	(void)data;
 	g_mutex_lock(&dog.lock);
 	while (!dog.is_over) {
 		if (dog.has_reported) {

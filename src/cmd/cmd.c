@@ -20,7 +20,6 @@ static volatile int stop_asked;
 
 static void on_stop(int sig)
 {
-	(void)sig;
 	stop_asked = 1;
 }
 

@@ -211,8 +211,6 @@ static bool check_programs(const struct agent_options *options, struct agent_con
 
 static void say_nothing(enum log_level level, const char *text)
 {
-	(void)level;
-	(void)text;
 }
 
 static void check_rights(void)

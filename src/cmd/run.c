@@ -123,7 +123,6 @@ void run_abandon_on_signals(void)
 
 static void say_line(const char *line, void *data)
 {
-	(void)data;
 	fprintf(stderr, "%s\n", line);
 }
 
@@ -285,7 +284,6 @@ static gboolean on_timer(gint fd, GIOCondition condition, gpointer data)
 	uint64_t elapsed = clock_ns(CLOCK_MONOTONIC) - w->begun_ns;
 
 	(void)fd;	/* need not be read: set_timer() clears it */
-	(void)condition;
 	if (run->duration_ns && elapsed >= run->duration_ns) {
 		hurry_after_ms(NAMES_MS);
 		g_main_loop_quit(w->loop);
@@ -314,7 +312,6 @@ static gboolean on_input(gint fd, GIOCondition condition, gpointer data)
 {
 	struct watch *w = data;
 
-	(void)fd;
 	if (!w->run->on_input(w->run) || condition & (G_IO_HUP | G_IO_ERR))
 		g_main_loop_quit(w->loop);
 	return G_SOURCE_CONTINUE;
@@ -325,7 +322,6 @@ static gboolean on_signal(gint fd, GIOCondition condition, gpointer data)
 	struct watch *w = data;
 	struct signalfd_siginfo info;
 
-	(void)condition;
 	if (read(fd, &info, sizeof(info)) != sizeof(info))
 		return G_SOURCE_CONTINUE;
 	if (info.ssi_signo == SIGCHLD)

@@ -54,7 +54,6 @@ static gboolean is_old(gpointer key, gpointer value, gpointer data)
 	const struct crossed_row *r = value;
 	const struct crossed *c = data;
 
-	(void)key;
 	return !r->is_kept && c->turn - r->turn > 1;
 }
 

@@ -35,7 +35,6 @@ struct child {
 /* A process group of its own, so that killing it kills its children, too. */
 static void set_up(gpointer data)
 {
-	(void)data;
 	setpgid(0, 0);
 	signal(SIGPIPE, SIG_DFL);
 }
@@ -97,7 +96,6 @@ static gboolean on_output(gint fd, GIOCondition condition, gpointer data)
 	struct child *c = data;
 	struct stream *s = fd == c->out.fd ? &c->out : &c->err;
 
-	(void)condition;
 	if (read_some(c, s))
 		return G_SOURCE_CONTINUE;
 	s->source = 0;

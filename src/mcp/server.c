@@ -295,7 +295,6 @@ static gboolean on_input(gint fd, GIOCondition condition, gpointer data)
 	char bytes[READ_BYTES];
 	ssize_t n = read(fd, bytes, sizeof(bytes));
 
-	(void)condition;
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return G_SOURCE_CONTINUE;
 	if (n <= 0)

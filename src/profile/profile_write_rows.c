@@ -215,8 +215,6 @@ int write_meta(sqlite3 *db, const struct profile *p)
 /* Strings are written while the frames are. */
 int write_no_strings(sqlite3 *db, const struct profile *p)
 {
-	(void)db;
-	(void)p;
 	return SQLITE_OK;
 }
 

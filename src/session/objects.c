@@ -24,7 +24,6 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 
 static void finish(struct session *s, void *state, struct profile *p)
 {
-	(void)state;
 	p->info.has_locks = s->options->want_locks;
 	p->info.has_objects = s->options->want_objects;
 }

@@ -8,7 +8,6 @@
 /* The services of processes: accounts name their cgroup. */
 static bool configure_services(struct session *s, struct offcpu_config *cfg, void **ret_state)
 {
-	(void)ret_state;
 	cfg->want_services = s->options->want_services && s->options->mode == COLLECT_WAITS;
 	if (s->options->want_services)
 		fold_with_services(s->fold);
@@ -20,14 +19,12 @@ const struct session_probe probe_services = { .name = "services", .configure = c
 /* Context switches one by one: the kernel's half is bpf/sched.bpf.h. */
 static bool configure_switches(struct session *s, struct offcpu_config *cfg, void **ret_state)
 {
-	(void)ret_state;
 	cfg->want_switches = s->options->mode == COLLECT_EVENTS && s->options->on_switch;
 	return cfg->want_switches;
 }
 
 static void take_switch(struct session *s, void *state, const void *record, size_t size)
 {
-	(void)state;
 	if (size >= sizeof(struct offcpu_rec_switch))
 		s->options->on_switch(record, s->options->callback_data);
 }

@@ -439,7 +439,6 @@ struct ending {
 
 static void await_taking(struct session *s)
 {
-	(void)s;
 	g_usleep(TAKEN_EVERY_US);
 }
 

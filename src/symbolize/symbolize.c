@@ -169,7 +169,6 @@ static gboolean is_in_names(gpointer raw, gpointer shown, gpointer data)
 	const GArray *all = data;
 	guint low = 0, high = all->len;
 
-	(void)shown;
 	while (low < high) {
 		guint middle = low + (high - low) / 2;
 		const struct names *n = &g_array_index(all, struct names, middle);

@@ -61,7 +61,6 @@ static void on_end_asked(int sig)
 /* Any thread may run this handler, so the signal goes to the process. */
 static void on_grace_over(int sig)
 {
-	(void)sig;
 	give_back();
 	signal(is_end_asked, SIG_DFL);
 	kill(getpid(), is_end_asked);
@@ -69,7 +68,6 @@ static void on_grace_over(int sig)
 
 static void on_stop_asked(int sig)
 {
-	(void)sig;
 	is_stop_asked = 1;
 }
 

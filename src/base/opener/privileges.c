@@ -123,7 +123,6 @@ void privileges_drop_all(gpointer unused)
 {
 	sigset_t none;
 
-	(void)unused;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	reset_priority();

@@ -145,7 +145,6 @@ static void *sleeper(void *arg)
 {
 	struct selftest_truth *t = truth_of(SELFTEST_SLEEP);
 
-	(void)arg;
 	await_word(&shared->go);
 	for (int i = 0; i < ROUNDS; i++)
 		MEASURE(t, selftest_sleep());
@@ -157,7 +156,6 @@ static void *lock_waiter(void *arg)
 {
 	struct selftest_truth *t = truth_of(SELFTEST_FUTEX);
 
-	(void)arg;
 	await_word(&shared->go);
 	for (int i = 0; i < ROUNDS; i++) {
 		await_word(&held_lock);	/* held by the other thread */
@@ -169,7 +167,6 @@ static void *lock_waiter(void *arg)
 
 static void *lock_holder(void *arg)
 {
-	(void)arg;
 	await_word(&shared->go);
 	while (!__atomic_load_n(&shared->truth[SELFTEST_FUTEX].done, __ATOMIC_ACQUIRE)) {
 		set(&held_lock, 1);
@@ -184,7 +181,6 @@ static void *pipe_reader(void *arg)
 {
 	struct selftest_truth *t = truth_of(SELFTEST_PIPE);
 
-	(void)arg;
 	await_word(&shared->go);
 	for (int i = 0; i < ROUNDS; i++)
 		MEASURE(t, selftest_pipe());
@@ -194,7 +190,6 @@ static void *pipe_reader(void *arg)
 
 static void *pipe_writer(void *arg)
 {
-	(void)arg;
 	await_word(&shared->go);
 	for (int i = 0; i < ROUNDS; i++) {
 		sleep_ms(10);
@@ -210,7 +205,6 @@ static void *syncer(void *arg)
 	char path[] = "/var/tmp/offcpu-selftest-XXXXXX", block[4096] = { 1 };
 	int fd = mkstemp(path);
 
-	(void)arg;
 	await_word(&shared->go);
 	if (fd >= 0) {
 		unlink(path);
@@ -259,7 +253,6 @@ static void *hog(void *arg)
 
 static void *blocked(void *arg)
 {
-	(void)arg;
 	truth_of(SELFTEST_BLOCKED);
 	selftest_blocked();
 	return NULL;

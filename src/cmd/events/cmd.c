@@ -46,7 +46,6 @@ static bool put_output(void *ctx, const void *bytes, gsize len, GError **error)
 {
 	struct events *ev = ctx;
 
-	(void)error;
 	events_put(ev, bytes, len);
 	return true;
 }
@@ -98,7 +97,6 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 {
 	struct events *ev = run->data;
 
-	(void)elapsed_ns;
 	if (open_output(ev) && ev->format->tick)
 		ev->format->tick(ev);
 	return !ev->error;

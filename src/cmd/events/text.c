@@ -245,7 +245,6 @@ static void tick(struct events *ev)
 
 static void end(struct events *ev, struct profile *p)
 {
-	(void)p;
 	tick(ev);
 }
 

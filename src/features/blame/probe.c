@@ -92,7 +92,6 @@ static bool is_filling(const struct session *s, const void *state)
 {
 	const struct blames *b = state;
 
-	(void)s;
 	return b->skel->bss->blame_entries > bpf_map__max_entries(b->skel->maps.blames_a) / 4;
 }
 
@@ -102,7 +101,6 @@ static bool is_filling(const struct session *s, const void *state)
  */
 static void read_half(struct session *s, void *state, bool second, bool is_last)
 {
-	(void)s;
 	if (!is_last)
 		read_blames(state, second);
 }
@@ -177,7 +175,6 @@ static void finish(struct session *s, void *state, struct profile *p)
 
 static void take_part(struct session *s, void *state, const void *record, size_t size)
 {
-	(void)state;
 	if (s->options->on_blame && size >= sizeof(struct offcpu_rec_blame))
 		s->options->on_blame(record, s->options->callback_data);
 }

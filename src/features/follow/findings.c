@@ -500,7 +500,6 @@ static bool add_rows_of_all(void *ctx, const struct peer_ask *ask, GArray *rows,
 {
 	const GPtrArray *profiles = ctx;
 
-	(void)error;
 	for (guint i = 0; i < profiles->len; i++)
 		peers_add_rows(rows, g_ptr_array_index(profiles, i), ask);
 	return true;
@@ -509,7 +508,6 @@ static bool add_rows_of_all(void *ctx, const struct peer_ask *ask, GArray *rows,
 /* The rows come from these profiles, so one of them has the host. */
 static const struct profile *recording_of_all(void *ctx, const struct peer *peer, GError **error)
 {
-	(void)error;
 	return peers_recording(ctx, peer);
 }
 

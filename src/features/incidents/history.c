@@ -102,7 +102,6 @@ static void add_bytes(const char *path, void *data)
 
 static void remove_file(const char *path, void *data)
 {
-	(void)data;
 	unlink(path);
 }
 
@@ -126,7 +125,6 @@ static void sync_path(const char *path, void *data)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
-	(void)data;
 	if (fd < 0)
 		return;
 	fsync(fd);

@@ -37,7 +37,6 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 			    feature_has_tracepoint("btf_trace_inet_sock_set_state");
 	struct connects *all;
 
-	(void)cfg;
 	bpf_program__set_autoload(s->skel->progs.connect_state, wanted);
 	bpf_program__set_autoload(s->skel->progs.connect_sent_again,
 				  wanted && feature_has_tracepoint("btf_trace_tcp_retransmit_skb"));
@@ -126,7 +125,6 @@ static void read_all(struct connects *all)
 
 static void cut(struct session *s, void *state)
 {
-	(void)s;
 	read_all(state);
 }
 
@@ -150,7 +148,6 @@ static void finish(struct session *s, void *state, struct profile *p)
 {
 	struct connects *all = state;
 
-	(void)s;
 	if (!all->has_read)
 		read_all(all);
 	g_array_sort(all->cut, compare);

@@ -19,7 +19,6 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 {
 	struct tcp_waits *all;
 
-	(void)cfg;
 	if (!s->options->want_objects || s->options->mode != COLLECT_WAITS) {
 		/* programs refer to it even if unused */
 		bpf_map__set_max_entries(s->skel->maps.tcp_sums, 1);
@@ -51,7 +50,6 @@ static void read_all(struct tcp_waits *all)
 
 static void cut(struct session *s, void *state)
 {
-	(void)s;
 	read_all(state);
 }
 
@@ -59,7 +57,6 @@ static void finish(struct session *s, void *state, struct profile *p)
 {
 	struct tcp_waits *all = state;
 
-	(void)p;
 	if (!all->has_read)
 		read_all(all);
 	fold_tcp_sums(s->fold, all->cut);

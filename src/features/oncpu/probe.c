@@ -119,7 +119,6 @@ static bool start(struct session *s, void *state, GError **error)
 	struct on_cpu *o = state;
 	g_autoptr(GArray) cpus = NULL;
 
-	(void)s;
 	o->online = cpu_list_online(error);
 	if (!o->online)
 		return false;
@@ -258,7 +257,6 @@ static void finish(struct session *s, void *state, struct profile *p)
 {
 	const struct on_cpu *o = state;
 
-	(void)s;
 	p->info.on_cpu_hz = o->hz;
 	p->info.on_cpu_end_hz = (uint32_t)(NS_PER_S / o->skel->data->oncpu_period_ns);
 	if (o->unread_cnt)

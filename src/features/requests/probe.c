@@ -351,7 +351,6 @@ static uint64_t cheapest_place(int held_fd, uint64_t offset)
 
 	return offset + (cnt ? insn_return_place(code, cnt) : 0);
 #else
-	(void)held_fd;
 	return offset;
 #endif
 }
@@ -392,7 +391,6 @@ static void take_site(struct session *s, void *requests, const void *record, siz
 	struct requests *r = requests;
 	uint32_t state;
 
-	(void)s;
 	if (!r->probes || size < sizeof(*rec) || g_hash_table_size(r->sites) >= SITES_MAX)
 		return;
 	r->site_cnt++;
@@ -407,7 +405,6 @@ static void take_span(struct session *s, void *state, const void *record, size_t
 {
 	struct requests *r = state;
 
-	(void)s;
 	if (r->names)
 		request_names_span(r->names, record, size);
 	else
@@ -548,8 +545,6 @@ static void read_half(struct session *s, void *state, bool second, bool is_last)
 	struct requests *r = state;
 	struct beside *b = r->beside;
 
-	(void)s;
-	(void)is_last;
 	if (!b)
 		return;
 	for (guint i = 0; i < r->plan->names->len; i++) {

@@ -120,7 +120,6 @@ static void forget_quiet(struct storms *all)
 
 static void cut(struct session *s, void *state)
 {
-	(void)s;
 	read_storms(state);
 	forget_quiet(state);
 }

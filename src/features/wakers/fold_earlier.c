@@ -156,7 +156,6 @@ static gboolean forget_sleeps(gpointer key, gpointer value, gpointer data)
 	struct sleeps *s = value;
 	bool was_empty = s->was_empty;
 
-	(void)key;
 	while (s->cnt && slept_at(s, 0)->woken_ns <= e->edge_ns) {
 		s->first++;
 		s->cnt--;

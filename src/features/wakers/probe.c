@@ -29,7 +29,6 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 	const struct collect_options *o = s->options;
 	bool has_mode = o->mode == COLLECT_WAITS || o->mode == COLLECT_EVENTS;
 
-	(void)ret_state;
 	cfg->want_wakers = (o->want_wakers || o->want_storms) && has_mode;
 	cfg->only_storms = !o->want_wakers;
 	cfg->chain_depth = o->want_wakers && has_mode ? (uint8_t)MIN(o->chain_depth, OFFCPU_CHAIN_MAX) : 0;
@@ -44,7 +43,6 @@ static bool configure(struct session *s, struct offcpu_config *cfg, void **ret_s
 
 static bool is_filling(const struct session *s, const void *state)
 {
-	(void)state;
 	return s->skel->rodata->cfg.chain_depth &&
 	       s->skel->bss->chain_entries > bpf_map__max_entries(s->skel->maps.chains_a) / 4;
 }
@@ -56,8 +54,6 @@ static void take_sum(const void *key, const void *sum, void *data)
 
 static void read_half(struct session *s, void *state, bool second, bool is_last)
 {
-	(void)state;
-	(void)is_last;
 	if (!s->skel->rodata->cfg.chain_depth)
 		return;
 	s->skel->bss->chain_entries = 0;
@@ -68,7 +64,6 @@ static void read_half(struct session *s, void *state, bool second, bool is_last)
 
 static void finish(struct session *s, void *state, struct profile *p)
 {
-	(void)state;
 	p->info.has_wakers = s->options->want_wakers;
 }
 

@@ -202,7 +202,6 @@ static bool is_served_sooner(const struct fit *f, uint32_t change, const struct 
 
 static bool queues_more(const struct fit *f, uint32_t i, const struct closed_result *r)
 {
-	(void)i;
 	return r->queue_ns / f->cycle_ns > f->w->queue;
 }
 

@@ -380,7 +380,6 @@ static void seek_on(void *target, void *data)
 
 static void leave_profile(void *target, void *unused)
 {
-	(void)unused;
 	((struct target *)target)->object = 0;
 }
 
@@ -493,7 +492,6 @@ static void tell_connections(struct fold_targets *all, struct target *t)
 
 static void begin_telling(void *target, void *unused)
 {
-	(void)unused;
 	((struct target *)target)->is_told = false;
 }
 

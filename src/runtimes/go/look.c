@@ -39,7 +39,6 @@ static void *open_go(uint32_t pid, const GArray *lines, struct tasks *t, GError 
 	struct go_source *s = g_new0(struct go_source, 1);
 	enum go_state state = go_program_open(&s->program, "/proc", pid, lines);
 
-	(void)error;
 	s->values = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	if (state == GO_NONE) {
 		close_go(s);
@@ -54,8 +53,6 @@ static bool is_go_ready(void *source, const GArray *lines, struct tasks *t, GErr
 {
 	struct go_program *p = &((struct go_source *)source)->program;
 
-	(void)lines;
-	(void)t;
 	if (p->goroutines || go_program_is_ready(p))
 		return true;
 	return refuse(error, CENSUS_ERROR, CENSUS_FAILED,

@@ -49,8 +49,6 @@ static bool is_java_ready(void *source, const GArray *lines, struct tasks *t, GE
 {
 	struct java_vthreads *v = &((struct java_source *)source)->vthreads;
 
-	(void)lines;
-	(void)t;
 	return is_readable(java_vthreads_are_there(v), v->hotspot.pid, error);
 }
 

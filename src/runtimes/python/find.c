@@ -206,9 +206,6 @@ static bool take_variable(const struct found *f, uint32_t pid, struct offcpu_lan
 	ret->keys_at = (int32_t)place;
 	return place < 0 && place > INT32_MIN && !(place & 7);
 #else
-	(void)f;
-	(void)pid;
-	(void)ret;
 	return false;
 #endif
 }

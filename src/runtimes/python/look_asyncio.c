@@ -37,7 +37,6 @@ static void *open_asyncio(uint32_t pid, const GArray *lines, struct tasks *t, GE
 	struct asyncio_source *s = g_new0(struct asyncio_source, 1);
 	enum python_tasks_state state = python_program_open(&s->program, "/proc", pid, lines);
 
-	(void)t;
 	if (state == PYTHON_TASKS_READABLE) {
 		s->seen = g_array_new(FALSE, FALSE, sizeof(struct python_task));
 		s->children = g_array_new(FALSE, FALSE, sizeof(uint64_t));

@@ -14,7 +14,6 @@ static void *open_tokio(uint32_t pid, const GArray *lines, struct tasks *t, GErr
 {
 	struct tokio_source *s = g_new0(struct tokio_source, 1);
 
-	(void)error;
 	if (!tokio_program_open(&s->program, "/proc", pid, lines)) {
 		tokio_program_close(&s->program);
 		g_free(s);
@@ -28,7 +27,6 @@ static void *open_tokio(uint32_t pid, const GArray *lines, struct tasks *t, GErr
 
 static bool is_tokio_ready(void *source, const GArray *lines, struct tasks *t, GError **error)
 {
-	(void)t;
 	(void)error;	/* a program may have no tasks yet, or never any */
 	return tokio_program_is_ready(&((struct tokio_source *)source)->program, lines);
 }

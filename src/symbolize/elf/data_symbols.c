@@ -129,7 +129,6 @@ static void read_maps(const struct data_symbols *d, struct process *p)
 /* A process in use was read anew before. */
 static gboolean is_old(gpointer space, gpointer process, gpointer now_us)
 {
-	(void)space;
 	return *(const int64_t *)now_us - ((const struct process *)process)->read_us > ASKED_US;
 }
 

@@ -162,8 +162,6 @@ static gboolean is_unused(gpointer key, gpointer value, gpointer data)
 	struct module *m = key;
 	bool was_used = m->is_used;
 
-	(void)value;
-	(void)data;
 	m->is_used = false;
 	return !was_used;
 }

@@ -51,8 +51,6 @@ static bool begin_of_pthread(uint32_t pid, uint64_t size_addr, int32_t *ret)
 		return false;
 	*ret = -(int32_t)size;
 #else
-	(void)pid;
-	(void)size_addr;
 #endif
 	return true;
 }

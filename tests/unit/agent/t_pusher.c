@@ -8,8 +8,6 @@
 
 static void quiet(enum log_level level, const char *sentence)
 {
-	(void)level;
-	(void)sentence;
 }
 
 static unsigned waiting(const char *spool)

@@ -49,7 +49,6 @@ static bool wait_of(const struct offcpu_rec_event *e, struct wait *ret_wait, voi
 	const struct object mutex = { .kind = LOCK_MUTEX, .name = "queue_lock", .operation = "FUTEX_WAIT" };
 	bool has_user, has_kernel;
 
-	(void)data;
 	asked++;
 	*ret_wait = (struct wait){
 		.state = e->state, .count = 1, .blocked_ns = e->blocked_ns, .runnable_ns = e->runnable_ns,
@@ -66,14 +65,12 @@ static uint32_t waker_of(uint64_t id, void *data)
 {
 	const struct waker waker = { .pid = 7, .tid = 8, .comm = "server" };
 
-	(void)data;
 	wakers_asked++;
 	return id == WAKER ? profile_waker(profile, &waker) + 1 : 0;
 }
 
 static const struct profile *profile_of(void *data)
 {
-	(void)data;
 	return profile;
 }
 

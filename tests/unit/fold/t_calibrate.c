@@ -44,8 +44,6 @@ static uint64_t hist_sum(const struct sums_total *t)
 
 static void no_rest(const struct calibration_rest *rest, void *data)
 {
-	(void)rest;
-	(void)data;
 	g_assert_not_reached();
 }
 

@@ -15,13 +15,11 @@ struct fixture {
 
 static void set_up(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	x->e = earlier_new();
 }
 
 static void tear_down(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	earlier_free(x->e);
 }
 
@@ -70,7 +68,6 @@ static void send_calls(struct fixture *x)
 
 static void test_calls(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	send_calls(x);
 	sleep_of(x, 2, 2500, 2600, 0, 10);
 	tell(x, 2, 7, 1000, 2500, 1);
@@ -95,7 +92,6 @@ static void test_calls(struct fixture *x, gconstpointer data)
 
 static void test_depth(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	send_calls(x);
 	tell(x, 2, 1, 1010, 2400, 3);
 
@@ -110,7 +106,6 @@ static void test_depth(struct fixture *x, gconstpointer data)
 /* A record is missing: what was before the next one is not told, and is not taken for running. */
 static void test_gap(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	sleep_of(x, 2, 100, 200, 0, 0);
 	x->no[2]++;
 	sleep_of(x, 2, 400, 500, 0, 0);
@@ -128,7 +123,6 @@ static void test_many(struct fixture *x, gconstpointer data)
 {
 	const uint64_t cnt = 20000, ms = 1000000;
 
-	(void)data;
 	for (uint64_t i = 0; i < cnt; i++)
 		sleep_of(x, 2, 10 * i * ms, (10 * i + 9) * ms, 0, 0);
 	tell(x, 2, 7, 0, 10 * cnt * ms, 1);
@@ -146,7 +140,6 @@ static void test_steps(struct fixture *x, gconstpointer data)
 {
 	uint64_t asked_ns = 0;
 
-	(void)data;
 	for (uint64_t i = 0; i < 1000; i++)
 		sleep_of(x, 2, 10 * i, 10 * i + 9, 0, 0);
 	for (int i = 0; i < 1000; i++, asked_ns += 10000)
@@ -161,7 +154,6 @@ static void test_steps(struct fixture *x, gconstpointer data)
 /* One that was told of twice, and records that make no sense. */
 static void test_bad(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	sleep_of(x, 2, 100, 200, 0, 0);
 	sleep_of(x, 2, 100, 200, 0, 0);
 	sleep_of(x, 2, 400, 300, 0, 0);
@@ -184,7 +176,6 @@ static void test_windows(struct fixture *x, gconstpointer data)
 {
 	const GArray *nodes;
 
-	(void)data;
 	sleep_of(x, 2, 100, 900, 0, 0);
 	sleep_of(x, 2, 1200, 1500, 0, 0);
 	earlier_cut(x->e, BOOTED_NS + 1000);

@@ -25,7 +25,6 @@ static void set_up(struct fixture *x, gconstpointer data)
 
 static void tear_down(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	fold_free(x->fold);
 	symbolizer_free(x->symbolizer);
 	profile_free(x->profile);
@@ -79,7 +78,6 @@ static const struct wait *only_wait(const struct fixture *x)
 
 static void test_named(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	send_stack(x, 7, 1, OFFCPU_WALK_COMPLETE);
 	send_thread(x, 1, 600);
 	send_sum(x, 1, 7, 2, 300);
@@ -101,7 +99,6 @@ static void test_lines(struct fixture *x, gconstpointer data)
 	const struct frame *f;
 	uint32_t node;
 
-	(void)data;
 	fold_with_lines(x->fold);
 	send_stack(x, 7, 3, OFFCPU_WALK_COMPLETE);
 	send_stack(x, 7, 3, OFFCPU_WALK_COMPLETE);
@@ -129,7 +126,6 @@ static void test_lines(struct fixture *x, gconstpointer data)
 /* Once, once more, then many: the same as all at once. */
 static void test_merged(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	send_thread(x, 1, 900);
 	send_sum(x, 1, 0, 1, 100);
 	send_sum(x, 1, 0, 1, 300);
@@ -146,7 +142,6 @@ static void test_merged(struct fixture *x, gconstpointer data)
 /* A stack that never crossed is not dropped: its time stands under a frame that says so. */
 static void test_pending(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	send_thread(x, 1, 100);
 	send_sum(x, 1, 99, 1, 100);
 	fold_finish(x->fold);
@@ -158,7 +153,6 @@ static void test_pending(struct fixture *x, gconstpointer data)
 /* Nor are the waits of a thread whose account was lost. */
 static void test_lost_thread(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	send_sum(x, 5, 0, 3, 100);
 	send_sum(x, 6, 0, 1, 50);
 	fold_finish(x->fold);
@@ -178,7 +172,6 @@ static void test_open(struct fixture *x, gconstpointer data)
 		.open_flags = OFFCPU_OPEN_AT_START, .open_blocked_ns = 1000,
 	};
 
-	(void)data;
 	fold_thread(x->fold, &rec, sizeof(rec));
 	fold_finish(x->fold);
 	const struct wait *w = only_wait(x);
@@ -193,7 +186,6 @@ static void test_bad_records(struct fixture *x, gconstpointer data)
 	struct offcpu_rec_stack rec = { .type = OFFCPU_REC_STACK, .depth = OFFCPU_MAX_DEPTH + 1, .id = 1 };
 	struct offcpu_rec_thread thread = { .from_ns = 2, .to_ns = 1 };
 
-	(void)data;
 	fold_stack(x->fold, &rec, sizeof(rec));
 	rec.depth = 4;
 	fold_stack(x->fold, &rec, offsetof(struct offcpu_rec_stack, ip) + 3 * sizeof(rec.ip[0]));
@@ -214,7 +206,6 @@ static void test_depth(struct fixture *x, gconstpointer data)
 {
 	uint32_t node;
 
-	(void)data;
 	send_stack(x, 3, 10, OFFCPU_WALK_COMPLETE);
 	g_assert_true(fold_find(x->fold, 3, &node));
 	g_assert_cmpuint(profile_get_node(x->profile, node)->depth, ==, 4);
@@ -312,13 +303,11 @@ static void check_two_at_an_address(struct fixture *x)
 
 static void test_two_at_an_address(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	check_two_at_an_address(x);
 }
 
 static void test_two_at_an_address_lined(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	fold_with_lines(x->fold);
 	check_two_at_an_address(x);
 }
@@ -330,7 +319,6 @@ static void test_names_change_back(struct fixture *x, gconstpointer data)
 	char *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t addr = (uint64_t)(uintptr_t)code, start_ns = (uint64_t)g_get_monotonic_time() * 1000, at_ns[3];
 
-	(void)data;
 	g_assert_true(code != MAP_FAILED);
 	x->profile->info.start_ns = start_ns;
 	fold_with_slices(x->fold, SLICE_NS, start_ns);
@@ -381,7 +369,6 @@ static void test_replaced(struct fixture *x, gconstpointer data)
 	struct symbolizer_mapping other = { .start = (uint64_t)(uintptr_t)fold_test_leaf & ~4095ULL, .len = 4096, .path = "/other",
 					    .dev_major = 1, .inode = 1 };
 
-	(void)data;
 	g_assert_true(symbolizer_foresee_user(x->symbolizer, (uint32_t)getpid()));
 	check_replaced(x, 1, 1000, STACK_COMPLETE);
 	symbolizer_note_mmap(x->symbolizer, (uint32_t)getpid(), 2000, &other);
@@ -419,7 +406,6 @@ static void test_chain(struct fixture *x, gconstpointer data)
 	const struct offcpu_wait_key key = { .tno = 1, .state = 'S', .waker = 50 };
 	struct offcpu_chain_sum told = { .hop = { { 50, 10, 5 }, { 40, 20, 0 } }, .rest_ns = 125 };
 
-	(void)data;
 	send_waker(x, 101, OFFCPU_WAKER_TASK, "near");
 	send_waker(x, 102, OFFCPU_WAKER_TASK, "far");
 	send_waker(x, 103, OFFCPU_WAKER_HARDIRQ, "");
@@ -469,7 +455,6 @@ static void test_chain_earlier(struct fixture *x, gconstpointer data)
 		.weight_q8 = SAMPLE_ONE_Q8, .key = key,
 	};
 
-	(void)data;
 	send_waker(x, 101, OFFCPU_WAKER_TASK, "near");
 	send_waker(x, 102, OFFCPU_WAKER_TASK, "far");
 	send_waker(x, 103, OFFCPU_WAKER_HARDIRQ, "");
@@ -504,7 +489,6 @@ static void test_chain_cut(struct fixture *x, gconstpointer data)
 	const struct offcpu_wait_key key = { .tno = 1, .state = 'S', .waker = 50 };
 	const struct offcpu_chain_sum told = { .hop = { { 150, 300, 10 }, { 40, 20, 0 } }, .rest_ns = 125 };
 
-	(void)data;
 	send_waker(x, 101, OFFCPU_WAKER_TASK, "near");
 	fold_chain(x->fold, &rec, sizeof(rec));
 	send_thread(x, 1, 600);
@@ -529,7 +513,6 @@ static void test_two_at_an_address_in_windows(struct fixture *x, gconstpointer d
 	uint64_t addr = (uint64_t)(uintptr_t)code;
 	static const char *const names[] = { "first", "other", "other", "third" };
 
-	(void)data;
 	g_assert_true(code != MAP_FAILED);
 	for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
 		const struct wait *w;
@@ -554,7 +537,6 @@ static void test_two_at_an_address_in_windows(struct fixture *x, gconstpointer d
 /* Two windows on a stack that was not met is forgotten, and its names with it; one that was keeps them. */
 static void test_forget(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	send_stack(x, 7, 1, OFFCPU_WALK_COMPLETE);
 	for (unsigned i = 2; i < 40; i++)
 		send_stack(x, 100 + i, i, OFFCPU_WALK_COMPLETE);

@@ -27,7 +27,6 @@ static void add_thread(const struct fixture *x, unsigned ours, const char *ids)
 
 static void set_up(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	x->proc = g_dir_make_tmp("foreign-XXXXXX", NULL);
 	write_file(x, "self/ns", "pid", "");
 	write_file(x, "70/ns", "pid", "");
@@ -38,7 +37,6 @@ static void set_up(struct fixture *x, gconstpointer data)
 
 static void tear_down(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	g_autofree char *remove = g_strdup_printf("rm -r '%s'", x->proc);
 
 	g_assert_true(g_spawn_command_line_sync(remove, NULL, NULL, NULL, NULL));
@@ -48,7 +46,6 @@ static void tear_down(struct fixture *x, gconstpointer data)
 
 static void test_find(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	g_assert_cmpuint(foreign_threads_find(x->threads, 70, 1, 5), ==, 71);
 	g_assert_cmpuint(foreign_threads_find(x->threads, 70, 1, 1), ==, 70);
 	g_assert_cmpuint(foreign_threads_find(x->threads, 70, 1, 30), ==, 0);
@@ -60,7 +57,6 @@ static void test_own_namespace(struct fixture *x, gconstpointer data)
 {
 	g_autofree char *self = g_build_filename(x->proc, "self/ns/pid", NULL), *theirs = g_build_filename(x->proc, "80/ns/pid", NULL);
 
-	(void)data;
 	write_file(x, "80/ns", "other", "");
 	g_assert_cmpint(link(self, theirs), ==, 0);
 	g_assert_cmpuint(foreign_threads_find(x->threads, 80, 1, 12345), ==, 12345);
@@ -69,7 +65,6 @@ static void test_own_namespace(struct fixture *x, gconstpointer data)
 /* Words without end cost no reading each; a thread that is there later is found after a pause; another process with the number at once. */
 static void test_pause(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	g_assert_cmpuint(foreign_threads_find(x->threads, 70, 1, 6), ==, 0);
 	add_thread(x, 72, "72\t6");
 	g_assert_cmpuint(foreign_threads_find(x->threads, 70, 1, 6), ==, 0);

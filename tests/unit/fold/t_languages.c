@@ -19,13 +19,11 @@
 
 static uint32_t spot_of(void *ctx, uint32_t frame)
 {
-	(void)ctx;
 	return frame;
 }
 
 static uint32_t frame_of(const void *ctx, uint32_t spot)
 {
-	(void)ctx;
 	return spot;
 }
 

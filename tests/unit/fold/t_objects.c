@@ -14,14 +14,12 @@ struct fixture {
 
 static void set_up(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	x->profile = profile_new();
 	x->objects = fold_objects_new(x->profile, "/proc", "/nowhere");
 }
 
 static void tear_down(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	fold_objects_free(x->objects);
 	profile_free(x->profile);
 }
@@ -61,7 +59,6 @@ static void test_mutex(struct fixture *x, gconstpointer data)
 	uint32_t user = stack(x->profile, "pthread_mutex_lock", "libc.so.6"), own = stack(x->profile, "own_lock", "/bin/app");
 	const struct object *o;
 
-	(void)data;
 	send(x, 5, FUTEX_WAIT_PRIVATE, &fold_objects_test_words[2], (uint32_t)getpid(), OFFCPU_HOLDER_MUTEX);
 	o = object_of(x, fold_objects_wait(x->objects, 5, user, 0));
 	g_assert_cmpint(o->kind, ==, LOCK_MUTEX);
@@ -82,7 +79,6 @@ static void test_condition(struct fixture *x, gconstpointer data)
 {
 	uint32_t user = stack(x->profile, "pthread_cond_wait", "libc.so.6"), a, b;
 
-	(void)data;
 	send(x, 1, FUTEX_WAIT_BITSET_PRIVATE, &fold_objects_test_words[5], 0, OFFCPU_HOLDER_NONE);
 	send(x, 2, FUTEX_WAIT_BITSET_PRIVATE, (char *)&fold_objects_test_words[5] + 4, 0, OFFCPU_HOLDER_NONE);
 	a = fold_objects_wait(x->objects, 1, user, 0);
@@ -97,7 +93,6 @@ static void test_join(struct fixture *x, gconstpointer data)
 	uint32_t user = stack(x->profile, "pthread_join", "libc.so.6");
 	g_autofree char *name = g_strdup_printf("thread %d", (int)getpid());
 
-	(void)data;
 	send(x, 1, FUTEX_WAIT_BITSET, &fold_objects_test_words[0], (uint32_t)getpid(), OFFCPU_HOLDER_JOIN);
 	g_assert_cmpstr(object_of(x, fold_objects_wait(x->objects, 1, user, 0))->name, ==, name);
 }
@@ -109,7 +104,6 @@ static void test_stripped(struct fixture *x, gconstpointer data)
 	uint32_t user = stack(x->profile, NULL, "libc.so.6");
 	const struct object *o;
 
-	(void)data;
 	send(x, 1, FUTEX_WAIT_BITSET, &fold_objects_test_words[0], gone, OFFCPU_HOLDER_JOIN);
 	send(x, 2, FUTEX_WAIT_BITSET_PRIVATE, &fold_objects_test_words[2], 0, OFFCPU_HOLDER_SEMAPHORE);
 	send(x, 3, FUTEX_WAIT_PRIVATE, &fold_objects_test_words[4], gone, OFFCPU_HOLDER_MUTEX);
@@ -128,7 +122,6 @@ static void test_elsewhere(struct fixture *x, gconstpointer data)
 {
 	uint32_t user = stack(x->profile, "pthread_mutex_lock", "libc.so.6");
 
-	(void)data;
 	send(x, 1, FUTEX_WAIT_PRIVATE, &fold_objects_test_words[0], 0, OFFCPU_HOLDER_NONE);
 	g_assert_cmpuint(fold_objects_wait(x->objects, 1, user, kernel_stack(x->profile, "do_freezer_trap")), ==, 0);
 	g_assert_cmpuint(fold_objects_wait(x->objects, 1, user, kernel_stack(x->profile, "futex_wait_queue")), >, 0);
@@ -145,7 +138,6 @@ static void test_gil(struct fixture *x, gconstpointer data)
 		.type = OFFCPU_REC_GIL, .id = 3, .ustack = (uintptr_t)gil, .pid = (uint32_t)getpid(), .holder = (uint32_t)getpid(),
 	};
 
-	(void)data;
 	send(x, 1, FUTEX_WAIT_BITSET_PRIVATE, gil + OFFCPU_GIL_COND_AT + 8, 0, OFFCPU_HOLDER_NONE);
 	send(x, 2, FUTEX_WAIT_BITSET_PRIVATE, gil + 8, 0, OFFCPU_HOLDER_NONE);
 	g_assert_false(object_is_gil(object_of(x, fold_objects_wait(x->objects, 1, user, 0))));
@@ -167,7 +159,6 @@ static void test_bad_records(struct fixture *x, gconstpointer data)
 {
 	struct offcpu_rec_object rec = { .id = 9, .op = OFFCPU_FUTEX_WAITV, .pid = (uint32_t)getpid(), .cnt = 65535 };
 
-	(void)data;
 	fold_objects_add(x->objects, &rec, sizeof(rec) - 1);
 	g_assert_cmpuint(fold_objects_wait(x->objects, 9, 0, 0), ==, 0);
 	fold_objects_add(x->objects, &rec, sizeof(rec));
@@ -205,7 +196,6 @@ static void test_kernel_locks(struct fixture *x, gconstpointer data)
 	uint32_t lock = profile_node(x->profile, taker, profile_frame(x->profile, &slow));
 	const struct object *o = kernel_lock(x, space, 0, lock);
 
-	(void)data;
 	g_assert_cmpstr(o->name, ==, "mmap_lock of httpd");
 	g_assert_cmpstr(o->operation, ==, "write");
 	g_assert_cmpuint(o->pid, ==, 7);
@@ -245,7 +235,6 @@ static void test_journal(struct fixture *x, gconstpointer data)
 	struct profile *p = x->profile;
 	struct waker waker = { .tid = 9, .comm = "jbd2/vda1-8" }, timer = { .comm = "", .irq = "timer" };
 
-	(void)data;
 	g_assert_true(fold_journal_is_awaited(p, kernel_path(p, "add_transaction_credits", "wait_transaction_locked.isra.0"), true));
 	g_assert_true(fold_journal_is_awaited(p, kernel_path(p, "ext4_sync_fs", "jbd2_log_wait_commit"), false));
 	/* of fsync() that is the file; room in the journal is not */

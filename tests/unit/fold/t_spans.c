@@ -22,7 +22,6 @@ static void set_up(struct fixture *x, gconstpointer data)
 	const struct offcpu_rec_thread rec = { .type = OFFCPU_REC_THREAD, .tno = 5, .pid = 10, .tid = 15, .from_ns = 1000, .to_ns = 2000,
 					       .comm = "worker", .process = "server" };
 
-	(void)data;
 	x->profile = profile_new();
 	x->symbolizer = symbolizer_new();
 	x->fold = fold_new(x->profile, x->symbolizer, false);
@@ -31,7 +30,6 @@ static void set_up(struct fixture *x, gconstpointer data)
 
 static void tear_down(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	fold_free(x->fold);
 	symbolizer_free(x->symbolizer);
 	profile_free(x->profile);
@@ -177,7 +175,6 @@ static void test_traces(struct fixture *x, gconstpointer data)
 	struct spans *s = spans_new(SLOWEST, SAMPLED);
 	struct offcpu_rec_request_span span = { .tno = 5, .wall_ns = 9, .route = 77 /* which never came */ };
 
-	(void)data;
 	memset(span.trace, 0xab, 16);
 	memset((uint8_t *)span.trace + 16, 0x1f, 8);
 	spans_add(s, &span, sizeof(span));
@@ -198,7 +195,6 @@ static void test_bad_records(struct fixture *x, gconstpointer data)
 	struct spans *s = spans_new(SLOWEST, SAMPLED);
 	struct offcpu_rec_request_span span = { .tno = 5, .wall_ns = 9, .note_cnt = 1, .flags = OFFCPU_SPAN_SLOWEST };
 
-	(void)data;
 	spans_add(s, &span, 8);
 	spans_add(s, &span, offsetof(struct offcpu_rec_request_span, note));	/* without its note */
 	span.note_cnt = OFFCPU_REQUEST_NOTES_MAX + 1;

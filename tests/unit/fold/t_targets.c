@@ -58,7 +58,6 @@ static void add_set(const struct fixture *x, int fd, int first, unsigned events,
 
 static void set_up(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	x->proc = g_dir_make_tmp("offcpu-targets-XXXXXX", NULL);
 	x->p = profile_new();
 	x->next_id = 1;
@@ -85,7 +84,6 @@ static void remove_all(const char *path)
 
 static void tear_down(struct fixture *x, gconstpointer data)
 {
-	(void)data;
 	fold_targets_free(x->targets);
 	profile_free(x->p);
 	remove_all(x->proc);
@@ -120,7 +118,6 @@ static void test_file(struct fixture *x, gconstpointer data)
 {
 	struct offcpu_rec_target rec = record_of(x, 5, S_IFREG, 99);
 
-	(void)data;
 	add_fd(x, 70, 5, "/srv/log;file", "pos:\t0\nino:\t99\n");
 	check(object_of(x, &rec), OBJECT_FILE, "/srv/log;file", 0);
 	/* another file has the number by now: only what the kernel told is believed */
@@ -138,7 +135,6 @@ static void test_pipe(struct fixture *x, gconstpointer data)
 {
 	struct offcpu_rec_target rec = record_of(x, 3, S_IFIFO, 501);
 
-	(void)data;
 	/* links of ours have all permissions, so each end both reads and writes */
 	add_fd(x, 80, 4, "pipe:[501]", "ino:\t501\n");
 	rec.pid = 71;
@@ -153,7 +149,6 @@ static void test_forgets(struct fixture *x, gconstpointer data)
 {
 	struct offcpu_rec_target rec = record_of(x, 3, S_IFIFO, 501), other = record_of(x, 5, S_IFREG, 99);
 
-	(void)data;
 	add_fd(x, 80, 4, "pipe:[501]", "ino:\t501\n");
 	rec.pid = 71;
 	object_of(x, &other);
@@ -175,7 +170,6 @@ static void test_own_pipe(struct fixture *x, gconstpointer data)
 {
 	struct offcpu_rec_target rec = record_of(x, 3, S_IFIFO, 501);
 
-	(void)data;
 	add_fd(x, 70, 3, "pipe:[501]", "ino:\t501\n");
 	add_fd(x, 80, 4, "pipe:[501]", "ino:\t501\n");
 	write_file(x, "70", "status", "Name:\twaiter\nThreads:\t2\n");
@@ -193,8 +187,6 @@ static void test_kept_pipe(struct fixture *x, gconstpointer data)
 	int fds[2];
 	struct stat st;
 
-	(void)data;
-	(void)x;
 	g_assert_cmpint(pipe(fds), ==, 0);
 	g_assert_cmpint(fstat(fds[0], &st), ==, 0);
 	g_assert_true(fd_owners_read(owners, true));
@@ -224,7 +216,6 @@ static void test_sockets(struct fixture *x, gconstpointer data)
 {
 	struct offcpu_rec_target rec = record_of(x, 7, S_IFSOCK, 601);
 
-	(void)data;
 	rec.family = AF_UNIX;
 	rec.peer_ino = 602;
 	rec.is_peers_text = 1;
@@ -257,7 +248,6 @@ static void test_events(struct fixture *x, gconstpointer data)
 {
 	struct offcpu_rec_target rec = record_of(x, 10, 0, 1);
 
-	(void)data;
 	rec.is_anon = 1;
 	add_fd(x, 70, 11, "socket:[1]", "ino:\t1\n");
 	add_fd(x, 70, 10, "anon_inode:[eventpoll]",
@@ -278,7 +268,6 @@ static void test_child_and_set(struct fixture *x, gconstpointer data)
 {
 	struct offcpu_rec_target rec = record_of(x, 0, 0, 0);
 
-	(void)data;
 	rec.what = OFFCPU_TARGET_CHILD;
 	rec.child = 80;
 	check(object_of(x, &rec), OBJECT_CHILD, "other; end", 80);
@@ -295,7 +284,6 @@ static void test_fault(struct fixture *x, gconstpointer data)
 {
 	struct offcpu_rec_target rec = record_of(x, 0, S_IFREG, 77);
 
-	(void)data;
 	write_file(x, "70", "maps", "nonsense\n1000-2000 r--p 00000000 fe:00 77    /usr/lib/a b.so\n3000-4000 rw-p 00000000 00:00 0 \n"
 				    "5000-6000 rw-p 00000000 00:00 0     [heap]\n");
 	rec.what = OFFCPU_TARGET_FAULT;
@@ -313,7 +301,6 @@ static void test_hostile(struct fixture *x, gconstpointer data)
 {
 	struct offcpu_rec_target rec = record_of(x, 5, S_IFSOCK, 1);
 
-	(void)data;
 	rec.text_len = OFFCPU_TARGET_TEXT + 1;
 	fold_targets_add(x->targets, &rec, sizeof(rec));
 	fold_targets_add(x->targets, &rec, sizeof(rec) - 1);
@@ -336,7 +323,6 @@ static void test_frames(struct fixture *x, gconstpointer data)
 	struct offcpu_rec_target rec = record_of(x, 5, S_IFREG, 99);
 	const struct thread thread = { .comm = profile_string(x->p, "t"), .process = profile_string(x->p, "t"), .to_ns = 100 };
 
-	(void)data;
 	add_fd(x, 70, 5, "/srv/log", "ino:\t99\n");
 	fold_targets_add(x->targets, &rec, sizeof(rec));
 	struct wait w = { .thread = profile_add_thread(x->p, &thread), .state = 'S', .count = 1, .blocked_ns = 5, .max_ns = 5,
@@ -379,7 +365,6 @@ static void test_upstream(struct fixture *x, gconstpointer data)
 		"   6: FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF:1 1:2 01\n";
 	struct offcpu_rec_target rec = record_of(x, 7, 0, 51), other = record_of(x, 8, 0, 51);
 
-	(void)data;
 	add_set(x, 7, 9, EPOLLIN, (const uint64_t[]){ 902, 903, 904, 0 });
 	add_fd(x, 70, 9, "socket:[902]", "");
 	add_fd(x, 70, 10, "socket:[903]", "");
@@ -427,7 +412,6 @@ static void test_full(struct fixture *x, gconstpointer data)
 		{ EPOLLIN, { 903, 904, 0 }, "2 sockets (fd 10 of waiter) -> 127.0.0.1:8081 (other; end)", "send" },
 	};
 
-	(void)data;
 	for (int fd = 20; fd < 22; fd++)
 		add_fd(x, 70, fd, "socket:[1]", "");
 	add_fd(x, 80, 4, "socket:[905]", "ino:\t905\n");
@@ -472,7 +456,6 @@ static void test_upstream_unix(struct fixture *x, gconstpointer data)
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int listener = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	(void)data;
 	g_snprintf(at.sun_path + 1, sizeof(at.sun_path) - 1, "offcpu-targets-%d", getpid());
 	socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(at.sun_path + 1));
 	g_assert_cmpint(bind(listener, (const struct sockaddr *)&at, bytes), ==, 0);
@@ -511,7 +494,6 @@ static void test_unaccepted_unix(struct fixture *x, gconstpointer data)
 	struct net_tables *nets = net_tables_new(x->proc);
 	const bool can_tell = net_tables_unix(nets);	/* else the kernel does not */
 
-	(void)data;
 	g_snprintf(at.sun_path + 1, sizeof(at.sun_path) - 1, "offcpu-queue-%d", getpid());
 	socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(at.sun_path + 1));
 	g_assert_cmpint(bind(listener, (const struct sockaddr *)&at, bytes), ==, 0);
@@ -536,8 +518,6 @@ static void test_tcp(struct fixture *x, gconstpointer data)
 	};
 	struct tcp_sum young = sum;
 
-	(void)x;
-	(void)data;
 	young.is_young = 1;
 	struct tcp_wait w = tcp_wait_of_sum(&young, TCP_RECEIVE, 3, false);
 	g_assert_cmpuint(w.object, ==, 3);
@@ -579,7 +559,6 @@ static void test_other_namespace(struct fixture *x, gconstpointer data)
 {
 	struct offcpu_rec_target rec = connection_to_other(x), other = record_of(x, 5, S_IFREG, 99);
 
-	(void)data;
 	write_file(x, "70/ns", "net", "");
 	write_file(x, "70/net", "tcp", TCP_HEAD);
 	write_file(x, "80/ns", "net", "");
@@ -598,7 +577,6 @@ static void test_connections(struct fixture *x, gconstpointer data)
 	struct offcpu_rec_target listens = record_of(x, 9, S_IFSOCK, 604);
 	uint64_t first = x->next_id;
 
-	(void)data;
 	write_file(x, "70/ns", "net", "");
 	write_file(x, "70/net", "fib_trie", FIB_10_9_0_8);
 	for (uint16_t i = 0; i < 1000; i++) {
@@ -631,7 +609,6 @@ static void test_twin_namespaces(struct fixture *x, gconstpointer data)
 	struct offcpu_rec_target rec = connection_to_other(x), other = record_of(x, 5, S_IFREG, 99);
 	g_autofree char *twin = g_strdup(TCP_HEAD ACCEPTED);
 
-	(void)data;
 	memcpy(strstr(twin, " 8001 "), " 9001 ", 6);
 	write_file(x, "70/ns", "net", "");
 	write_file(x, "70/net", "tcp", TCP_HEAD);

@@ -124,7 +124,6 @@ static void test_single_waits(struct place *at, gconstpointer data)
 	struct profile *p = one_wait();
 	struct wait w = *profile_wait(p, 0);
 
-	(void)data;
 	memset(w.hist, 0, sizeof(w.hist));
 	for (uint64_t ns = 0; ns <= 1000; ns += ns ? 333 : 1) {
 		w = (struct wait){ .thread = w.thread, .state = 'D', .flags = w.flags, .user = w.user, .kernel = w.kernel,

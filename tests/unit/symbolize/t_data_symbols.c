@@ -75,7 +75,6 @@ static void *thread_main(void *arg)
 	struct data_place place;
 	g_autofree char *want = g_strdup_printf("stack of thread %ld, 0x%lx", (long)syscall(SYS_gettid), (unsigned long)&on_stack);
 
-	(void)arg;
 	data_symbols_find(data, (uint32_t)getpid(), 2, (uint64_t)(uintptr_t)&on_stack, (uint64_t)(uintptr_t)&on_stack,
 			  (uint32_t)syscall(SYS_gettid), &place);
 	g_autofree char *text = data_place_text(&place, (uint64_t)(uintptr_t)&on_stack, 0);

@@ -293,7 +293,6 @@ static void test_plt_layouts(void)
 
 static void is_as_objdump_has_it(const char *library, const char *flags)
 {
-	(void)flags;
 	compare_plt_with_objdump(library, "aarch64-linux-gnu-objdump");
 }
 

@@ -164,7 +164,6 @@ static void ignore(void *data, uint32_t pid, uint64_t ts_ns)
 
 static void ignore_exec(void *data, uint32_t pid, uint64_t ts_ns, const char *name)
 {
-	(void)name;
 	ignore(data, pid, ts_ns);
 }
 

@@ -419,7 +419,6 @@ static void test_exec_files(struct fixture *f, gconstpointer data)
 					last = { .start = 0x9000, .len = 0x1000, .inode = 7, .path = "/lib/last.so" };
 	unsigned cnt = 0;
 
-	(void)data;
 	spaces_mmap(f->spaces, 10, 1, &m);
 	g_assert_false(spaces_exec_files(f->spaces, 10, count_file, &cnt));	/* it may have mapped others before */
 	spaces_exec(f->spaces, 10, 5, "prog");

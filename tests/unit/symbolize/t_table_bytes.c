@@ -178,7 +178,6 @@ static bool take_unwinding(const guint8 *bytes, gsize len, gsize whole)
 	struct unwind_table *t = unwind_table_from_bytes(bytes, len);
 	bool is_taken = t;
 
-	(void)whole;
 	for (uint64_t at = 0; t && at < 1 << 20; at += 1 << 10)
 		unwind_table_find(t, t->base + at);
 	unwind_table_free(t);

@@ -113,8 +113,6 @@ static const char *code_of_polls =
 
 static bool may_read_all(void *ctx, unsigned cnt)
 {
-	(void)ctx;
-	(void)cnt;
 	return true;
 }
 

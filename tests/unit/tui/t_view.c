@@ -13,7 +13,6 @@ struct fixture {
 
 static void set_up(struct fixture *f, gconstpointer data)
 {
-	(void)data;
 	f->profile = fixture_new();
 	f->interval.profile = f->profile;
 	f->interval.explanation = explanation_new(f->profile, NULL);
@@ -24,7 +23,6 @@ static void set_up(struct fixture *f, gconstpointer data)
 
 static void tear_down(struct fixture *f, gconstpointer data)
 {
-	(void)data;
 	view_free(f->view);
 	explanation_free(f->interval.explanation);
 	profile_free(f->profile);
@@ -74,7 +72,6 @@ static const char *selected(struct fixture *f)
 
 static void test_nothing_yet(struct fixture *f, gconstpointer data)
 {
-	(void)data;
 	view_show(f->view, NULL);
 	assert_shows(f, "first interval", true);
 	for (uint32_t key = 1; key < 128; key++)
@@ -88,7 +85,6 @@ static void test_nothing_yet(struct fixture *f, gconstpointer data)
 
 static void test_rows(struct fixture *f, gconstpointer data)
 {
-	(void)data;
 	assert_shows(f, "PID PROCESS", true);
 	assert_shows(f, "server", true);
 	assert_shows(f, "whole system, 5 threads, 1.00 s, exact", true);
@@ -111,7 +107,6 @@ static void test_rows(struct fixture *f, gconstpointer data)
 
 static void test_moving(struct fixture *f, gconstpointer data)
 {
-	(void)data;
 	press(f, "2");
 	g_assert_cmpuint(f->view->selected, ==, 0);
 	press(f, "jj");
@@ -140,7 +135,6 @@ static void test_moving(struct fixture *f, gconstpointer data)
 
 static void test_sorting(struct fixture *f, gconstpointer data)
 {
-	(void)data;
 	press(f, "2N");
 	g_assert_cmpuint(view_row_at(f->view, 0)->pid, ==, 2);
 	press(f, "I");
@@ -164,7 +158,6 @@ static void test_sorting(struct fixture *f, gconstpointer data)
 
 static void test_filter_and_search(struct fixture *f, gconstpointer data)
 {
-	(void)data;
 	press(f, "2\\");
 	press(f, "worX");
 	assert_shows(f, "only rows with: worX_", true);
@@ -199,7 +192,6 @@ static void test_filter_and_search(struct fixture *f, gconstpointer data)
 
 static void test_waker(struct fixture *f, gconstpointer data)
 {
-	(void)data;
 	press(f, "W");
 	assert_shows(f, "W is for a stack with a waker", true);
 	fixture_add_wakers(f->profile);
@@ -223,7 +215,6 @@ static void test_waker(struct fixture *f, gconstpointer data)
 
 static void test_since_start(struct fixture *f, gconstpointer data)
 {
-	(void)data;
 	g_assert_cmpint(view_key(f->view, 'a'), ==, VIEW_SWITCH);
 	assert_shows(f, "[since the start]", true);
 	g_assert_cmpint(view_key(f->view, 'a'), ==, VIEW_SWITCH);
@@ -232,7 +223,6 @@ static void test_since_start(struct fixture *f, gconstpointer data)
 
 static void test_drilling_down(struct fixture *f, gconstpointer data)
 {
-	(void)data;
 	press(f, "/");
 	press(f, "server");
 	view_key(f->view, VIEW_KEY_ENTER);
@@ -266,7 +256,6 @@ static void test_drilling_down(struct fixture *f, gconstpointer data)
 
 static void test_baseline(struct fixture *f, gconstpointer data)
 {
-	(void)data;
 	press(f, "d");
 	assert_shows(f, "[baseline]", true);
 	g_assert_nonnull(f->view->base);
@@ -284,7 +273,6 @@ static void test_baseline(struct fixture *f, gconstpointer data)
 /* A row that is followed stays selected when others come before it, and with none in its place another interval selects the same place. */
 static void test_following(struct fixture *f, gconstpointer data)
 {
-	(void)data;
 	press(f, "2P");
 	press(f, "F");
 	uint32_t tid = view_row_at(f->view, f->view->selected)->tid;
@@ -302,7 +290,6 @@ static void test_following(struct fixture *f, gconstpointer data)
 
 static void test_help_and_ends(struct fixture *f, gconstpointer data)
 {
-	(void)data;
 	press(f, "?");
 	assert_shows(f, "this sheet", true);
 	press(f, "x");
@@ -321,7 +308,6 @@ static void test_names_are_escaped(struct fixture *f, gconstpointer data)
 {
 	struct thread *t = &g_array_index(f->profile->threads, struct thread, 0);
 
-	(void)data;
 	t->process = t->comm = profile_string(f->profile, "\x1b[2J\x01\xe2\x80\xae" "e\xc3\xa9");
 	view_show(f->view, &f->interval);
 	press(f, "2");
@@ -339,7 +325,6 @@ static void test_any_size(struct fixture *f, gconstpointer data)
 {
 	static const char keys[] = "12345d?x\rj\x1b";
 
-	(void)data;
 	for (unsigned rows = 1; rows < 30; rows += 3) {
 		for (unsigned columns = 1; columns < 140; columns += 7) {
 			f->view->rows = rows;
@@ -354,7 +339,6 @@ static void test_any_size(struct fixture *f, gconstpointer data)
 
 static void test_plain(struct fixture *f, gconstpointer data)
 {
-	(void)data;
 	f->view->is_plain = true;
 	f->view->columns = f->view->rows = 0;
 	g_autoptr(GPtrArray) lines = view_paint(f->view);
