@@ -2,7 +2,6 @@
 #ifndef AGENT_NOTIFY_H
 #define AGENT_NOTIFY_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Notifies systemd as in sd_notify(3): datagrams to $NOTIFY_SOCKET. Without that it does nothing. */

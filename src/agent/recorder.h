@@ -2,7 +2,6 @@
 #ifndef AGENT_RECORDER_H
 #define AGENT_RECORDER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/agent.h"

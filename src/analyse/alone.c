@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/alone.h"
 
-#include <string.h>
-
 #include "analyse/actors.h"
 #include "base/hash.h"
 #include "base/order.h"

@@ -2,7 +2,6 @@
 #ifndef ANALYSE_STRSET_H
 #define ANALYSE_STRSET_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /*

@@ -3,7 +3,6 @@
 #define ATTACH_PARALLEL_LOAD_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 /*
  * A program that is loaded separately: by a thread, as a second object that shares the first one's maps. The verifier

@@ -5,7 +5,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <glib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

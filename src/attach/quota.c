@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "attach/cgroup.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define GROUPS_MAX 4096	/* one or two files each: some 40 ms */
 #define DEPTH_MAX 32
 

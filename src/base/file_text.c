@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/opener/wire.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 char *file_read_fd(int fd, size_t max_bytes, size_t *ret_len)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/insn_x86.h"
 
-#include <string.h>
-
 #define INSN_MAX_BYTES 15
 #define RSP 4
 

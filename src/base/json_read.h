@@ -4,7 +4,6 @@
 
 #include <glib.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 /*
  * Reads JSON value by value, without building a tree. Errors are sticky: after one every read is at the end, and `bad`

@@ -3,9 +3,7 @@
 #include "base/refuse.h"
 #include "cmd/target.h"
 
-#include <errno.h>
 #include <grp.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

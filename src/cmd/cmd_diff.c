@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -2,7 +2,6 @@
 /* offcpu hist: histograms of off-CPU, on-CPU or run-queue time. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "abi/sample.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* offcpu sample: samples threads at a rate and writes a recording. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/opener/opener.h"
 #include "base/parse.h"

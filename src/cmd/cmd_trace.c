@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* offcpu trace: traces, then prints; a drop-in replacement for bcc's offcputime. */
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/parse.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include <string.h>
 
 #include "analyse/locks.h"
 #include "base/parse.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "cmd/range.h"
 
-#include <string.h>
-
 #include "analyse/range.h"
 #include "base/parse.h"
 #include "base/quiet_thread.h"

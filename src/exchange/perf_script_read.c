@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/refuse.h"
 #include "exchange/import.h"
 
 #define THREADS_MAX PROFILE_ROWS_MAX

@@ -3,7 +3,6 @@
 #define EXCHANGE_SOURCE_H
 
 #include <glib.h>
-#include <stdbool.h>
 
 /*
  * A stream of an untrusted file's bytes; the caller provides a function that reads.  gzip and zstd are decompressed.

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "fold/fold.h"
 
-#include <inttypes.h>
-
 #include "base/find.h"
 #include "base/opener/opener.h"
 #include "fold/objects.h"

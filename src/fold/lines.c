@@ -2,8 +2,6 @@
 #include "base/find.h"
 #include "fold/stacks_part.h"
 
-#include <string.h>
-
 #include "base/hash.h"
 
 /* The name of inlined functions whose debug information has no name. */

@@ -2,7 +2,6 @@
 #include "fold/looks.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/hash.h"
 

@@ -5,7 +5,6 @@
 
 #include "analyse/diff/diff.h"
 #include "analyse/range.h"
-#include "base/refuse.h"
 #include "base/version.h"
 #include "mcp/tools.h"
 #include "mcp/protocol.h"

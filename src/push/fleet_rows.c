@@ -5,7 +5,6 @@
 
 #include "base/hash.h"
 #include "push/clickhouse.h"
-#include "push/http.h"
 
 #define THREAD_FLAGS (THREAD_KERNEL | THREAD_OPEN_AT_START | THREAD_OPEN_AT_END | THREAD_EXITED | THREAD_EXECED)
 

@@ -2,8 +2,6 @@
 #include "push/services.h"
 #include "base/order.h"
 
-#include <string.h>
-
 #define SHARE_MIN 100	/* 1/SHARE_MIN of a window's time */
 
 struct services {

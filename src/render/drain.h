@@ -2,7 +2,6 @@
 #ifndef RENDER_DRAIN_H
 #define RENDER_DRAIN_H
 
-#include <stddef.h>
 
 /* Called between the rows of a large text.  May write what is there and empty the string. */
 struct drain {

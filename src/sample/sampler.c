@@ -2,8 +2,6 @@
 #include "sample/sampler.h"
 
 #include <errno.h>
-#include <math.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <time.h>

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analyse/reason/reasons.h"
-#include "base/refuse.h"
 #include "explain/text.h"
 #include "store/line.h"
 

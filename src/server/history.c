@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "analyse/diff/diff.h"
-#include "base/refuse.h"
 #include "exchange/format.h"
 #include "features/follow/findings.h"
 #include "features/incidents/history.h"

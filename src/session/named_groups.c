@@ -3,7 +3,6 @@
 #include "session/session.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #include "attach/cgroup.h"
 #include "base/proc/mount_point.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "store/merge.h"
 
-#include <string.h>
-
 #include "features/requests/rows.h"
 #include "profile/profile_schema.h"
 #include "store/blob.h"

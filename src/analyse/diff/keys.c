@@ -2,7 +2,6 @@
 #include "analyse/diff/keys.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "analyse/actors.h"
 #include "analyse/diff/merge.h"

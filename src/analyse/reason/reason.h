@@ -3,7 +3,6 @@
 #define ANALYSE_REASON_REASON_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 /* What a thread waits for, from a closed set: docs/reasons.md.  Found by rules, not stored in recordings. */
 

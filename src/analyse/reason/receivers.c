@@ -5,7 +5,6 @@
 
 #include "analyse/actors.h"
 #include "analyse/reason/reasons.h"
-#include "base/find.h"
 #include "base/hash.h"
 
 #define TIME_PART 10	/* of the window: tolerance for missing or excess idle time */

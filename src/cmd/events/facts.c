@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "cmd/events/events.h"
 
-#include <string.h>
-
 #include "analyse/locks.h"
 #include "analyse/plumbing.h"
 #include "analyse/reason/reasons.h"

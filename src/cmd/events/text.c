@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Waits as lines of text or JSON. */
-#include <string.h>
 
 #include "features/blame/analysis.h"
 #include "analyse/label.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/limits.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "explain/findings_part.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 
-#include <string.h>
-
 #include "base/hash.h"
 #include "explain/findings_part.h"
 #include "features/slices/rows.h"

@@ -2,7 +2,6 @@
 #include "explain/findings_part.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "analyse/alone.h"
 #include "explain/sentence.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "features/critical/analysis.h"
 
-#include <string.h>
-
 #include "analyse/plumbing.h"
 #include "base/hash.h"
 #include "base/order.h"

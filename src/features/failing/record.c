@@ -9,7 +9,6 @@
 #include "attach/feature.h"
 #include "attach/kernel_btf.h"
 #include "attach/maps.h"
-#include "attach/error.h"
 #include "base/each.h"
 #include "base/find.h"
 #include "base/opener/opener.h"

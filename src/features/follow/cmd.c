@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "cmd/fleet_input.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "cmd/cmd.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* offcpu io: requests to block devices, and who issued them. Slow file operations are in cmd_files.c. */
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* offcpu io --slower, --stacks: slow file operations. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/opener/opener.h"
 #include "cmd/cmd.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/limits.h"
 
-#include <string.h>
-
 #include "base/proc/net_table.h"
 #include "explain/text.h"
 #include "profile/profile.h"

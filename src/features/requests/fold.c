@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "features/requests/fold.h"
 
-#include <string.h>
-
 #include "base/hash.h"
 #include "base/order.h"
 #include "features/requests/rows.h"

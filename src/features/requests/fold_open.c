@@ -2,7 +2,6 @@
 #include "base/find.h"
 #include "features/requests/fold.h"
 
-#include <inttypes.h>
 #include <netinet/tcp.h>
 #include <string.h>
 

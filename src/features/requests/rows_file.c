@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Requests in a recording: the parts of their tables that are not covered by the description. */
-#include <string.h>
 
 #include "profile/profile_reader.h"
 #include "profile/profile_rows.h"

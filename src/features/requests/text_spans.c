@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "features/requests/text.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 #include "base/order.h"
 #include "explain/text.h"
 #include "features/requests/analysis_routes.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "features/requests/text.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/order.h"

@@ -2,7 +2,6 @@
 #include "render/html/html.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "explain/text.h"
 #include "features/follow/findings.h"

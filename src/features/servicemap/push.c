@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "features/servicemap/findings.h"
 
-#include <string.h>
-
 #include "push/clickhouse.h"
 #include "push/fleet.h"
 #include "push/fleet_rows.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "features/slices/rows.h"
 
-#include <string.h>
-
 #include "features/slices/rows_build.h"
 #include "profile/profile_rows.h"
 

@@ -2,8 +2,6 @@
 #include "base/order.h"
 #include "render/json/parts.h"
 
-#include <string.h>
-
 #include "features/blame/analysis.h"
 #include "features/storms/abi.h"
 #include "features/storms/analysis.h"

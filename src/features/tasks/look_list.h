@@ -3,7 +3,6 @@
 #define FEATURES_TASKS_LOOK_LIST_H
 
 #include <glib.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "features/tasks/rows.h"

@@ -2,8 +2,6 @@
 /* Tasks in a recording: the parts of their tables that are not covered by the description. */
 #include "features/tasks/rows.h"
 
-#include <string.h>
-
 #include "profile/profile_reader.h"
 #include "profile/profile_rows.h"
 

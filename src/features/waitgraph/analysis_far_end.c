@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "features/waitgraph/analysis.h"
 
-#include <string.h>
-
 #include "base/hash.h"
 
 #define NONE UINT32_MAX

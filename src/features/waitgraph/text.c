@@ -2,7 +2,6 @@
 #include "features/wakers/text.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "explain/text.h"
 #include "features/waitgraph/analysis_components.h"

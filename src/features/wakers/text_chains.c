@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "render/text/text.h"
 
-#include <inttypes.h>
-
 #include "explain/text.h"
 #include "features/wakers/analysis_chains.h"
 

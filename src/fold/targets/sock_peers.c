@@ -2,7 +2,6 @@
 #include "fold/targets/sock_peers.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <netinet/tcp.h>
 #include <linux/inet_diag.h>

@@ -2,7 +2,6 @@
 #include "fold/targets/part.h"
 
 #include <arpa/inet.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "render/answer/things.h"
 
-#include <string.h>
-
 #include "base/each.h"
 #include "render/json/parts.h"
 

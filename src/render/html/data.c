@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <math.h>
-#include <string.h>
 
 #include "analyse/plumbing.h"
 #include "features/slices/rows.h"

@@ -2,7 +2,6 @@
 #include "render/svg/svg.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "render/text/diff.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "render/svg/head.h"
 
-#include <string.h>
-
 #include "analyse/accounts.h"
 #include "base/version.h"
 

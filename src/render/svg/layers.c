@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "render/svg/layers.h"
 
-#include <stdlib.h>
-
 #include "base/each.h"
 #include "base/order.h"
 

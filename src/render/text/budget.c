@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "explain/text.h"
 #include "render/text/text.h"

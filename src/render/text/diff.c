@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "explain/text.h"
 #include "features/tasks/analysis.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Goroutines as struct tasks. */
-#include <errno.h>
 #include <string.h>
 #include <time.h>
 

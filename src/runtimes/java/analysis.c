@@ -2,8 +2,6 @@
 /* Interprets stacks of Java's virtual threads. */
 #include "features/tasks/analysis.h"
 
-#include <string.h>
-
 /* Functions that mark idle threads, with the reason. */
 static const struct {
 	const char *function, *why;

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/each.h"
 #include "base/find.h"
 #include "base/module.h"
 #include "symbolize/process/maps.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include "base/each.h"
 #include "base/find.h"
 #include "symbolize/runtime/language.h"
 

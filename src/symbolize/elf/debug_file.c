@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <lzma.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "symbolize/elf/functions.h"

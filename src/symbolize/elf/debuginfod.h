@@ -2,7 +2,6 @@
 #ifndef SYMBOLIZE_DEBUGINFOD_H
 #define SYMBOLIZE_DEBUGINFOD_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "symbolize/process/spaces.h"
 
-#include <string.h>
-
 /* Twice Linux's default of vm.max_map_count. */
 #define MAPS_MAX 131072
 

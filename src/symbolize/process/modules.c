@@ -2,7 +2,6 @@
 #include "symbolize/process/spaces.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/sysmacros.h>

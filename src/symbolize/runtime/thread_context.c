@@ -3,7 +3,6 @@
 #include "base/find.h"
 #include "symbolize/runtime/recognise.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/trace_attributes.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "analyse/plumbing.h"
 
-#include <string.h>
-
 #include "../fixture.h"
 
 #define ENTRY "entry_SYSCALL_64_after_hwframe do_syscall_64 "

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../web/fixture.h"

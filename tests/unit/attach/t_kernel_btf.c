@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <glib.h>
 #include <linux/btf.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "attach/kernel_btf.h"

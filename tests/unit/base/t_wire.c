@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "base/wire.h"
 
-#include <string.h>
-
 /* The bytes are those of protobuf's own documentation: 150 in field 1, "testing" in field 2. */
 static void test_known_bytes(void)
 {

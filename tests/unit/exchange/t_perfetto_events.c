@@ -2,8 +2,6 @@
 /* A Perfetto trace of single waits: what it begins with, what is told once, and that what is kept is bounded. */
 #include "exchange/perfetto_events.h"
 
-#include <string.h>
-
 #include "base/wire.h"
 #include "exchange/perfetto.h"
 

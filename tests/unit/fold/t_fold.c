@@ -5,7 +5,6 @@
 
 #include <glib/gstdio.h>
 #include <inttypes.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

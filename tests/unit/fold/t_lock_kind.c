@@ -2,7 +2,6 @@
 #include "fold/objects.h"
 
 #include <linux/futex.h>
-#include <string.h>
 
 #define LIBC "/usr/lib/x86_64-linux-gnu/libc.so.6"
 #define MUSL "/lib/ld-musl-x86_64.so.1"

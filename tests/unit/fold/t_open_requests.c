@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -8,7 +8,6 @@
 
 #include <glib.h>
 #include <math.h>
-#include <string.h>
 
 #include "fold/sums.h"
 #include "profile/profile.h"

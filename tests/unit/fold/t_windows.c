@@ -2,7 +2,6 @@
 #include "fold/windows.h"
 
 #include <glib.h>
-#include <string.h>
 
 /* What came out of the windows. */
 static GArray *taken;

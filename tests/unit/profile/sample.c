@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "sample.h"
 
-#include <string.h>
 #include "profile/profile.h"
 
 const struct sample_size sample_tiny = { 3, 6, 5, 24, 14 };

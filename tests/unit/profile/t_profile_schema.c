@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "place.h"
-#include "profile/profile_file.h"
 #include "profile/profile_schema.h"
 #include "sample.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Slices of the window: every nanosecond is looked up in a history that is known wait by wait. */
 #include <glib/gstdio.h>
-#include <string.h>
 
 #include "features/slices/rows.h"
 #include "features/slices/rows_build.h"

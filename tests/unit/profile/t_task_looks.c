@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* When tasks were seen, and what a part of the window is told to hold. */
-#include <math.h>
 
 #include "features/tasks/rows.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What engines answer is anybody's bytes. */
-#include <string.h>
 
 #include "push/series.h"
 

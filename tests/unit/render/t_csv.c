@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "render/text/text.h"
 
-#include <string.h>
-
 #include "../fixture.h"
 
 static void check_field(const char *value, const char *expected)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "render/text/folded.h"
 
-#include <string.h>
-
 #include "../fixture.h"
 
 #define U "_start;__libc_start_main;main;do_work;"

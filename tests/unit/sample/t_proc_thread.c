@@ -3,7 +3,6 @@
 #include "sample/proc_thread.h"
 
 #include <glib.h>
-#include <string.h>
 #include <unistd.h>
 
 static void test_stat(void)

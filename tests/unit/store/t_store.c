@@ -4,7 +4,6 @@
 #include "history.h"
 #include "store/blob.h"
 #include "store/file.h"
-#include "store/merge.h"
 #include "store/short_lived.h"
 #include "store/store.h"
 

@@ -5,7 +5,6 @@
 
 #include "features/tasks/rows.h"
 #include "history.h"
-#include "store/merge.h"
 
 #define LOOKS 50
 #define PERIOD_NS (S / 5)

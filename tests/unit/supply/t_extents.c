@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include <glib.h>
-#include <string.h>
 
 #include "supply/tables_part.h"
 

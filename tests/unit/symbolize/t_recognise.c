@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What a process is made of, out of a /proc made by hand whose files are hostile. */
-#include <errno.h>
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <inttypes.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>

@@ -9,7 +9,6 @@
 
 #include "process.h"
 #include "symbolize/elf/table.h"
-#include "symbolize/process/maps.h"
 #include "symbolize/symbolize.h"
 
 static void test_own(void)

@@ -3,7 +3,6 @@
 #define TEST_UNWIND_ELF_IMAGE_H
 
 #include <glib.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 /*
