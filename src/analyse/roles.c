@@ -85,7 +85,7 @@ static void put_beginnings_in_order(struct finder *f)
 	uint32_t threads_cnt = f->p->threads->len;
 	g_autofree guint *place = g_new0(guint, (gsize)threads_cnt + 1);
 	const struct beginning *from = (const struct beginning *)(void *)f->beginnings->data;
-	struct beginning *to = g_new(struct beginning, (gsize)f->beginnings->len + 1);
+	g_autofree struct beginning *to = g_new(struct beginning, (gsize)f->beginnings->len + 1);
 
 	for (guint i = 0; i < f->beginnings->len; i++)
 		place[from[i].thread + 1]++;
@@ -99,7 +99,6 @@ static void put_beginnings_in_order(struct finder *f)
 		if (place[i] > begin + 1)
 			qsort(f->beginnings->data + begin * sizeof(*to), place[i] - begin, sizeof(*to),
 			      compare_beginnings);
-	g_free(to);
 }
 
 static void find_beginnings(struct finder *f)

@@ -234,7 +234,7 @@ static char *trouble_with(uint32_t id, bool is_process)
 /* Drops processes found by name, from index `from` on, that cannot be traced: zombies keep their name. */
 static void leave_out_troubled(GArray *ids, guint from)
 {
-	GArray *fine = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	g_autoptr(GArray) fine = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 
 	for (guint i = from; i < ids->len; i++) {
 		g_autofree char *trouble = trouble_with(g_array_index(ids, uint32_t, i), true);
@@ -246,7 +246,6 @@ static void leave_out_troubled(GArray *ids, guint from)
 		g_array_set_size(ids, from);
 		g_array_append_vals(ids, fine->data, fine->len);
 	}
-	g_array_unref(fine);
 }
 
 /* Parses "12,mariadbd": numbers, or names that stand for all processes with that name. */

@@ -255,7 +255,7 @@ static void add_mapping(struct tables *t, uint32_t pid, const struct maps_line *
 /* False when the process has ended. */
 static bool read_mappings(struct tables *t, struct program *program)
 {
-	GArray *before = program->mappings;
+	g_autoptr(GArray) before = program->mappings;
 	struct program old = { .mappings = before };
 
 	program->mappings = g_array_new(FALSE, FALSE, sizeof(struct program_mapping));
@@ -272,7 +272,6 @@ static bool read_mappings(struct tables *t, struct program *program)
 	int64_t pause_us = PAUSE_TIMES * (read_us - began_us) + PAUSE_TIMES_RUNTIME * (looked_us - read_us);
 	program->due_us = looked_us + MAX(pause_us, program->is_headless ? HEADLESS_US : 0);
 	forget_mappings(&old);
-	g_array_unref(before);
 	return ok;
 }
 

@@ -47,7 +47,7 @@ static void add(GHashTable *sums, const struct sample_key *key, const struct onc
 /* As a recording gets long its slices do, and what was told apart need not be any more. */
 static void lengthen(struct fold_on_cpu *o, uint64_t length_ns)
 {
-	GHashTable *old = o->sums;
+	g_autoptr(GHashTable) old = o->sums;
 	GHashTableIter iter;
 	gpointer key, sum;
 
@@ -60,7 +60,6 @@ static void lengthen(struct fold_on_cpu *o, uint64_t length_ns)
 		longer.at_ns -= longer.at_ns % length_ns;
 		add(o->sums, &longer, sum);
 	}
-	g_hash_table_destroy(old);
 }
 
 void fold_on_cpu_add(struct fold_on_cpu *o, const struct oncpu_key *key, const struct oncpu_sum *sum, uint64_t slice_ns,

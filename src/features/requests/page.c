@@ -49,7 +49,7 @@ void html_requests(const struct profile *p, const uint32_t *number, struct texts
 
 	if (!p->spans->len)
 		return;
-	GHashTable *rows = index_waits(p, number);
+	g_autoptr(GHashTable) rows = index_waits(p, number);
 
 	put_functions(p, texts, out);
 	bytes_put(out, p->spans->len);
@@ -66,5 +66,4 @@ void html_requests(const struct profile *p, const uint32_t *number, struct texts
 		put_waits(p, s, rows, out);
 		last_ns = (int64_t)s->start_ns;
 	}
-	g_hash_table_unref(rows);
 }

@@ -51,13 +51,12 @@ static bool are_one(const GArray *list)
 static void fail_inlined(GError **error, const struct elf_functions *f, const char *path, const char *pattern,
 			 const char *hint)
 {
-	GString *callers = g_string_new(NULL);
+	g_autoptr(GString) callers = g_string_new(NULL);
 
 	for (guint i = 0; i < f->inlined->len; i++)
 		g_string_append_printf(callers, "%s%s", i ? ", " : "", (const char *)f->inlined->pdata[i]);
 	request_fail(error, "%s: %s has no code of its own: it is inlined in %s; take such a function%s", path, pattern,
 	     callers->str, hint);
-	g_string_free(callers, TRUE);
 }
 
 /* The interpreter of the processes' own functions, which are in no file's symbols. NULL: they are machine code. */

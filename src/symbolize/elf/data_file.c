@@ -49,7 +49,7 @@ static bool read_table(const struct elf_file *f, Elf_Scn *scn, struct symtab *re
 
 	if (!data || !gelf_getshdr(scn, &sh) || !(strings = elf_reader_names(&r, &sh)))
 		return false;
-	GArray *raw = g_array_new(FALSE, FALSE, sizeof(struct symtab_raw));
+	g_autoptr(GArray) raw = g_array_new(FALSE, FALSE, sizeof(struct symtab_raw));
 	char *names = g_malloc(strings->d_size + 1);
 
 	names_bytes = strings->d_size + 1;
@@ -63,7 +63,6 @@ static bool read_table(const struct elf_file *f, Elf_Scn *scn, struct symtab *re
 			g_array_append_val(raw, one);
 	}
 	symtab_build(ret, raw, names, names_bytes);
-	g_array_unref(raw);
 	return true;
 }
 

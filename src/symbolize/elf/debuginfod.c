@@ -149,11 +149,10 @@ void debuginfod_keep_files(struct debuginfod *d)
 
 void debuginfod_ask(struct debuginfod *d, const uint8_t *build_id, size_t bytes)
 {
-	GBytes *question = g_bytes_new(build_id, bytes);
+	g_autoptr(GBytes) question = g_bytes_new(build_id, bytes);
 
 	if (bytes && g_hash_table_size(d->asked) < ASKED_MAX && g_hash_table_add(d->asked, g_bytes_ref(question)))
 		g_async_queue_push(d->questions, g_bytes_ref(question));
-	g_bytes_unref(question);
 }
 
 struct elf_table *debuginfod_take(struct debuginfod *d)

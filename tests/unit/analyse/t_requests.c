@@ -38,7 +38,7 @@ static void add(struct offcpu_request_sum *sum, uint64_t ns, uint64_t cnt)
 
 static void test_percentiles(void)
 {
-	struct offcpu_request_sum *sum = g_new0(struct offcpu_request_sum, 1);
+	g_autofree struct offcpu_request_sum *sum = g_new0(struct offcpu_request_sum, 1);
 
 	g_assert_cmpuint(request_percentile(sum, 0.5), ==, 0);
 	for (uint64_t i = 1; i <= 1000; i++)
@@ -55,12 +55,11 @@ static void test_percentiles(void)
 	add(sum, 1000000, 1);
 	g_assert_cmpuint(request_percentile(sum, 0.99), <=, 1000000);
 	g_assert_cmpuint(request_percentile(sum, 0.99), >=, 900000);
-	g_free(sum);
 }
 
 static void test_octaves(void)
 {
-	struct offcpu_request_sum *sum = g_new0(struct offcpu_request_sum, 1);
+	g_autofree struct offcpu_request_sum *sum = g_new0(struct offcpu_request_sum, 1);
 	uint64_t octaves[REQUEST_OCTAVES], all = 0;
 
 	add(sum, 0, 1);
@@ -76,7 +75,6 @@ static void test_octaves(void)
 	for (unsigned i = 0; i < REQUEST_OCTAVES; i++)
 		all += octaves[i];
 	g_assert_cmpuint(all, ==, 21);
-	g_free(sum);
 }
 
 static void test_since(void)
