@@ -9,6 +9,7 @@
 #include "attach/feature.h"
 #include "attach/kernel_btf.h"
 #include "attach/maps.h"
+#include "base/call_path.h"
 #include "base/each.h"
 #include "base/find.h"
 #include "base/opener/opener.h"
@@ -48,17 +49,17 @@ static const struct {
 	const char *name;
 	struct failing_call call;
 } table[] = {
-	{ SYS_openat, "open", { .path = 2 } },
-	{ SYS_openat2, "open", { .path = 2 } },
-	{ SYS_statx, "stat", { .path = 2 } },
-	{ SYS_faccessat, "access", { .path = 2 } },
-	{ SYS_faccessat2, "access", { .path = 2 } },
-	{ SYS_mkdirat, "mkdir", { .path = 2 } },
+	{ SYS_openat, .name = "open" },
+	{ SYS_openat2, .name = "open" },
+	{ SYS_statx, .name = "stat" },
+	{ SYS_faccessat, .name = "access" },
+	{ SYS_faccessat2, .name = "access" },
+	{ SYS_mkdirat, .name = "mkdir" },
 	{ SYS_linkat, "link", { .path = 4 } },
-	{ SYS_symlinkat, "symlink", { .path = 3 } },
-	{ SYS_renameat2, "rename", { .path = 2 } },
-	{ SYS_unlinkat, "unlink", { .path = 2 } },
-	{ SYS_execve, "execve", { .path = 1 } },
+	{ SYS_symlinkat, .name = "symlink" },
+	{ SYS_renameat2, .name = "rename" },
+	{ SYS_unlinkat, .name = "unlink" },
+	{ SYS_execve, .name = "execve" },
 	{ SYS_flock, "flock", { .fd = 1, .is_lock = 1 } },
 	{ SYS_fcntl, "fcntl", { .fd = 1, .is_lock = 1, .is_fcntl = 1 } },
 	{ SYS_write, "write", { .fd = 1 } },
@@ -67,20 +68,20 @@ static const struct {
 	{ SYS_fsync, "fsync", { .fd = 1 } },
 	{ SYS_fallocate, "fallocate", { .fd = 1 } },
 #ifdef SYS_newfstatat
-	{ SYS_newfstatat, "stat", { .path = 2 } },
+	{ SYS_newfstatat, .name = "stat" },
 #endif
 #ifdef SYS_open	/* x86 */
-	{ SYS_open, "open", { .path = 1 } },
-	{ SYS_creat, "open", { .path = 1 } },
-	{ SYS_stat, "stat", { .path = 1 } },
-	{ SYS_lstat, "stat", { .path = 1 } },
-	{ SYS_access, "access", { .path = 1 } },
-	{ SYS_mkdir, "mkdir", { .path = 1 } },
-	{ SYS_rmdir, "rmdir", { .path = 1 } },
+	{ SYS_open, .name = "open" },
+	{ SYS_creat, .name = "open" },
+	{ SYS_stat, .name = "stat" },
+	{ SYS_lstat, .name = "stat" },
+	{ SYS_access, .name = "access" },
+	{ SYS_mkdir, .name = "mkdir" },
+	{ SYS_rmdir, .name = "rmdir" },
 	{ SYS_link, "link", { .path = 2 } },
-	{ SYS_symlink, "symlink", { .path = 2 } },
-	{ SYS_rename, "rename", { .path = 1 } },
-	{ SYS_unlink, "unlink", { .path = 1 } },
+	{ SYS_symlink, .name = "symlink" },
+	{ SYS_rename, .name = "rename" },
+	{ SYS_unlink, .name = "unlink" },
 #endif
 };
 
@@ -184,8 +185,10 @@ static bool attach(struct failing_calls *f, const GArray *tids)
 	f->skel = failing_bpf__open_opts(&opts);
 	if (!f->skel)
 		return false;
-	for (size_t i = 0; i < G_N_ELEMENTS(table); i++)
+	for (size_t i = 0; i < G_N_ELEMENTS(table); i++) {
 		f->skel->rodata->calls[table[i].nr] = table[i].call;
+		f->skel->rodata->calls[table[i].nr].path = table[i].call.path ?: call_path_of(table[i].nr).path;
+	}
 	return !failing_bpf__load(f->skel) && map_fill(f->skel->maps.failing_threads, tids, NULL) &&
 	       !failing_bpf__attach(f->skel);
 }

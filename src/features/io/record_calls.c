@@ -3,6 +3,8 @@
 
 #include <sys/syscall.h>
 
+#include "base/call_path.h"
+
 #ifdef __aarch64__
 #define FADVISE "fadvise64_64"
 #else
@@ -14,7 +16,7 @@ static const struct {
 	const char *name;
 	uint32_t nr;
 	const char *function;	/* after "sys_" in the kernel */
-	uint8_t fd, other_fd, path, flags;
+	uint8_t fd, other_fd, flags;	/* of those with a path: base/call_path.h */
 	bool has_bytes;
 } table[] = {
 	{ "read", SYS_read, "read", .fd = 1, .has_bytes = true },
@@ -37,8 +39,8 @@ static const struct {
 	{ "syncfs", SYS_syncfs, "syncfs", .fd = 1 },
 	{ "sync", SYS_sync, "sync", .flags = FILE_CALL_FREE },
 	{ "msync", SYS_msync, "msync", .flags = FILE_CALL_FREE },
-	{ "openat", SYS_openat, "openat", .fd = 1, .path = 2, .flags = FILE_CALL_OPENS },
-	{ "openat2", SYS_openat2, "openat2", .fd = 1, .path = 2, .flags = FILE_CALL_OPENS },
+	{ "openat", SYS_openat, "openat", .flags = FILE_CALL_OPENS },
+	{ "openat2", SYS_openat2, "openat2", .flags = FILE_CALL_OPENS },
 	{ "close", SYS_close, "close", .fd = 1, .flags = FILE_CALL_CLOSES },
 	{ "flock", SYS_flock, "flock", .fd = 1 },
 	{ "lock", SYS_fcntl, "fcntl", .fd = 1, .flags = FILE_CALL_LOCKS },
@@ -48,58 +50,58 @@ static const struct {
 	{ "fadvise", SYS_fadvise64, FADVISE, .fd = 1 },
 	{ "fallocate", SYS_fallocate, "fallocate", .fd = 1 },
 	{ "ftruncate", SYS_ftruncate, "ftruncate", .fd = 1 },
-	{ "truncate", SYS_truncate, "truncate", .path = 1 },
+	{ "truncate", SYS_truncate, .function = "truncate" },
 	{ "fstat", SYS_fstat, "newfstat", .fd = 1 },
-	{ "statx", SYS_statx, "statx", .fd = 1, .path = 2 },
+	{ "statx", SYS_statx, .function = "statx" },
 #ifdef SYS_newfstatat
-	{ "stat", SYS_newfstatat, "newfstatat", .fd = 1, .path = 2 },
+	{ "stat", SYS_newfstatat, .function = "newfstatat" },
 #endif
-	{ "statfs", SYS_statfs, "statfs", .path = 1 },
+	{ "statfs", SYS_statfs, .function = "statfs" },
 	{ "fstatfs", SYS_fstatfs, "fstatfs", .fd = 1 },
-	{ "faccessat", SYS_faccessat, "faccessat", .fd = 1, .path = 2 },
-	{ "faccessat2", SYS_faccessat2, "faccessat2", .fd = 1, .path = 2 },
-	{ "readlinkat", SYS_readlinkat, "readlinkat", .fd = 1, .path = 2 },
+	{ "faccessat", SYS_faccessat, .function = "faccessat" },
+	{ "faccessat2", SYS_faccessat2, .function = "faccessat2" },
+	{ "readlinkat", SYS_readlinkat, .function = "readlinkat" },
 #ifdef SYS_renameat
-	{ "renameat", SYS_renameat, "renameat", .fd = 1, .path = 2 },
+	{ "renameat", SYS_renameat, .function = "renameat" },
 #endif
-	{ "renameat2", SYS_renameat2, "renameat2", .fd = 1, .path = 2 },
-	{ "unlinkat", SYS_unlinkat, "unlinkat", .fd = 1, .path = 2 },
-	{ "mkdirat", SYS_mkdirat, "mkdirat", .fd = 1, .path = 2 },
-	{ "mknodat", SYS_mknodat, "mknodat", .fd = 1, .path = 2 },
-	{ "linkat", SYS_linkat, "linkat", .fd = 1, .path = 2 },
-	{ "symlinkat", SYS_symlinkat, "symlinkat", .fd = 2, .path = 3 },
+	{ "renameat2", SYS_renameat2, .function = "renameat2" },
+	{ "unlinkat", SYS_unlinkat, .function = "unlinkat" },
+	{ "mkdirat", SYS_mkdirat, .function = "mkdirat" },
+	{ "mknodat", SYS_mknodat, .function = "mknodat" },
+	{ "linkat", SYS_linkat, .function = "linkat" },
+	{ "symlinkat", SYS_symlinkat, .function = "symlinkat" },
 	{ "fchmod", SYS_fchmod, "fchmod", .fd = 1 },
-	{ "fchmodat", SYS_fchmodat, "fchmodat", .fd = 1, .path = 2 },
+	{ "fchmodat", SYS_fchmodat, .function = "fchmodat" },
 	{ "fchown", SYS_fchown, "fchown", .fd = 1 },
-	{ "fchownat", SYS_fchownat, "fchownat", .fd = 1, .path = 2 },
-	{ "utimensat", SYS_utimensat, "utimensat", .fd = 1, .path = 2 },
-	{ "chdir", SYS_chdir, "chdir", .path = 1 },
-	{ "getxattr", SYS_getxattr, "getxattr", .path = 1 },
-	{ "lgetxattr", SYS_lgetxattr, "lgetxattr", .path = 1 },
+	{ "fchownat", SYS_fchownat, .function = "fchownat" },
+	{ "utimensat", SYS_utimensat, .function = "utimensat" },
+	{ "chdir", SYS_chdir, .function = "chdir" },
+	{ "getxattr", SYS_getxattr, .function = "getxattr" },
+	{ "lgetxattr", SYS_lgetxattr, .function = "lgetxattr" },
 	{ "fgetxattr", SYS_fgetxattr, "fgetxattr", .fd = 1 },
-	{ "setxattr", SYS_setxattr, "setxattr", .path = 1 },
-	{ "lsetxattr", SYS_lsetxattr, "lsetxattr", .path = 1 },
+	{ "setxattr", SYS_setxattr, .function = "setxattr" },
+	{ "lsetxattr", SYS_lsetxattr, .function = "lsetxattr" },
 	{ "fsetxattr", SYS_fsetxattr, "fsetxattr", .fd = 1 },
-	{ "listxattr", SYS_listxattr, "listxattr", .path = 1 },
-	{ "removexattr", SYS_removexattr, "removexattr", .path = 1 },
+	{ "listxattr", SYS_listxattr, .function = "listxattr" },
+	{ "removexattr", SYS_removexattr, .function = "removexattr" },
 #ifdef SYS_open	/* only x86 has these beside their "at" variants */
-	{ "open", SYS_open, "open", .path = 1, .flags = FILE_CALL_OPENS },
-	{ "creat", SYS_creat, "creat", .path = 1, .flags = FILE_CALL_OPENS },
-	{ "stat", SYS_stat, "newstat", .path = 1 },
-	{ "lstat", SYS_lstat, "newlstat", .path = 1 },
-	{ "access", SYS_access, "access", .path = 1 },
-	{ "readlink", SYS_readlink, "readlink", .path = 1 },
-	{ "rename", SYS_rename, "rename", .path = 1 },
-	{ "unlink", SYS_unlink, "unlink", .path = 1 },
-	{ "rmdir", SYS_rmdir, "rmdir", .path = 1 },
-	{ "mkdir", SYS_mkdir, "mkdir", .path = 1 },
-	{ "mknod", SYS_mknod, "mknod", .path = 1 },
-	{ "link", SYS_link, "link", .path = 1 },
-	{ "symlink", SYS_symlink, "symlink", .path = 2 },
-	{ "chmod", SYS_chmod, "chmod", .path = 1 },
-	{ "chown", SYS_chown, "chown", .path = 1 },
-	{ "lchown", SYS_lchown, "lchown", .path = 1 },
-	{ "utimes", SYS_utimes, "utimes", .path = 1 },
+	{ "open", SYS_open, "open", .flags = FILE_CALL_OPENS },
+	{ "creat", SYS_creat, "creat", .flags = FILE_CALL_OPENS },
+	{ "stat", SYS_stat, .function = "newstat" },
+	{ "lstat", SYS_lstat, .function = "newlstat" },
+	{ "access", SYS_access, .function = "access" },
+	{ "readlink", SYS_readlink, .function = "readlink" },
+	{ "rename", SYS_rename, .function = "rename" },
+	{ "unlink", SYS_unlink, .function = "unlink" },
+	{ "rmdir", SYS_rmdir, .function = "rmdir" },
+	{ "mkdir", SYS_mkdir, .function = "mkdir" },
+	{ "mknod", SYS_mknod, .function = "mknod" },
+	{ "link", SYS_link, .function = "link" },
+	{ "symlink", SYS_symlink, .function = "symlink" },
+	{ "chmod", SYS_chmod, .function = "chmod" },
+	{ "chown", SYS_chown, .function = "chown" },
+	{ "lchown", SYS_lchown, .function = "lchown" },
+	{ "utimes", SYS_utimes, .function = "utimes" },
 	{ "getdents", SYS_getdents, "getdents", .fd = 1, .has_bytes = true },
 #endif
 };
@@ -153,12 +155,15 @@ static bool is_uring(uint32_t op)
 
 void file_calls_fill(struct file_call *calls)
 {
-	for (size_t i = 0; i < ROWS; i++)
+	for (size_t i = 0; i < ROWS; i++) {
+		const struct call_path path = call_path_of(table[i].nr);
+
 		if (table[i].nr < FILE_CALLS_END)
 			calls[table[i].nr] = (struct file_call){
-				.op = (uint8_t)(i + 1), .fd = table[i].fd, .other_fd = table[i].other_fd,
-				.path = table[i].path, .flags = table[i].flags,
+				.op = (uint8_t)(i + 1), .fd = table[i].fd ?: path.directory,
+				.other_fd = table[i].other_fd, .path = path.path, .flags = table[i].flags,
 			};
+	}
 }
 
 const char *file_call_function(size_t at)

@@ -4,24 +4,10 @@
 
 #include <fcntl.h>
 #include <linux/limits.h>
-#include <sys/syscall.h>
 
+#include "base/call_path.h"
 #include "base/opener/opener.h"
 #include "symbolize/runtime/memory.h"
-
-/* Calls whose first argument is the path of a file. */
-static const uint16_t path_calls[] = {
-#ifdef SYS_open
-	SYS_open, SYS_creat, SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_mkdir, SYS_rmdir, SYS_unlink,
-	SYS_rename,
-#endif
-	SYS_statfs, SYS_chdir, SYS_truncate, SYS_getxattr, SYS_lgetxattr,
-};
-/* The same behind the descriptor of a directory. */
-static const uint16_t at_calls[] = {
-	SYS_openat, SYS_openat2, SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_faccessat2, SYS_readlinkat, SYS_mkdirat,
-	SYS_unlinkat, SYS_utimensat,
-};
 
 /* The directory where the path begins: the working directory, or that of a descriptor. */
 static char *directory_of(const char *proc_dir, uint32_t pid, int fd)
@@ -38,13 +24,15 @@ static char *path_of(const char *proc_dir, uint32_t pid, uint32_t tid)
 	g_autofree char *name = g_strdup_printf("task/%" PRIu32 "/syscall", tid), *text = opener_process_text(proc_dir, pid, name);
 	char path[PATH_MAX], *at = text;
 	const uint64_t nr = text && g_ascii_isdigit(*text) ? g_ascii_strtoull(text, &at, 10) : UINT64_MAX;
-	const bool is_at = ANY(x, at_calls, *x == nr);
+	const struct call_path call = call_path_of(nr);
+	uint64_t argument = 0;
+	int fd = AT_FDCWD;
 
-	if (!is_at && !ANY(x, path_calls, *x == nr))
-		return NULL;
-	const int fd = is_at ? (int)g_ascii_strtoull(at, &at, 16) : AT_FDCWD;
-
-	if (!memory_text(pid, g_ascii_strtoull(at, NULL, 16), path, sizeof(path)) || !*path)
+	for (unsigned i = 1; i <= call.path; i++) {
+		argument = g_ascii_strtoull(at, &at, 16);
+		fd = i == call.directory ? (int)argument : fd;
+	}
+	if (!call.path || !memory_text(pid, argument, path, sizeof(path)) || !*path)
 		return NULL;
 	g_autofree char *from = *path == '/' ? NULL : directory_of(proc_dir, pid, fd);
 
