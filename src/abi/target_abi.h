@@ -43,11 +43,10 @@ struct offcpu_rec_target {
 	__u32 mode;		/* of the inode: S_IFSOCK, ... */
 	__u32 f_mode;		/* of the file: 1 read, 2 write */
 	__u32 dev;		/* as the kernel has it: major << 20 | minor */
-	__u32 rdev;		/* of a device file; encoded as dev */
+	__u32 child;		/* as its pid namespace numbers it */
 	__u64 ino;
 	__u64 peer_ino;		/* Unix socket at the other end; 0: not known */
 	__u64 addr;		/* of a page fault */
-	__u32 child;		/* as its pid namespace numbers it */
 	__u16 family;
 	__u16 local_port, remote_port;	/* host byte order */
 	__u16 text_len;

@@ -109,7 +109,6 @@ static __always_inline void look_at_file(struct offcpu_rec_target *rec, __u64 fi
 	rec->mode = mode;
 	rec->f_mode = READ_NUMBER(struct file, file, f_mode) & 3;
 	rec->dev = READ_NUMBER(struct super_block, super, s_dev);
-	rec->rdev = READ_NUMBER(struct inode, inode, i_rdev);
 	rec->is_anon = READ_POINTER(struct super_block, super, s_magic) == ANON_INODE_MAGIC;
 	if ((mode & MODE_TYPE) == MODE_SOCKET)
 		look_at_socket(rec, file);

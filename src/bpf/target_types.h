@@ -23,7 +23,6 @@ struct inode {
 	unsigned short i_mode;
 	struct super_block *i_sb;
 	unsigned long i_ino;
-	unsigned int i_rdev;
 	unsigned int i_nlink;
 	__s64 i_size;
 };

@@ -334,10 +334,8 @@ bool sender_window(struct sender *s, const struct profile *window, const struct 
 	bool ok = units != NULL;
 
 	g_mutex_lock(&s->lock);
-	for (guint i = 0; ok && i < units->len; i++) {
+	for (guint i = 0; ok && i < units->len; i++)
 		ok = spool_add(s->spool, g_ptr_array_index(units, i), error);
-		s->status.spooled += ok;
-	}
 	s->status.unkept += !ok;
 	take_drops(s);
 	g_cond_broadcast(&s->changed);

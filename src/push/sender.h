@@ -32,7 +32,7 @@ struct sender_options {
  * Totals since sender_start(), in requests for Pyroscope and windows for ClickHouse.  The last two are current values.
  */
 struct sender_status {
-	uint64_t spooled, taken, rows, bytes;	/* bytes: of bodies that were taken */
+	uint64_t taken, rows, bytes;	/* bytes: of bodies that were taken */
 	uint64_t refused;	/* by the engine */
 	uint64_t unsure;	/* given up because they might count twice */
 	uint64_t old, large, damaged;	/* dropped by the spool */

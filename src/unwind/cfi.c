@@ -72,9 +72,7 @@ static bool read_augmentation(struct cursor *c, const char *letters, struct cfi_
 
 			if (encoding != DW_EH_PE_omit)
 				cfi_pointer(&data, encoding & 0x0f, 0, 0);
-		} else if (*l == 'S') {
-			cie->is_signal = true;
-		} else if (*l != 'B') {	/* B: return addresses signed with key B, on arm64 */
+		} else if (*l != 'S' && *l != 'B') {	/* S: a signal's frame; B: return addresses signed with key B, on arm64 */
 			return false;
 		}
 	}

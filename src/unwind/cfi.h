@@ -59,7 +59,6 @@ struct cfi_cie {
 	int64_t data_align;
 	uint8_t encoding;	/* of addresses in its FDEs */
 	bool has_augmentation_data;
-	bool is_signal;
 	bool is_foreign;	/* return address column differs from the machine's */
 	bool is_init_bad;
 	struct cfi_state state;	/* after `init` */

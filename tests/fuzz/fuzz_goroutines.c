@@ -24,7 +24,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const struct go_layout layout = {
 	.status = 144,
 	.goid = 152,
-	.wait_since = 168,
 	.reason = 176,
 	.parent = 288,
 	.creator = 296,

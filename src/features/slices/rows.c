@@ -138,8 +138,6 @@ static void part_ends(struct slice_part *part, const struct slice_cell *cell)
 	part->max_ns = cell->max_ns;
 	part->bars = cell->bars.bar;
 	part->bar_cnt = cell->bars.cnt;
-	part->delays = cell->delays.bar;
-	part->delay_cnt = cell->has_delays ? cell->delays.cnt : 0;
 }
 
 /* Visits a wait that ends in `last`, from the slice in which it began. */

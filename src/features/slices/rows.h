@@ -36,9 +36,8 @@ struct slice_part {
 	uint64_t blocked_ns, runnable_ns, preempted_ns;	/* within the slice */
 	uint64_t count_q8;	/* waits that ended in it */
 	uint64_t max_ns;	/* the longest of these; rounded up by at most 1/256 if there are several */
-	unsigned bar_cnt, delay_cnt;
+	unsigned bar_cnt;
 	const struct slice_bar *bars;	/* of their durations; add up to count_q8 */
-	const struct slice_bar *delays;	/* with a waker: of their runnable time */
 };
 
 /* Calls fn with each part. Slices come in no order: a wait across several slices is reported when it ends. */

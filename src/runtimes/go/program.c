@@ -55,7 +55,6 @@ static bool take_layout(struct go_program *p, const uint64_t *words, uint64_t ma
 	if (!l->goid || !l->start)
 		return false;
 	l->status = l->goid - 8;
-	l->wait_since = l->goid + 16;
 	l->reason = l->goid + 24;
 	l->creator = l->start - 16;	/* preceded by gopc and ancestors */
 	l->parent = l->start - 24;

@@ -23,7 +23,7 @@
 
 /* Offsets in the runtime's struct g. */
 struct go_layout {
-	uint32_t status, goid, wait_since, reason, parent, creator, start;
+	uint32_t status, goid, reason, parent, creator, start;
 	uint32_t bytes;		/* length to read */
 	bool has_parent;	/* from Go 1.21 on */
 	uint32_t labels;	/* 0: unknown */

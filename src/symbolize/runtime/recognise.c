@@ -280,7 +280,6 @@ static void take_files(struct recognised *r, const char *proc_dir, const char *d
 	g_autofree char *exe = g_strdup_printf("%s/%" PRIu32 "/exe", proc_dir, r->pid);
 	g_autofree char *program = opener_link(exe);
 
-	r->is_program_unknown = !program;
 	for (int pass = 0; pass < 2; pass++)
 		EACH_ROW(i, const struct maps_line, m, lines) {
 			bool is_program = program && !strcmp(program, m->path);

@@ -96,7 +96,6 @@ struct recognised {
 	enum thread_context_state context;	/* whether its threads publish traces */
 	char *context_keys;	/* their attributes: "http.route, http.request.method"; NULL: unknown */
 	bool is_python_hidden;	/* an interpreter embedded in a program of another name, so it is not searched for */
-	bool is_program_unknown;	/* /proc/PID/exe is not readable */
 	GArray *files;		/* struct recognised_file, the program first */
 	guint left_out_cnt;	/* files above RECOGNISED_FILES_MAX */
 	uint64_t made_bytes;	/* executable memory without a file: generated code */

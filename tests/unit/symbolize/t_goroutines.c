@@ -13,7 +13,7 @@
 
 /* In struct g of Go 1.19. */
 static const struct go_layout layout = {
-	.status = 144, .goid = 152, .wait_since = 168, .reason = 176, .parent = 288, .creator = 296, .start = 312, .bytes = 320,
+	.status = 144, .goid = 152, .reason = 176, .parent = 288, .creator = 296, .start = 312, .bytes = 320,
 };
 
 static struct {
