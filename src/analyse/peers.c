@@ -67,7 +67,7 @@ void peers_add_rows(GArray *rows, const struct profile *p, const struct peer_ask
 	}
 }
 
-bool peers_has(const struct profile *p, const struct peer *peer)
+static bool is_there(const struct profile *p, const struct peer *peer)
 {
 	for (guint i = 0; i < p->connections->len && !strcmp(p->info.host, peer->host); i++) {
 		const struct connection *c = profile_connection(p, i);
@@ -81,7 +81,7 @@ bool peers_has(const struct profile *p, const struct peer *peer)
 const struct profile *peers_recording(const GPtrArray *profiles, const struct peer *peer)
 {
 	for (guint i = 0; i < profiles->len; i++)
-		if (peers_has(g_ptr_array_index(profiles, i), peer))
+		if (is_there(g_ptr_array_index(profiles, i), peer))
 			return g_ptr_array_index(profiles, i);
 	return NULL;
 }

@@ -64,9 +64,7 @@ bool peers_is_for_client(const struct object *o);
  * g_free().
  */
 const char **peers_locals(const struct profile *p, const struct selection *selection, const char *there);
-/* Whether it is a recording of that host that contains the process. */
-bool peers_has(const struct profile *p, const struct peer *peer);
-/* The first of these recordings for which that holds; NULL: none. */
+/* The first of these recordings that is of that host and contains the process; NULL: none. */
 const struct profile *peers_recording(const GPtrArray *profiles, const struct peer *peer);
 /* Appends a struct peer_row for each process of the recording that serves that address or one of those connections. */
 void peers_add_rows(GArray *rows, const struct profile *p, const struct peer_ask *ask);

@@ -14,7 +14,11 @@
 	     "\"additionalProperties\":" INTEGER "},\"next\":{\"type\":\"object\",\"required\":[\"cursor\"]," \
 	     "\"properties\":{\"cursor\":" INTEGER ",\"pieces\":" INTEGER "}}}}"
 
-const char schema_report[] = HEAD
+/*
+ * JSON schemas of what clients may rely on (docs/answers.md); answers may have more members. An answer to an id has
+ * other members, so few are required.
+ */
+static const char schema_report[] = HEAD
 	"\"file\":" STRING ",\"id\":" STRING ",\"recording\":" OBJECT ","
 	"\"headlines\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"id\",\"sentence\"],"
 	"\"properties\":{\"id\":" STRING ",\"sentence\":" STRING ",\"evidence\":" STRING ",\"advice\":" STRING "}}},"
@@ -22,17 +26,17 @@ const char schema_report[] = HEAD
 	"\"slowest\":" ARRAY_OF("object") ",\"on_cpu\":" ARRAY_OF("object") ",\"losses\":" ARRAY_OF("object") ","
 	"\"other_findings\":" THINGS "," TAIL;
 
-const char schema_part[] = HEAD
+static const char schema_part[] = HEAD
 	"\"file\":" STRING ",\"id\":" STRING ",\"stacks\":" THINGS ",\"requests\":" THINGS "," TAIL;
 
-const char schema_compare[] = HEAD
+static const char schema_compare[] = HEAD
 	"\"finding\":" STRING ",\"scaled_per\":" STRING ",\"before\":" OBJECT ",\"after\":" OBJECT ",\"total\":" OBJECT ","
 	"\"by_reason\":" THINGS ",\"by_stack\":" THINGS "," TAIL;
 
-const char schema_doctor[] = HEAD
+static const char schema_doctor[] = HEAD
 	"\"may_record\":{\"type\":\"boolean\"},\"missing\":" ARRAY_OF("object") ",\"features\":" ARRAY_OF("string") ",\"findings\":" ARRAY_OF("object") ",\"runtimes\":" ARRAY_OF("object") "," TAIL;
 
-const char schema_incidents[] = HEAD "\"incidents\":" THINGS ",\"none\":" STRING "," TAIL;
+static const char schema_incidents[] = HEAD "\"incidents\":" THINGS ",\"none\":" STRING "," TAIL;
 
 #define BIT(param) (1u << (param))
 

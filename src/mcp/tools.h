@@ -72,12 +72,6 @@ const struct tool *tools_find(const struct tool_options *options, const char *na
 void tools_write(struct json *j, const struct tool_options *options);
 bool tool_takes(const struct tool *tool, enum param param);
 
-/*
- * JSON schemas of what clients may rely on (docs/answers.md); answers may have more members. An answer to an id has
- * other members, so few are required.
- */
-extern const char schema_report[], schema_part[], schema_compare[], schema_doctor[], schema_incidents[];
-
 #define ARGUMENT_TEXT_MAX 4096	/* bytes */
 
 /*

@@ -222,7 +222,8 @@ const uint32_t *matcher_frame(struct matcher *m, uint32_t frame, uint32_t *ret_c
 	return (const uint32_t *)(void *)m->hits->data + m->first[frame];
 }
 
-void matcher_mark_frame(struct matcher *m, uint32_t frame)
+/* Kernel, or user and module. */
+static void mark_frame(struct matcher *m, uint32_t frame)
 {
 	uint32_t cnt;
 	const uint32_t *ids = matcher_frame(m, frame, &cnt);
@@ -234,7 +235,7 @@ void matcher_mark_frame(struct matcher *m, uint32_t frame)
 void matcher_mark_path(struct matcher *m, uint32_t node)
 {
 	for (uint32_t n = node; n; n = profile_get_node(m->profile, n)->parent)
-		matcher_mark_frame(m, profile_get_node(m->profile, n)->frame);
+		mark_frame(m, profile_get_node(m->profile, n)->frame);
 }
 
 void matcher_mark_text(struct matcher *m, enum rule_field field, const char *text)

@@ -20,7 +20,6 @@ void matcher_free(struct matcher *m); /* NULL is fine */
 
 /* Begins a question: clears all marks.  The following functions mark matching patterns. */
 void matcher_begin(struct matcher *m);
-void matcher_mark_frame(struct matcher *m, uint32_t frame); /* kernel, or user and module */
 void matcher_mark_path(struct matcher *m, uint32_t node); /* all frames of the stack ending there */
 void matcher_mark_text(struct matcher *m, enum rule_field field, const char *text); /* NULL: none */
 

@@ -14,7 +14,6 @@
 
 #define INCIDENT_NAME_MAX_BYTES 128
 #define INCIDENTS_MAX 10000	/* further entries of a folder are ignored */
-#define INCIDENT_BYTES_DEFAULT (UINT64_C(2) << 30)
 
 struct incident {
 	char *name;

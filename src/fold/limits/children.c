@@ -79,7 +79,8 @@ static enum child_does look_at(const struct looker *l, uint32_t pid)
 	return status ? does_of(l, pid, status) : CHILD_GONE;
 }
 
-GArray *children_of(const char *proc_dir, uint32_t pid)
+/* The children of a process's first thread, uint32_t. */
+static GArray *children_of(const char *proc_dir, uint32_t pid)
 {
 	g_autofree char *name = g_strdup_printf("task/%" PRIu32 "/children", pid),
 			*text = opener_process_text(proc_dir, pid, name);

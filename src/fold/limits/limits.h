@@ -175,8 +175,6 @@ bool *pool_served_ports_new(const GArray *sockets);
 void backlog_look(struct profile *p, const struct net_looks *looks, struct net_tables *nets, const char *proc_dir,
 		  uint32_t pid);
 
-/* The children of a process's first thread, uint32_t; free with g_array_unref(). */
-GArray *children_of(const char *proc_dir, uint32_t pid);
 /* Only child of a process that waits for it to end, if the child waits for a file lock. 0: there is none. */
 uint32_t child_at_file_lock(const char *proc_dir, uint32_t pid);
 /* The process, its children, and theirs; of more than `max` some. */

@@ -144,11 +144,9 @@ void csv_waits(GString *out, const struct profile *p, const struct selection *se
  */
 void csv_field(GString *out, const char *s);
 
-#define MARKDOWN_LINES 60
-
 /*
  * `offcpu report --markdown`, for an issue or a chat: the findings, a table of processes, and the heaviest stacks in a
- * collapsed section; at most MARKDOWN_LINES lines.  Appends.  `query` is what `selection` was made from; both NULL:
+ * collapsed section; at most 60 lines.  Appends.  `query` is what `selection` was made from; both NULL:
  * everything.
  */
 void markdown_report(GString *s, const struct profile *p, const struct query *query, const struct selection *selection);
