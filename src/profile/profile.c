@@ -360,6 +360,17 @@ static bool begins_with_any(const char *name, const char *const *prefixes)
 	return false;
 }
 
+#define HOST_PROCESSES_MIN 10
+
+bool profile_is_of_host(const struct profile *p)
+{
+	g_autoptr(GHashTable) pids = g_hash_table_new(NULL, NULL);
+
+	for (uint32_t i = 0; profile_is_of_machine(p) && i < p->threads->len; i++)
+		g_hash_table_add(pids, GUINT_TO_POINTER(profile_thread(p, i)->pid));
+	return g_hash_table_size(pids) >= HOST_PROCESSES_MIN;
+}
+
 bool profile_stack_names(const struct profile *p, uint32_t node, const char *const *prefixes)
 {
 	for (; node; node = profile_get_node(p, node)->parent) {

@@ -602,6 +602,8 @@ static inline bool profile_is_of_machine(const struct profile *p)
 {
 	return !p->info.filters || !*p->info.filters;
 }
+/* The same of a host with its usual company of processes: nobody chose those that are shown. */
+bool profile_is_of_host(const struct profile *p);
 
 /* Were all processes started for the recording, as one command? */
 static inline bool profile_is_of_command(const struct profile *p)

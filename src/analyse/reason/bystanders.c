@@ -32,14 +32,19 @@ static bool is_child_stuck(const struct profile *p, uint32_t pid)
  */
 static bool is_undisturbed(const struct profile *p, const struct wait *w)
 {
-	return profile_is_of_machine(p) && w->count && w->blocked_ns / w->count >= p->info.duration_ns / SELDOM_PART &&
+	return w->count && w->blocked_ns / w->count >= p->info.duration_ns / SELDOM_PART &&
 	       !is_child_stuck(p, profile_thread(p, w->thread)->pid);
 }
 
 void bystanders_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle)
 {
-	EACH_ROW(i, const struct wait, w, p->waits)
-		if (!idle[i] && wait_is_asleep(w) && is_for_program(rule[i], (enum reason)reason[i]) &&
-		    (profile_find_limit(p, LIMIT_RECORDER, profile_thread(p, w->thread)->pid, 0) || is_undisturbed(p, w)))
+	const bool is_host = profile_is_of_host(p);
+
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		if (idle[i] || !wait_is_asleep(w) || !is_for_program(rule[i], (enum reason)reason[i]))
+			continue;
+		if (profile_find_limit(p, LIMIT_RECORDER, profile_thread(p, w->thread)->pid, 0) ||
+		    (is_host && is_undisturbed(p, w)))
 			idle[i] = IDLE_JOIN;
+	}
 }

@@ -295,7 +295,8 @@ static bool is_held_at_rest(const struct queue *q, uint64_t clients_ns)
 	const uint64_t window_ns = q->observed_ns / g_hash_table_size(q->takers);
 	const uint64_t others_ns = q->observed_ns - MIN(q->waits_ns + clients_ns, q->observed_ns);
 
-	return q->is_of_sessions && q->waits_ns >= window_ns && clients_ns >= window_ns / 2 && others_ns <= window_ns / 2;
+	return q->is_of_sessions && q->waits_ns >= window_ns && clients_ns >= window_ns / 2 &&
+	       others_ns <= window_ns / 2;
 }
 
 static void find_turns(struct search *s, guint queue)

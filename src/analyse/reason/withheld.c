@@ -265,7 +265,8 @@ static void find_takers(const struct profile *p, const struct withheld_input *in
 			const bool is_turn = idle[i] && in->rule[i] && strcmp(in->rule[i]->name, RULES_QUEUE_TURN) == 0,
 				   is_pipe = in->reason[i] == REASON_PIPE && may_be_withheld(p, in, idle, i);
 			const int64_t frame = is_turn || is_pipe ? plumbing_user_parent(in->pl, w->user) : -1;
-			struct taking *t = frame < 0 ? NULL : hash_row(of_frame, GUINT_TO_POINTER((guint)frame), sizeof(*t));
+			struct taking *t = frame < 0 ? NULL :
+						       hash_row(of_frame, GUINT_TO_POINTER((guint)frame), sizeof(*t));
 
 			if (t && !is_found)
 				*(is_turn ? &t->turns_ns : &t->pipe_ns) += w->blocked_ns;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "base/proc/net_table.h"
 #include "explain/kinds/at_once.h"
 #include "explain/findings_part.h"
@@ -184,6 +185,15 @@ static bool wait_for_events(const struct task_findings *tasks, uint32_t pid, uin
 	return clients < cnt + 1;
 }
 
+/* A server in memory, which answers at once what it can, and was seen to rest. */
+static bool rests_meanwhile(const struct profile *p, const char *there)
+{
+	return peer_is_memory_server(there) &&
+	       ANY_ROW(const struct profile_limit, l, p->limits, l->kind == LIMIT_RESTS) &&
+	       !ANY_ROW(const struct profile_limit, l, p->limits,
+			l->kind == LIMIT_RESTS && profile_server_does(p, l->pid) != SERVER_RESTS);
+}
+
 bool owed_append_most(GString *s, const struct findings *f, const struct task_findings *tasks)
 {
 	uint32_t most_cnt = 0, most_made = 0, pid = 0;
@@ -224,6 +234,9 @@ bool owed_append_most(GString *s, const struct findings *f, const struct task_fi
 			g_string_append_printf(s, "%s for which the others queue if %s one request at a time", is_known ? " and" : ",",
 					       most_made == 1 ? "it carries" : "each carries");
 	}
+	if (most_there && rests_meanwhile(f->profile, most_there))
+		g_string_append(s, ". That server had nothing to do: a command that waits for work (BRPOP, XREAD, SUBSCRIBE) keeps all behind "
+				   "it waiting, so give it a connection of its own. Else little is found");
 	const uint32_t kept_cnt = most_there ? 0 : kept_threads(f, pid);
 
 	if (kept_cnt)
@@ -231,7 +244,7 @@ bool owed_append_most(GString *s, const struct findings *f, const struct task_fi
 				       ". Its threads that serve (%s) wait for requests of other clients, on connections that these "
 				       "keep open: more threads, or keep connections open for less time. Else little is found",
 				       TEXT_COUNT(kept_cnt));
-	else
+	else if (!most_there || !rests_meanwhile(f->profile, most_there))
 		g_string_append(s, ", and little is found in its threads");
 	return true;
 }

@@ -477,18 +477,20 @@ static bool is_waited_for(const struct findings *f, const struct finding *row, b
 	return false;
 }
 
-/* In a whole machine's recording: it sleeps, or looks for something by a time limit of its own, and nobody asks it. */
+/* It sleeps, or looks for something by a time limit of its own, and nobody asks it. */
 static bool keeps_own_pace(const struct findings *f, const struct finding *row)
 {
 	const struct rule *rule = finding_rule(f, row);
+	const bool is_pace = row->is_own_limit || (row->reason == REASON_SLEEP && !(rule && rule->advice));
 
-	return profile_is_of_machine(f->profile) && (row->is_own_limit || (row->reason == REASON_SLEEP && !(rule && rule->advice))) &&
-	       !row->limit.limit && !row->loop && !row->busy && !row->waited_ns && !row->leads_ns && !is_asked(f, row);
+	return is_pace && !row->limit.limit && !row->loop && !row->busy && !row->waited_ns && !row->leads_ns &&
+	       !is_asked(f, row);
 }
 
 void unended_find(struct findings *f)
 {
 	g_autofree struct ends *ends = ends_new(f);
+	const bool is_host = profile_is_of_host(f->profile);
 	const struct finding *taker = NULL;
 
 	EACH_ROW(i, struct finding, row, f->rows) {
@@ -522,7 +524,7 @@ void unended_find(struct findings *f)
 			row->unended = LOST_TASK_ADVICE;
 			row->may_be_meant = false;
 		}
-		if (!row->may_be_meant && !row->unended && keeps_own_pace(f, row)) {
+		if (is_host && !row->may_be_meant && !row->unended && keeps_own_pace(f, row)) {
 			row->unended = PACE_ADVICE;
 			row->may_be_meant = row->keeps_pace = true;
 		}

@@ -137,7 +137,9 @@ const char *task_idle(enum tasks_kind kind, const struct task_row *row)
 
 bool task_answers_request(const struct task_row *row)
 {
-	return task_java_answers_request(row) || has_function(row, "net/http.serverHandler.ServeHTTP") ||
+	/* the first two: aiohttp, uvicorn */
+	return has_function(row, "RequestHandler._handle_request") || has_function(row, "RequestResponseCycle.run_asgi") ||
+	       task_java_answers_request(row) || has_function(row, "net/http.serverHandler.ServeHTTP") ||
 	       has_function(row, "google.golang.org/grpc.(*Server).processUnaryRPC");
 }
 

@@ -21,8 +21,8 @@
 #define SLEEP_DEPTH 2	/* as in idle.c: a housekeeping thread sleeps in its main function or one call below */
 #define TASKS_MIN 0.5	/* mean number of asyncio tasks, or runnable ones; fewer are no bottleneck */
 #define TASKS_LITTLE 0.1	/* likewise for goroutines; like little.c for threads */
-#define PACE_MIN 0.9	/* mean number of a task that does little but sleep */
-#define PACE_MAX 1.1
+#define ONE_MIN 0.9	/* mean number of one task */
+#define ONE_MAX 1.1
 #define HELD_UP_PART 20	/* 1/n of the window: less is negligible beside the tasks' waits */
 /* Messages to a server may be requests of its clients. */
 #define UNANSWERED_ADVICE                                                                                            \
@@ -106,11 +106,14 @@ static bool awaits_connection(const struct tasks *t, const struct task_row *row)
 	return false;
 }
 
-/* Go: the socket's send buffer is full. */
-static bool waits_to_write(const struct task_row *row)
+/* The socket's send buffer is full; of asyncio's transport (asyncio/streams.py, aiohttp/base_protocol.py), too. */
+static bool waits_to_write(enum tasks_kind kind, const struct task_row *row)
 {
-	for (unsigned i = 0; i < row->frame_cnt; i++)
-		if (g_strcmp0(row->frames[i].name, "internal/poll.(*pollDesc).waitWrite") == 0)
+	const bool is_python = task_is_of_python(kind);
+
+	for (unsigned i = 0; i < row->frame_cnt && (is_python || kind == TASKS_GO); i++)
+		if (is_python ? ends_with_function(text_or_empty(row->frames[i].name), "_drain_helper") :
+				g_strcmp0(row->frames[i].name, "internal/poll.(*pollDesc).waitWrite") == 0)
 			return true;
 	return false;
 }
@@ -134,7 +137,7 @@ static void add_group(struct task_findings *f, const struct tasks *t, const stru
 		.answers_request = g->example && task_answers_request(g->example),
 		.reads_request = g->example && task_reads_request(g->example),
 		.awaits_connection = awaits_connection(t, g->example),
-		.writes = t->kind == TASKS_GO && g->example && waits_to_write(g->example),
+		.writes = g->example && waits_to_write(t->kind, g->example),
 		.reads_socket = t->kind == TASKS_JAVA && g->example && task_java_reads_socket(g->example),
 		.has_asked = t->kind == TASKS_JAVA && g->example && task_java_has_asked(g->example),
 		.looks = t->looks,
@@ -404,13 +407,23 @@ static bool is_behind_source(const struct task_findings *f, const struct task_wa
 	       ANY_ROW(const struct task_wait, o, f->rows, same_process(o, w) && o->meant && awaited_of(o) == NETWORK);
 }
 
+/*
+ * One task of asyncio that sends to a client which does not read, as one that publishes to all of them.  Several of a
+ * kind, or one in a server's handler, serve one client each, which holds up itself.
+ */
+static bool is_held_up_by_reader(const struct task_wait *w, enum awaited k)
+{
+	return k == FULL && task_is_of_python(w->kind) && w->tasks >= ONE_MIN && w->tasks <= ONE_MAX &&
+	       !w->answers_request;
+}
+
 /* 0: idle, or covered by the findings of threads. */
 static uint64_t rank_of(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
 	enum awaited k = awaited_of(w);
 	/* those that read, sleep or await a future may serve an idle connection */
 	bool is_clear = k == SEMAPHORE || k == LOCK || k == ACQUIRE || k == PUT || k == CONNECT || k == POOLED ||
-			(k == LIMITED && is_answered_at_once(p, f, w));
+			is_held_up_by_reader(w, k) || (k == LIMITED && is_answered_at_once(p, f, w));
 	bool is_java = w->kind == TASKS_JAVA;
 
 	if (is_dialling(w) || shakes_hands(w))	/* told by those who wait for it */
@@ -721,7 +734,7 @@ static const char *meant_advice(const struct profile *p, const struct task_wait 
  */
 static bool may_keep_pace(const struct profile *p, const struct task_findings *f, const struct task_wait *w)
 {
-	const bool is_one = w->tasks >= PACE_MIN && w->tasks <= PACE_MAX;
+	const bool is_one = w->tasks >= ONE_MIN && w->tasks <= ONE_MAX;
 
 	if (w->kind != TASKS_GO || awaited_of(w) != SLEEP || !is_one || is_ticker(w, SLEEP) || *w->idle ||
 	    w->answers_request || profile_is_of_command(p) || profile_find_limit(p, LIMIT_OWED, w->pid, 0) ||

@@ -25,6 +25,8 @@ static enum awaited python_awaited_of(const struct task_wait *w)
 		return NOTHING;
 	if (w->awaits_connection)
 		return POOLED;
+	if (w->writes)
+		return FULL;
 	/* as worded in asyncio_source.c; wait_for() has a time limit */
 	if (mentions(w->reason, " others") || mentions(w->reason, " tasks ") || (mentions(w->reason, " task") && !is_called(w, "wait_for")))
 		return GROUP;

@@ -31,7 +31,7 @@ static const struct {
 	[NETWORK] = { "wait for the network", "Look at the peer; ask it less often, or in parallel." },
 	[FULL] = { "wait for a peer that reads too slowly",
 		   "The peer does not read what it is sent, or slowly, so its connection is full (Send-Q of `ss -tnp` tells which): send it less, "
-		   "give up on it after a while (SetWriteDeadline()), and hold no lock meanwhile." },
+		   "give up on it after a while (SetWriteDeadline(), asyncio.timeout()), and hold no lock meanwhile." },
 	[REQUEST] = { "wait for the rest of a request from its client",
 		      "The client sends slowly, or in two pieces of which TCP holds back the second (Nagle): see who it is. A proxy "
 		      "that buffers requests keeps that away." },

@@ -140,6 +140,11 @@ static void test_healthy_but_owing(void)
 		{ 10, "7 of 7 looks, 6 of 14 asked: 6 clients wait, 2 connections to 10.0.0.5:80 (db)",
 		  "About 6 clients of app waited for answers in 7 of 7 looks, with 2 connections to 10.0.0.5:80 (db), of which 0.9 were busy "
 		  "on average, and little is found in its threads: " },
+		{ 10, "7 of 7 looks, 7 of 7 asked: 6 clients wait, 1 connections to 127.0.0.1:6379 (redis-server)",
+		  "About 6 clients of app waited for answers in 7 of 7 looks, with one connection to 127.0.0.1:6379 (redis-server), which "
+		  "was busy in 7 of 7 looks and for which the others queue if it carries one request at a time. That server had nothing to "
+		  "do: a command that waits for work (BRPOP, XREAD, SUBSCRIBE) keeps all behind it waiting, so give it a connection of its "
+		  "own. Else little is found: " },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -148,6 +153,7 @@ static void test_healthy_but_owing(void)
 
 		add_wait(p, thread, 'D', 80, 4, USER, READ);
 		profile_add_limit(p, LIMIT_OWED, cases[i].pid, 0, cases[i].limit);
+		profile_add_limit(p, LIMIT_RESTS, 50, 0, "13 of 13 looks");
 		bool selected[] = { true }, waits[] = { true };
 		struct selection selection = { .threads = selected, .waits = waits };
 		struct explanation *e = explanation_new(p, &selection);

@@ -167,12 +167,48 @@ static void test_takers(void)
 	}
 }
 
+/*
+ * On a whole host: a shell waits for its command, a logger for lines now and then, a script sleeps, and a job runner
+ * looks by a time limit of its own.  Beside few processes, or often, these are findings.
+ */
+static void test_bystanders(void)
+{
+	static const struct { unsigned others; uint64_t lines; bool is_little; } cases[] = {
+		{ 12, 3, true }, { 2, 3, false }, { 12, 400, false },
+	};
+	static const struct object pipe = { .kind = OBJECT_PIPE, .name = "pipe", .place = "", .operation = "" };
+
+	for (unsigned k = 0; k < G_N_ELEMENTS(cases); k++) {
+		struct profile *p = window_new();
+
+		for (uint32_t i = 0; i < cases[k].others; i++) {
+			const uint32_t idle = fixture_thread(p, 100 + i, 100 + i, "daemon", "daemon");
+
+			g_array_index(p->threads, struct thread, idle).to_ns = WINDOW_MS * MS;
+			add_wait(p, idle, 'S', 1, WINDOW_MS, "main@daemon accept@libc.so.6", ACCEPT);
+		}
+		add_wait(p, thread_of(p, 11, "bash", 4), 'S', 1, WINDOW_MS, "main@bash waitpid@libc.so.6",
+			 "__x64_sys_wait4@[kernel] do_wait@[kernel]");
+		const uint32_t lines = add_wait(p, thread_of(p, 12, "logger", 4), 'S', cases[k].lines, 9900 / cases[k].lines,
+						"main@logger read@libc.so.6", "__x64_sys_read@[kernel] pipe_read@[kernel]");
+		fixture_is_for(p, lines, &pipe);
+		add_wait(p, thread_of(p, 13, "sleep", 4), 'S', 1, 8000, "main@sleep clock_nanosleep@libc.so.6", NAP);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%u: %s", k, e->little ?: g_array_index(e->headlines, struct headline, 0).sentence);
+		g_assert_cmpint(!e->headlines->len, ==, cases[k].is_little);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/turns", test_turns);
 	g_test_add_func("/explain/feed", test_feed);
 	g_test_add_func("/explain/all-cpus", test_all_cpus);
+	g_test_add_func("/explain/bystanders", test_bystanders);
 	g_test_add_func("/explain/job", test_job);
 	g_test_add_func("/explain/takers", test_takers);
 	return g_test_run();

@@ -438,6 +438,43 @@ static void test_itself(void)
 	}
 }
 
+/*
+ * A task that sends to one after another is held up by who does not read; a handler, and one of several, serves a single
+ * client, which holds up itself.
+ */
+static void test_slow_reader(void)
+{
+	static const struct task_frame stacks[][4] = {
+		{ { "BaseProtocol._drain_helper", "/usr/lib/python3/dist-packages/aiohttp/base_protocol.py", 90 },
+		  { "WebSocketResponse.send_str", "/usr/lib/python3/dist-packages/aiohttp/web_ws.py", 308 },
+		  { "publish_quotes", "/src/quotes.py", 13 }, { "run", "/src/quotes.py", 20 } },
+		{ { "FlowControlMixin._drain_helper", "/usr/lib/python3.11/asyncio/streams.py", 167 },
+		  { "StreamResponse.write", "/usr/lib/python3/dist-packages/aiohttp/web_response.py", 500 }, { "download", "/src/files.py", 13 },
+		  { "RequestHandler._handle_request", "/usr/lib/python3/dist-packages/aiohttp/web_protocol.py", 440 } },
+	};
+	static const struct { unsigned stack, tasks, cnt; } cases[] = { { 0, 1, 1 }, { 0, 4, 0 }, { 1, 1, 0 } };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = profile_new();
+		struct tasks *t = tasks_new(TASKS_ASYNCIO, 12);
+
+		p->info.duration_ns = 2000000000;
+		for (unsigned k = 0; k < 10; k++) {
+			see(t, row_of(t, 1, "a future", stacks[cases[i].stack], 4), cases[i].tasks);
+			tasks_look_done(t, (k + 1) * (uint64_t)200000000, 200000000);
+		}
+		tasks_finish(t);
+		struct task_findings *f = findings_of(p, t);
+		const struct task_wait *one = &g_array_index(f->rows, struct task_wait, 0);
+
+		g_test_message("%zu: %s in %s", i, one->says, one->function);
+		g_assert_cmpstr(one->says, ==, "wait for a peer that reads too slowly");
+		g_assert_cmpuint(f->cnt, ==, cases[i].cnt);
+		task_findings_free(f);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -450,6 +487,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/findings/limiter", test_limiter);
 	g_test_add_func("/tasks/pace", test_pace);
 	g_test_add_func("/tasks/resting-server", test_resting_server);
+	g_test_add_func("/tasks/slow-reader", test_slow_reader);
 	g_test_add_func("/tasks/long-polls-of-java", test_long_polls_of_java);
 	return g_test_run();
 }
