@@ -8,15 +8,15 @@
 
 #define SELDOM_PART 10	/* of the window: waits as long as that on average */
 
-/* For a child to end, or for what another program writes; or nothing tells for what. */
-static bool is_for_program(const struct rule *rule, enum reason reason)
+/* For a child to end, or for what another program writes; or nothing tells for what it sleeps. */
+static bool is_for_program(const struct wait *w, const struct rule *rule, enum reason reason)
 {
 	return reason == REASON_CHILD_EXIT || (reason == REASON_PIPE && rule && strcmp(rule->name, "pipe-read") == 0) ||
-	       (reason == REASON_OTHER && !rule);
+	       (reason == REASON_OTHER && !rule && w->state == 'S');
 }
 
-/* A child that is stuck in something says so by this wait, if it is not in the recording. */
-static bool is_child_stuck(const struct profile *p, uint32_t pid)
+/* Its child, which is not in the recording, waits for something: only this wait tells of that. */
+static bool waits_for_hidden_child(const struct profile *p, uint32_t pid)
 {
 	char there[1];
 	struct limit_child c;
@@ -33,7 +33,7 @@ static bool is_child_stuck(const struct profile *p, uint32_t pid)
 static bool is_undisturbed(const struct profile *p, const struct wait *w)
 {
 	return w->count && w->blocked_ns / w->count >= p->info.duration_ns / SELDOM_PART &&
-	       !is_child_stuck(p, profile_thread(p, w->thread)->pid);
+	       !waits_for_hidden_child(p, profile_thread(p, w->thread)->pid);
 }
 
 void bystanders_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle)
@@ -41,7 +41,7 @@ void bystanders_find(const struct profile *p, const struct rule *const *rule, co
 	const bool is_host = profile_is_of_host(p);
 
 	EACH_ROW(i, const struct wait, w, p->waits) {
-		if (idle[i] || !wait_is_asleep(w) || !is_for_program(rule[i], (enum reason)reason[i]))
+		if (idle[i] || !wait_is_asleep(w) || !is_for_program(w, rule[i], (enum reason)reason[i]))
 			continue;
 		if (profile_find_limit(p, LIMIT_RECORDER, profile_thread(p, w->thread)->pid, 0) ||
 		    (is_host && is_undisturbed(p, w)))
