@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -404,9 +405,10 @@ def waits_for_children_and_other_processes_are_not_idle(env):
     path = env.temporary("unseen.offcpu")
     recorder = Recorder(env, "-p", ",".join(str(p.pid) for p in processes), "-d", "1.5", out=path)
     recorder.wait()
-    mates = [children(p.pid) for p in processes]
-    for pid in [pid for own in mates for pid in own]:
-        os.kill(pid, 9)
+    for process in processes:  # stopped, it starts no other child
+        os.kill(process.pid, signal.SIGSTOP)
+        for pid in children(process.pid):
+            os.kill(pid, 9)
     report = recorder.report(status=0)
     for (function, (reason, says, _)), process in zip(UNSEEN.items(), processes):
         rows = [f for f in of_waits(report) if (f["function"] or {}).get("name") == function and f["reason"] == reason]
