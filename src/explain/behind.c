@@ -360,14 +360,16 @@ static bool has_own_limit(const struct finding *row)
 
 /*
  * The asked program asks a third one for most of that time.  Many clients may wait for one thread: the one of them that
- * waits longest is the measure.
+ * waits longest is the measure.  A limit of the asking one's connections is no cause where the asked one accepts no more.
  */
 static bool is_asked_on(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
-	return row->reason == REASON_NETWORK_RECEIVE && cause->reason == REASON_NETWORK_RECEIVE &&
-	       cause->process != row->process && finding_process_name(f, row->by.pid) == cause->process &&
-	       g_strcmp0(cause->by.comm, row->process) != 0 && !has_own_limit(row) && !row->deadlock &&
-	       is_mostly_for(row) && cause->time_ns > cause_longest_waiter_ns(f, row) / 2;
+	const bool asks = cause->reason == REASON_NETWORK_RECEIVE || cause->reason == REASON_NETWORK_CONNECT;
+
+	return row->reason == REASON_NETWORK_RECEIVE && asks && cause->process != row->process &&
+	       finding_process_name(f, row->by.pid) == cause->process &&
+	       g_strcmp0(cause->by.comm, row->process) != 0 && (!has_own_limit(row) || cause->backlog) &&
+	       !row->deadlock && is_mostly_for(row) && cause->time_ns > cause_longest_waiter_ns(f, row) / 2;
 }
 
 /* All workers of the asked process are occupied by silent clients, so it was not accepted yet. */

@@ -30,6 +30,8 @@ char *little_nothing_new(const struct findings *f);
 char *unseen_new(const struct findings *f);
 /* Unrecorded children, so many that their waits may be what matters. */
 bool unseen_has_children(const struct profile *p);
+/* Has the process goroutines, virtual threads or the like, which were not looked at? */
+bool unseen_has_tasks(const struct findings *f, uint32_t pid);
 
 /*
  * Threads wait for one condition in two functions, and in one of these all waits end by timeouts.  Tickers with a

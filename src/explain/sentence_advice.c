@@ -7,6 +7,7 @@
 #include "base/proc/net_table.h"
 #include "explain/kinds/at_once.h"
 #include "explain/limits.h"
+#include "explain/little.h"
 #include "explain/sentence.h"
 #include "explain/findings_part.h"
 #include "profile/profile.h"
@@ -440,7 +441,12 @@ static const char *advice_of_server(const struct findings *f, const struct findi
 	const bool is_busy = (row->by.does_ns && row->by.does == REASON_ON_CPU) ||
 			     (o && profile_server_does(f->profile, o->pid) == SERVER_WORKS);
 
-	return servers_advice_of_wait(f->reasons, row->wait, o, by, is_busy);
+	const char *advice = servers_advice_of_wait(f->reasons, row->wait, o, by, is_busy);
+	const bool is_blind = row->reason == REASON_NETWORK_RECEIVE && !advice && by && !row->by.does_ns &&
+			      unseen_has_tasks(f, row->by.pid);
+
+	return is_blind ? "That program's goroutines, or the like, are not seen here: look at what they wait for, as is said below." :
+			  advice;
 }
 
 /* By what the lock's holder does meanwhile; NULL: that says nothing more. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/find.h"
 #include "explain/text.h"
 #include "features/tasks/rows.h"
 
@@ -110,6 +111,22 @@ static const struct thread *idle_of_go(const struct findings *f)
 			one = profile_thread(p, thread);
 	}
 	return one;
+}
+
+bool unseen_has_tasks(const struct findings *f, uint32_t pid)
+{
+	const struct profile *p = f->profile;
+
+	EACH_ROW(i, const struct thread, t, p->threads)
+		if (t->pid == pid && ANY(x, runtimes, x->is_one(t)) && !are_looked_at(p, pid))
+			return true;
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		const struct rule *rule = p->info.has_tasks ? NULL : reasons_rule(f->reasons, i);
+
+		if (rule && strcmp(rule->name, "go-idle") == 0 && profile_thread(p, w->thread)->pid == pid)
+			return true;
+	}
+	return false;
 }
 
 static char *say_unseen(const struct thread *one, bool has_others, const char *what, const char *waits_for,
