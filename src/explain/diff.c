@@ -7,6 +7,7 @@
 
 #define LOST_SHARE 0.005	/* of a side's time: more lost time is reported */
 #define MOST 0.5	/* of the whole change: worth naming */
+#define SMALL 0.1	/* of it: not worth that */
 
 #define TIMES 10	/* a larger change is a factor, not a percentage */
 
@@ -248,8 +249,11 @@ static void append_total_change(GString *s, struct diff *d)
 	append_more_or_less(s, d);
 	g_string_append_c(s, ' ');
 	append_change(s, &total->time);
-	likely = !most || is_of_table(d, DIFF_BY_COMM, most) || is_of_table(d, DIFF_BY_STATE, most) ? likely_row(d)
-												    : NULL;
+	/* a small change may be certain, and say nothing about the large one */
+	const bool is_small = most && fabs(most->time.by) < SMALL * fabs(total->time.by);
+
+	likely = !most || is_small || is_of_table(d, DIFF_BY_COMM, most) || is_of_table(d, DIFF_BY_STATE, most) ?
+			 likely_row(d) : NULL;
 	if (likely && total->time.is_real) {
 		g_string_append(s, "; most of it is ");
 		append_row_name(s, likely);

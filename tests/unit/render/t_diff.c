@@ -146,6 +146,35 @@ static void test_lost(void)
 	g_assert_nonnull(strstr(more, "But +9.60 s is of waits whose stacks were lost: that may be idle time."));
 }
 
+/* It waits once for its disk, and is preempted now and then. */
+static struct profile *run_new(uint64_t disk_ms, uint64_t preempted_us)
+{
+	struct profile *p = profile_new();
+	const uint32_t thread = fixture_thread(p, 10, 10, "job", "job");
+
+	p->info.duration_ns = 1300 * MS;
+	g_array_index(p->threads, struct thread, thread).to_ns = p->info.duration_ns;
+	fixture_wait(p, thread, 'D', 1, disk_ms * MS, "main@job first@job fsync@libc.so.6",
+		     "__x64_sys_fsync@[kernel] submit_bio_wait@[kernel]");
+	fixture_wait(p, thread, 'R', 400, preempted_us * 1000, "main@job compute@job", "preempt_schedule_irq@[kernel]");
+	return p;
+}
+
+/* One wait tells no noise; yet it is told, and not a small change that is certain. */
+static void test_one_long_wait(void)
+{
+	struct profile *before = run_new(200, 10), *after = run_new(1200, 14);
+	struct diff *d = diff_of(before, after);
+	g_autoptr(GString) s = g_string_new(NULL);
+
+	diff_text_finding(s, d);
+	g_test_message("%s", s->str);
+	assert_has(s, "; most of it is submit_bio_wait (fsync <- first)");
+	diff_free(d);
+	profile_free(before);
+	profile_free(after);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -154,5 +183,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/render/diff/nothing", test_nothing);
 	g_test_add_func("/render/diff/text", test_text);
 	g_test_add_func("/render/diff/lost", test_lost);
+	g_test_add_func("/diff/one-long-wait", test_one_long_wait);
 	return g_test_run();
 }
