@@ -427,17 +427,20 @@ bool *finding_waiters_new(const struct findings *f, const struct finding *row)
 
 /*
  * A loop that waits for an answer is woken by the next requests of its clients, too: those say nothing about who answers.
- * Nor does who polls for all threads of gRPC and hands that on, or its timer, which looks for signals.
+ * Nor does who polls for all threads of gRPC and hands that on, or its timer, which looks for signals.  NULL: there are
+ * none, or nobody answers.
  */
 static bool *askers_new(const struct cause_finder *c, const struct finding *row)
 {
 	const struct profile *p = c->f->profile;
 	const struct object *o = finding_object(c->f, row);
 	const bool is_shared = finding_is_by(c->f, row, "grpc-*");
-	bool *asks = g_new0(bool, (gsize)p->wakes->len + 1), has_answers = false;
+	bool has_answers = false;
 
 	if ((!o || o->kind != OBJECT_EPOLL || row->reason != REASON_NETWORK_RECEIVE) && !is_shared)
-		return asks;
+		return NULL;
+	bool *asks = g_new0(bool, (gsize)p->wakes->len + 1);
+
 	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct waker *by = profile_get_waker(p, wake->waker);
 
@@ -449,7 +452,7 @@ static bool *askers_new(const struct cause_finder *c, const struct finding *row)
 		has_answers |= answers;
 	}
 	if (!has_answers)
-		memset(asks, 0, p->wakes->len * sizeof(*asks));
+		g_clear_pointer(&asks, g_free);
 	return asks;
 }
 
@@ -474,12 +477,13 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 			continue;
 		uint32_t thread = vm != CAUSE_NONE && !w->irq ? vm : thread_behind(c, wake);
 		const bool is_limit = row->reason == REASON_NETWORK_RECEIVE && ended_by_own_limit(p, wake);
+		const bool is_asker = asks && asks[i];
 
 		if (thread != c->threads_of_wakers[wake->waker])
 			count_far_end(c, wakers, wake, thread);
-		else if (!is_limit && !asks[i])
+		else if (!is_limit && !is_asker)
 			count_waker(c, wakers, wake, is_gil, factors);
-		*(asks[i] ? &sum.asks_ns : &sum.asked_ns) += asks[i] || w->pid ? wake->blocked_ns : 0;
+		*(is_asker ? &sum.asks_ns : &sum.asked_ns) += is_asker || w->pid ? wake->blocked_ns : 0;
 		sum.woken_ns += wake->blocked_ns;
 		row->woken_cnt += wake->count;
 		if (waker_is_broadcast(p, w)) {
@@ -496,7 +500,7 @@ static struct wakings count_wakings(const struct cause_finder *c, struct finding
 		}
 		if (row->reason == REASON_LOCK_KERNEL && ended_by_fork(p, w))
 			sum.fork_ns += wake->blocked_ns;
-		if (thread == CAUSE_NONE || asks[i])
+		if (thread == CAUSE_NONE || is_asker)
 			continue;
 		is_holder[thread] = true;
 		sum.peers_ns += waits_too[thread] ? wake->blocked_ns : 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/limits.h"
 
+#include <string.h>
+
 #include "explain/findings_part.h"
 
 #define KEPT_OFF_PART 3	/* of the time of threads restricted to few CPUs */
@@ -97,6 +99,8 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 {
 	const struct thread *t = profile_thread(f->profile, profile_wait(f->profile, row->wait)->thread);
 	uint32_t pid = t->pid, tid = t->tid;
+	/* a connection of gRPC's carries many requests at a time, so these queue for none */
+	const bool is_one_each = strcmp(reasons_protocol(f->reasons, row->wait), "gRPC") != 0;
 	struct finding_limit found = { 0 };
 
 	if (row->busy || row->is_yield || !f->profile->limits->len)
@@ -136,10 +140,10 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 	default:
 		found.limit = stopped_peer(f, row);
 		if (!found.limit && !child_find(f, row, &found) && !cycle_find(f, row, &found) &&
-		    !pool_find(f, row, &found) && !connects_find(f, row, &found) && !loss_find(f, row, &found) &&
-		    !tries_find(f, row, &found) &&
-		    !owed_find(f, row, &found) && !nagle_find(f, row, &found) && !slack_find(f, row, &found) &&
-		    !full_find(f, row, &found))
+		    !(is_one_each && pool_find(f, row, &found)) && !connects_find(f, row, &found) &&
+		    !loss_find(f, row, &found) && !tries_find(f, row, &found) &&
+		    !(is_one_each && owed_find(f, row, &found)) && !nagle_find(f, row, &found) &&
+		    !slack_find(f, row, &found) && !full_find(f, row, &found))
 			found = (struct finding_limit){ 0 };
 		return found;
 	}

@@ -2,7 +2,6 @@
 #include "explain/limits.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/find.h"
 #include "base/proc/net_table.h"
@@ -23,9 +22,8 @@ bool owed_find(const struct findings *f, const struct finding *row, struct findi
 	const char *upstream = o ? profile_upstream(f->profile, profile_wait(f->profile, row->wait)) : NULL, *there;
 	uint32_t made, clients = limit_owed_read(l, &made, &there);
 
-	/* gRPC's connections carry many requests at a time */
 	if (!clients || row->reason != REASON_NETWORK_RECEIVE || !upstream || !there ||
-	    !net_text_is_same(upstream, there) || strcmp(reasons_protocol(f->reasons, row->wait), "gRPC") == 0)
+	    !net_text_is_same(upstream, there))
 		return false;
 	*ret = (struct finding_limit){ .limit = l };
 	return true;
@@ -196,7 +194,7 @@ static bool rests_meanwhile(const struct profile *p, const char *there)
 
 bool owed_append_most(GString *s, const struct findings *f, const struct task_findings *tasks)
 {
-	uint32_t most_cnt = 0, most_made = 0, pid = 0;
+	uint32_t most_cnt = 0, most_made = 0;
 	const struct profile_limit *most = NULL;
 	const char *most_there = NULL;
 
@@ -212,14 +210,13 @@ bool owed_append_most(GString *s, const struct findings *f, const struct task_fi
 		most_cnt = clients;
 		most_made = made;
 		most_there = there;
-		pid = l->pid;
 	}
 	if (!most_cnt)
 		return false;
 	const struct limit_looks looks = limit_looks_read(most);
 
 	g_string_append_printf(s, "%s%s clients of ", looks.all ? "About " : "", TEXT_COUNT(most_cnt));
-	text_safe_cut(s, finding_process_name(f, pid) ?: "a process", FINDING_NAME_COLUMNS);
+	text_safe_cut(s, finding_process_name(f, most->pid) ?: "a process", FINDING_NAME_COLUMNS);
 	if (looks.all)
 		g_string_append_printf(s, " waited for answers in %" PRIu32 " of %" PRIu32 " looks", looks.seen, looks.all);
 	else
@@ -234,17 +231,17 @@ bool owed_append_most(GString *s, const struct findings *f, const struct task_fi
 			g_string_append_printf(s, "%s for which the others queue if %s one request at a time", is_known ? " and" : ",",
 					       most_made == 1 ? "it carries" : "each carries");
 	}
+	const uint32_t kept_cnt = most_there ? 0 : kept_threads(f, most->pid);
+
 	if (most_there && rests_meanwhile(f->profile, most_there))
 		g_string_append(s, ". That server had nothing to do: a command that waits for work (BRPOP, XREAD, SUBSCRIBE) keeps all behind "
 				   "it waiting, so give it a connection of its own. Else little is found");
-	const uint32_t kept_cnt = most_there ? 0 : kept_threads(f, pid);
-
-	if (kept_cnt)
+	else if (kept_cnt)
 		g_string_append_printf(s,
 				       ". Its threads that serve (%s) wait for requests of other clients, on connections that these "
 				       "keep open: more threads, or keep connections open for less time. Else little is found",
 				       TEXT_COUNT(kept_cnt));
-	else if (!most_there || !rests_meanwhile(f->profile, most_there))
+	else
 		g_string_append(s, ", and little is found in its threads");
 	return true;
 }

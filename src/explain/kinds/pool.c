@@ -101,9 +101,7 @@ bool pool_find(const struct findings *f, const struct finding *row, struct findi
 	const struct profile_limit *l = limit_of(f, row);
 	struct limit_pool pool;
 
-	/* gRPC's connections carry many requests at a time */
-	if (!limit_pool_read(l, &pool) || !f->profile->info.duration_ns || is_asked_elsewhere(f, row, &pool) ||
-	    strcmp(reasons_protocol(f->reasons, row->wait), "gRPC") == 0)
+	if (!limit_pool_read(l, &pool) || !f->profile->info.duration_ns || is_asked_elsewhere(f, row, &pool))
 		return false;
 	const uint64_t window_ns = f->profile->info.duration_ns, all_ns = window_ns * pool.cnt;
 	struct ends e = ends_of(f, l->pid, pool.there);

@@ -97,17 +97,24 @@ static char *say_nameless(const struct profile *p, const struct selection *selec
 	return g_string_free(s, FALSE);
 }
 
+/* Of a Go program that was not looked into: a thread of its runtime has nothing to do. */
+static bool is_idle_of_go(const struct findings *f, uint32_t wait)
+{
+	const struct rule *rule = f->profile->info.has_tasks ? NULL : reasons_rule(f->reasons, wait);
+
+	return rule && strcmp(rule->name, "go-idle") == 0;
+}
+
 /* A thread of a Go program that was not looked into, preferably a row of a single thread; NULL: none. */
 static const struct thread *idle_of_go(const struct findings *f)
 {
 	const struct profile *p = f->profile;
 	const struct thread *one = NULL;
 
-	for (uint32_t i = 0; !p->info.has_tasks && i < p->waits->len && (!one || !one->pid); i++) {
-		const struct rule *rule = reasons_rule(f->reasons, i);
+	for (uint32_t i = 0; i < p->waits->len && (!one || !one->pid); i++) {
 		uint32_t thread = profile_wait(p, i)->thread;
 
-		if (rule && strcmp(rule->name, "go-idle") == 0 && (!f->selection || f->selection->threads[thread]))
+		if (is_idle_of_go(f, i) && (!f->selection || f->selection->threads[thread]))
 			one = profile_thread(p, thread);
 	}
 	return one;
@@ -120,12 +127,9 @@ bool unseen_has_tasks(const struct findings *f, uint32_t pid)
 	EACH_ROW(i, const struct thread, t, p->threads)
 		if (t->pid == pid && ANY(x, runtimes, x->is_one(t)) && !are_looked_at(p, pid))
 			return true;
-	EACH_ROW(i, const struct wait, w, p->waits) {
-		const struct rule *rule = p->info.has_tasks ? NULL : reasons_rule(f->reasons, i);
-
-		if (rule && strcmp(rule->name, "go-idle") == 0 && profile_thread(p, w->thread)->pid == pid)
+	EACH_ROW(i, const struct wait, w, p->waits)
+		if (profile_thread(p, w->thread)->pid == pid && is_idle_of_go(f, i))
 			return true;
-	}
 	return false;
 }
 

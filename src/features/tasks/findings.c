@@ -711,8 +711,8 @@ static const char *resting_server_of(const struct profile *p, const struct task_
 	return o && profile_server_does(p, o->pid) == SERVER_RESTS ? object_upstream(o) : NULL;
 }
 
-/* For what may be meant, as nobody was seen to wait for the process; NULL: there is no sign of that. */
-static const char *meant_advice(const struct profile *p, const struct task_wait *w)
+/* For what may be meant, as nobody was seen to wait for the process; NULL: there is no sign of that.  Names a server that rests. */
+static const char *meant_advice(const struct profile *p, struct task_wait *w)
 {
 	if (is_long_poll(p, w))
 		return LATE_ANSWER_ADVICE;
@@ -723,7 +723,7 @@ static const char *meant_advice(const struct profile *p, const struct task_wait 
 
 		return is_for_work(p, w, &a) ? NULL : UNASKED_ADVICE;
 	}
-	if (awaited_of(w) == NETWORK && resting_server_of(p, w))
+	if (awaited_of(w) == NETWORK && (w->peer = resting_server_of(p, w)))
 		return SERVER_RESTS_ADVICE;
 	return awaited_of(w) == LIMITER ? awaited_advice(LIMITER) : NULL;
 }
@@ -850,7 +850,6 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 			continue;
 		find_peer(p, f, w);
 		w->advice = w->meant;
-		w->peer = awaited_of(w) == NETWORK && !w->peer ? resting_server_of(p, w) : w->peer;
 	}
 	for (guint i = 0; i < f->cnt; i++) {
 		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
