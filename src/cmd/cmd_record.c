@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "analyse/accounts.h"
+#include "attach/cgroup.h"
 #include "base/parse.h"
+#include "base/proc/mount_point.h"
 #include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "cmd/run.h"
@@ -79,13 +81,15 @@ static int estimate_print(struct run *run)
 }
 
 /*
- * Samples tasks beside the recording.  With --tasks: all known kinds of tasks.  Else: goroutines of Go programs in -p
- * or COMMAND, since these wait for one another without a thread.
+ * Samples tasks beside the recording, since these wait for one another without a thread: those of -p, of COMMAND, and of
+ * the whole machine, of which without --tasks only those of processes that run meanwhile.
  */
 struct record_tasks {
 	struct task_sampler *sampler;
 	GPtrArray *done;	/* struct tasks; NULL: still running */
 	bool is_asked;
+	const GArray *groups;	/* uint64_t; NULL: of all */
+	char *cgroup_mount;
 };
 
 /* False, after printing: the targets do not say whose tasks are meant. */
@@ -95,6 +99,13 @@ static bool record_tasks_may(const struct target *target)
 		return true;
 	return cmd_refuse("record",
 		  "--tasks and -t: tasks are of whole processes, and move from thread to thread: -p is wanted");
+}
+
+static bool is_of_groups(uint32_t pid, void *data)
+{
+	const struct record_tasks *r = data;
+
+	return cgroup_has_thread(r->groups, r->cgroup_mount, (pid_t)pid, (pid_t)pid);
 }
 
 /*
@@ -108,13 +119,20 @@ static struct record_tasks *record_tasks_begin(const struct target *target, bool
 	struct task_sampler_options options = {
 		.pids = target->collect.pids, .follow = target->collect.follow,
 		.budget_ppm = task_sampler_budget(target->collect.budget_ppm),
+		.only_running = !is_asked && !collect->pids && !collect->command_pid,
 	};
 	struct record_tasks *r;
 
-	if (!is_asked && (collect->tids || (!collect->pids && !collect->command_pid)))
+	if (!is_asked && (collect->tids || collect->comm_glob || collect->no_user_threads))
 		return NULL;
 	r = g_new0(struct record_tasks, 1);
 	r->is_asked = is_asked;
+	if (collect->cgroup_ids) {
+		r->groups = collect->cgroup_ids;
+		r->cgroup_mount = cgroup_mount("/proc", NULL);
+		options.wants = is_of_groups;
+		options.data = r;
+	}
 	if (target->collect.command_pid) {
 		g_array_append_val(command, target->collect.command_pid);
 		options.pids = command;
@@ -133,8 +151,8 @@ static void record_tasks_end(struct record_tasks *r)
 }
 
 /* NULL is fine */
-static FREES(record_tasks_free, struct record_tasks, r, record_tasks_end(r); g_clear_pointer(&r->done,
-	     g_ptr_array_unref))
+static FREES(record_tasks_free, struct record_tasks, r, record_tasks_end(r); g_free(r->cgroup_mount);
+	     g_clear_pointer(&r->done, g_ptr_array_unref))
 
 /* Adds the tasks of p's processes to p, largest first; frees r. */
 static void record_tasks_put(struct record_tasks *r, struct profile *p)
@@ -155,7 +173,6 @@ static const char description[] =
 	"  offcpu record -p 1234 -o db.offcpu      one process until Ctrl-C\n"
 	"  offcpu record -- tar cf /dev/null /etc  a command from its first instruction\n"
 	"  offcpu record --state D -m 10ms -d 60   uninterruptible waits of 10 ms and more\n"
-	"  offcpu record --tasks -p shop -d 10     and what its goroutines or other tasks wait for\n"
 	"  offcpu record --max-overhead 0.5        at most half a percent of the machine for tracing\n"
 	"  offcpu record --estimate -p 1234        what it would cost, by 2 s of it; keeps nothing\n"
 	"\n"
@@ -511,7 +528,7 @@ int cmd_record(int argc, char **argv)
 		{ "slice", 0, 0, G_OPTION_ARG_STRING, &own.slice,
 		  "How finely time is told apart for --from and --to, 10ms or more (100ms)", "TIME" },
 		{ "tasks", 0, 0, G_OPTION_ARG_NONE, &own.wants_tasks,
-		  "Tasks that hold no thread, of all processes (those of -p and COMMAND anyway): goroutines, asyncio's, Tokio's, greenlets, virtual threads",
+		  "Tasks that hold no thread (goroutines, asyncio's, Tokio's, greenlets, virtual threads) also of processes that do not run meanwhile, and with --comm",
 		  NULL },
 		{ "estimate", 0, 0, G_OPTION_ARG_NONE, &own.is_estimate,
 		  "Record for 2 s, keep nothing, and say what recording would cost", NULL },

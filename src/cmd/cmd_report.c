@@ -43,7 +43,7 @@ static const char description[] =
 	"\n"
 	"--by: leaf, stack, thread, process, service, pod, container, unit, comm, state, syscall,\n"
 	"      reason, object; route, attribute:KEY, of trace contexts;\n"
-	"      of what offcpu request recorded: request, 'request percentile', 'request route'; with record --tasks: task;\n"
+	"      of what offcpu request recorded: request, 'request percentile', 'request route'; with tasks: task;\n"
 	"      with --wakers, --graph and --critical: role, thread, comm, process.\n"
 	"--weight: off_cpu, blocked, runnable, preempted, count.";
 

@@ -395,6 +395,34 @@ def asyncio_lock_is_a_finding(env):
     env.check.that(re.search(r"tasks: [\d.]+ tasks wait (to acquire|for) a lock", " ".join(text.split())), text[:600])
 
 
+def tasks_beside(env, *which, name):
+    """The processes of that name of which a recording has tasks, without their being asked for."""
+    recording = env.temporary(name)
+    made = subprocess.run([env.offcpu, "record", *which, "-d", "4", "-o", recording], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=90, check=False)
+    env.check.equal(made.returncode, 0, f"status: {made.stderr[-300:]}")
+    report = json.loads(subprocess.run([env.offcpu, "report", "--json", recording], capture_output=True, check=True).stdout)
+    return {row["pid"] for row in report["tasks"]}
+
+
+@case
+def tasks_of_all_that_run_are_looked_at(env):
+    """A recording of the whole machine or of a control group has the tasks of programs that run meanwhile, of the latter only its own."""
+    from cases_languages import pythons
+    seen = [python for python in pythons() if can_be_seen(python)]
+    if not seen:
+        raise Skip("no CPython 3.8 to 3.15 is here")
+    inner, outer = PythonProgram(env, seen[0]), PythonProgram(env, seen[0])
+    group = env.cgroup(f"offcpu-live-{os.getpid()}")
+    enter_cgroup(group, inner.process.pid)
+    of_all = tasks_beside(env, name="all.offcpu")
+    of_group = tasks_beside(env, "--cgroup", group, name="group.offcpu")
+    for program in (inner, outer):
+        program.stop()
+    env.check.equal({inner.process.pid, outer.process.pid} - of_all, set(), "processes without tasks in the machine's recording")
+    env.check.equal(of_group, {inner.process.pid}, "processes with tasks in the group's recording")
+
+
 PHASES = """
 import asyncio, sys, time
 async def first(gate):

@@ -138,9 +138,9 @@ static void look_at_python(GArray *findings, const struct recognised *r)
 	look_at_gil(findings, r);
 	if (r->has_asyncio)
 		add_finding(findings, "python-tasks", true,
-			    "tasks of asyncio: looked at by `record --tasks`, and by `offcpu tasks -p %u`", r->pid);
+			    "tasks of asyncio: looked at by `record`, and by `offcpu tasks -p %u`", r->pid);
 	if (r->has_greenlets)
-		add_finding(findings, "python-greenlets", true, "greenlets: looked at by `record --tasks`, and by `offcpu tasks -p %u`", r->pid);
+		add_finding(findings, "python-greenlets", true, "greenlets: looked at by `record`, and by `offcpu tasks -p %u`", r->pid);
 	switch (r->python.state) {
 	case LANGUAGE_READABLE:
 		add_finding(findings, what, true,

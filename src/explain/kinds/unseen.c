@@ -13,10 +13,10 @@
 /* "VirtualThread-unparker", truncated by the kernel: since Java 21, if virtual threads wait with a time limit. */
 #define UNPARKER "VirtualThread-u"
 
-static bool are_looked_at(const struct profile *p, uint32_t pid)
+static bool are_looked_at(const struct profile *p, uint32_t pid, enum tasks_kind kind)
 {
 	for (guint i = 0; i < p->tasks->len; i++)
-		if (profile_tasks(p, i)->kind == TASKS_JAVA && profile_tasks(p, i)->pid == pid)
+		if (profile_tasks(p, i)->kind == kind && profile_tasks(p, i)->pid == pid)
 			return true;
 	return false;
 }
@@ -56,7 +56,7 @@ static const struct thread *first_of(const struct profile *p, const struct selec
 
 	*ret_others = false;
 	EACH_ROW(i, const struct thread, t, p->threads) {
-		if ((selection && !selection->threads[i]) || !is_one(t) || are_looked_at(p, t->pid))
+		if ((selection && !selection->threads[i]) || !is_one(t) || are_looked_at(p, t->pid, TASKS_JAVA))
 			continue;
 		*ret_others = *ret_others || (found && found->pid != t->pid);
 		found = found ? found : t;
@@ -100,9 +100,11 @@ static char *say_nameless(const struct profile *p, const struct selection *selec
 /* Of a Go program that was not looked into: a thread of its runtime has nothing to do. */
 static bool is_idle_of_go(const struct findings *f, uint32_t wait)
 {
-	const struct rule *rule = f->profile->info.has_tasks ? NULL : reasons_rule(f->reasons, wait);
+	const uint32_t pid = profile_thread(f->profile, profile_wait(f->profile, wait)->thread)->pid;
+	const struct rule *rule = reasons_rule(f->reasons, wait);
 
-	return rule && strcmp(rule->name, "go-idle") == 0;
+	return rule && strcmp(rule->name, "go-idle") == 0 &&
+	       !(pid ? are_looked_at(f->profile, pid, TASKS_GO) : f->profile->info.has_tasks);
 }
 
 /* A thread of a Go program that was not looked into, preferably a row of a single thread; NULL: none. */
@@ -125,7 +127,7 @@ bool unseen_has_tasks(const struct findings *f, uint32_t pid)
 	const struct profile *p = f->profile;
 
 	EACH_ROW(i, const struct thread, t, p->threads)
-		if (t->pid == pid && ANY(x, runtimes, x->is_one(t)) && !are_looked_at(p, pid))
+		if (t->pid == pid && ANY(x, runtimes, x->is_one(t)) && !are_looked_at(p, pid, TASKS_JAVA))
 			return true;
 	EACH_ROW(i, const struct wait, w, p->waits)
 		if (profile_thread(p, w->thread)->pid == pid && is_idle_of_go(f, i))

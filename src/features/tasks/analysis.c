@@ -143,9 +143,16 @@ bool task_answers_request(const struct task_row *row)
 	       has_function(row, "google.golang.org/grpc.(*Server).processUnaryRPC");
 }
 
+/* A handler that asks others reads their answers by the same type of body. */
+bool task_reads_answer(const struct task_row *row)
+{
+	return has_function(row, "net/http.(*body).Read") && has_function(row, "net/http.(*persistConn).Read");
+}
+
 bool task_reads_request(const struct task_row *row)
 {
-	return has_function(row, "net/http.serverHandler.ServeHTTP") && has_function(row, "net/http.(*body).Read");
+	return has_function(row, "net/http.serverHandler.ServeHTTP") && has_function(row, "net/http.(*body).Read") &&
+	       !task_reads_answer(row);
 }
 
 static bool is_go_library(const char *name)

@@ -45,6 +45,7 @@ const char *task_lock_function(const struct task_row *row);
 bool task_answers_request(const struct task_row *row);
 /* If it waits for the network: is it for the rest of its client's request? */
 bool task_reads_request(const struct task_row *row);
+bool task_reads_answer(const struct task_row *row);	/* of a server that it has asked */
 
 /* Tasks that are described by one sentence. */
 struct task_group {

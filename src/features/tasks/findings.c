@@ -136,6 +136,7 @@ static void add_group(struct task_findings *f, const struct tasks *t, const stru
 		.idle = text_or_empty(idle),
 		.answers_request = g->example && task_answers_request(g->example),
 		.reads_request = g->example && task_reads_request(g->example),
+		.reads_answer = g->example && task_reads_answer(g->example),
 		.awaits_connection = awaits_connection(t, g->example),
 		.writes = g->example && waits_to_write(t->kind, g->example),
 		.reads_socket = t->kind == TASKS_JAVA && g->example && task_java_reads_socket(g->example),

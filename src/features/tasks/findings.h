@@ -30,6 +30,7 @@ struct task_wait {
 	bool answers_request;	/* a client waits for it */
 	bool writes;		/* Go: blocked by a full socket buffer */
 	bool reads_request;	/* it waits for the rest of its client's request */
+	bool reads_answer;	/* or for the rest of an answer */
 	bool awaits_connection;	/* asyncio and Java: no connection of a pool is free */
 	bool is_sleep;
 	bool is_within;		/* it waits for others of its program, or for a thread */

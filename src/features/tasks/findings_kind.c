@@ -127,7 +127,7 @@ enum awaited awaited_of(const struct task_wait *w)
 	if (g_str_has_prefix(w->call, "net/http.") || g_str_has_prefix(w->call, "database/sql."))
 		return LIBRARY;
 	if (mentions(w->reason, "IO wait"))
-		return w->reads_request ? REQUEST : w->writes ? FULL : NETWORK;
+		return w->reads_request ? REQUEST : w->reads_answer ? LIBRARY : w->writes ? FULL : NETWORK;
 	if (mentions(w->reason, "chan receive"))
 		return RECEIVE;
 	if (mentions(w->reason, "chan send"))

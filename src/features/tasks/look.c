@@ -45,7 +45,7 @@ void tasks_put(struct profile *p, GPtrArray *tasks)
 /* A process without visible tasks so far. */
 struct candidate {
 	uint64_t there_ns;	/* when it was last seen alive */
-	uint64_t next_try_ns, wait_ns;
+	uint64_t next_try_ns, wait_ns;	/* UINT64_MAX: it is not meant */
 	struct watched *watched;
 };
 
@@ -67,6 +67,7 @@ struct task_sampler {
 	GHashTable *candidates;	/* pid: struct candidate */
 	GArray *seen;		/* struct seen */
 	GPtrArray *done;
+	uint64_t start_ns, tried_ns;	/* when it began; CPU time that searches for runtimes took since */
 };
 
 static void keep_tasks(struct task_sampler *s, struct tasks *t)
@@ -94,6 +95,13 @@ static uint64_t find_every_ns(const struct task_sampler *s)
 	return s->options.pids && !s->options.follow ? PERIOD_NS : TRY_AGAIN_NS;
 }
 
+/* Where nobody asked for tasks, searches keep within what looks may take. The first may take as much as a second has. */
+static bool may_try(const struct task_sampler *s, const struct candidate *c, uint64_t now_ns)
+{
+	return watched_has_run(c->watched) &&
+	       s->tried_ns <= (now_ns - s->start_ns + NS_PER_S) / 1000000 * s->options.budget_ppm;
+}
+
 static void try(struct task_sampler *s, uint32_t pid, uint64_t now_ns)
 {
 	struct candidate *c = g_hash_table_lookup(s->candidates, GUINT_TO_POINTER(pid));
@@ -103,15 +111,22 @@ static void try(struct task_sampler *s, uint32_t pid, uint64_t now_ns)
 		c = g_new0(struct candidate, 1);
 		c->watched = watched_new(pid);
 		g_hash_table_insert(s->candidates, GUINT_TO_POINTER(pid), c);
+		if (s->options.only_running)
+			watched_note_run(c->watched);
 	}
 	c->there_ns = now_ns;
-	if (now_ns < c->next_try_ns)
+	if (now_ns < c->next_try_ns || (s->options.only_running && !may_try(s, c, now_ns)))
 		return;
+	if (!c->wait_ns && s->options.wants && !s->options.wants(pid, s->options.data)) {
+		c->next_try_ns = UINT64_MAX;
+		return;
+	}
 	uint64_t before_ns = opener_thread_cpu_ns();
 	hurry_for_later(true);
 	is_found = watched_find(c->watched, NULL);
 	hurry_for_later(false);
 	uint64_t took_ns = opener_thread_cpu_ns() - before_ns;
+	s->tried_ns += took_ns;
 	if (is_found) {
 		const struct seen e = { .pid = pid, .watched = g_steal_pointer(&c->watched), .until_ns = now_ns };
 
@@ -129,6 +144,31 @@ static gboolean is_gone(gpointer pid, gpointer candidate, gpointer now_ns)
 	return ((const struct candidate *)candidate)->there_ns < *(const uint64_t *)now_ns;
 }
 
+struct run {
+	uint32_t pid;
+	uint64_t ran_ns;	/* since it was first seen, or last tried */
+};
+
+ORDER(by_run, struct run, ORDER_HIGH(ran_ns) ORDER_LOW(pid))
+
+/* Those that ran most come first, as the budget may end before all were tried. */
+static void sort_by_run(const struct task_sampler *s, GArray *pids)
+{
+	g_autoptr(GArray) runs = g_array_sized_new(FALSE, FALSE, sizeof(struct run), pids->len);
+
+	for (guint i = 0; i < pids->len; i++) {
+		struct run r = { .pid = g_array_index(pids, uint32_t, i) };
+		const struct candidate *c = g_hash_table_lookup(s->candidates, GUINT_TO_POINTER(r.pid));
+
+		if (c)
+			r.ran_ns = watched_run_ns(c->watched);
+		g_array_append_val(runs, r);
+	}
+	g_array_sort(runs, by_run);
+	for (guint i = 0; i < pids->len; i++)
+		g_array_index(pids, uint32_t, i) = g_array_index(runs, struct run, i).pid;
+}
+
 /* Finds new processes and runtimes. Their looks stand for the time from now_ns on. */
 static void find_processes(struct task_sampler *s, uint64_t now_ns)
 {
@@ -136,6 +176,8 @@ static void find_processes(struct task_sampler *s, uint64_t now_ns)
 
 	if (s->options.pids && s->options.follow)
 		process_ids_add_descendants(pids);
+	if (s->options.only_running)
+		sort_by_run(s, pids);
 	for (guint i = 0; i < pids->len && s->seen->len < TASK_SAMPLER_PROCESSES_MAX; i++) {
 		uint32_t pid = g_array_index(pids, uint32_t, i);
 
@@ -222,6 +264,7 @@ static gpointer run_sampler(gpointer data)
 	struct periods periods = { .length_ns = PERIOD_NS };
 
 	g_mutex_lock(&s->looking);
+	s->start_ns = now_ns;
 	find_processes(s, now_ns);
 	periods.start_ns = found_ns = clock_ns(CLOCK_MONOTONIC);
 	for (guint i = 0; i < s->seen->len; i++)

@@ -17,6 +17,10 @@
 struct task_sampler_options {
 	GArray *pids;		/* uint32_t; NULL: all processes */
 	bool follow;		/* also their descendants */
+	bool only_running;	/* looks for a runtime only in processes that run while they are watched, within the budget */
+	/* Is this process meant? Asked once, from the sampler's thread. NULL: all are. */
+	bool (*wants)(uint32_t pid, void *data);
+	void *data;
 	uint32_t budget_ppm;	/* of one CPU, for all processes together */
 };
 

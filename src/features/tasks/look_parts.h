@@ -36,6 +36,8 @@ extern const struct task_source go_task_source, greenlet_task_source, asyncio_ta
 struct watched;
 
 struct watched *watched_new(uint32_t pid);
+/* Nothing is found in it before it runs again. */
+void watched_note_run(struct watched *w);
 /*
  * Has it tasks to be looked at? False with an error; CENSUS_NO_RUNTIME if there are none, as far as is known. Then it
  * may be asked again, which costs little as long as the process maps the same files, and next to nothing if it has not
@@ -50,6 +52,7 @@ bool watched_find(struct watched *w, GError **error);
 bool watched_look(struct watched *w, uint64_t end_ns, uint64_t period_ns, uint64_t room_ns);
 /* Since it was last looked at; if not, a look costs next to nothing. */
 bool watched_has_run(const struct watched *w);
+uint64_t watched_run_ns(const struct watched *w);	/* CPU time since then */
 uint64_t watched_cost_ns(const struct watched *w);	/* what a look costs otherwise; 0: unknown */
 
 /* What looks found since the last call, owned by the caller. NULL: there was none. */

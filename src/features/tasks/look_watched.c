@@ -50,6 +50,11 @@ struct watched *watched_new(uint32_t pid)
 	return w;
 }
 
+void watched_note_run(struct watched *w)
+{
+	w->ran_ns = clock_of_process_ns((pid_t)w->pid);
+}
+
 static bool refuse_unreadable(uint32_t pid, GError **error)
 {
 	if (errno == EACCES || errno == EPERM)
@@ -162,6 +167,13 @@ static uint64_t stride_of(const struct watched *w, uint64_t count, uint64_t room
 static uint64_t room_left(const struct watched *w, uint64_t room_ns)
 {
 	return room_ns ? MAX(room_ns - MIN(w->fixed_cost_ns, room_ns), room_ns / 2) : 0;
+}
+
+uint64_t watched_run_ns(const struct watched *w)
+{
+	const uint64_t now_ns = clock_of_process_ns((pid_t)w->pid);
+
+	return now_ns > w->ran_ns ? now_ns - w->ran_ns : 0;
 }
 
 bool watched_has_run(const struct watched *w)

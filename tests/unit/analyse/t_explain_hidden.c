@@ -895,13 +895,14 @@ static void test_slow_tail(void)
 	}
 }
 
-/* Idle threads of Go say nothing of its goroutines, unless these were looked at. */
+/* Idle threads of Go say nothing of its goroutines, unless these were looked at, and not those of another process. */
 static void test_goroutines_unseen(void)
 {
 	for (unsigned looked = 0; looked < 2; looked++) {
 		struct profile *p = window_new();
 
-		p->info.has_tasks = looked;
+		p->info.has_tasks = true;
+		profile_add_tasks(p, tasks_new(TASKS_GO, looked ? 10 : 11));
 		add_wait(p, thread_of(p, 30, "shop", 10), 'S', 30, 290, "runtime.mstart@shop runtime.findRunnable@shop runtime.stopm@shop "
 			 "runtime.futexsleep@shop", FUTEX);
 		struct explanation *e = explanation_new(p, NULL);

@@ -475,6 +475,34 @@ static void test_slow_reader(void)
 	}
 }
 
+/* The body of a request and that of an answer are read by one type: whose connection it is tells them apart. */
+static void test_bodies(void)
+{
+	static const struct { const char *connection, *says; } cases[] = {
+		{ "net/http.(*connReader).Read", "wait for the rest of a request from its client" },
+		{ "net/http.(*persistConn).Read", "wait for an answer" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct task_frame stack[] = {
+			{ "internal/poll.(*FD).Read", NULL, 0 }, { cases[i].connection, NULL, 0 }, { "net/http.(*body).Read", NULL, 0 },
+			{ "io.Copy", NULL, 0 }, { "main.quote", "/src/gateway.go", 20 }, { "net/http.serverHandler.ServeHTTP", NULL, 0 },
+		};
+		struct profile *p = profile_new();
+		struct tasks *t = tasks_new(TASKS_GO, 12);
+
+		see(t, row_of(t, 1, "IO wait", stack, G_N_ELEMENTS(stack)), 4);
+		tasks_look_done(t, 200000000, 200000000);
+		tasks_finish(t);
+		struct task_findings *f = findings_of(p, t);
+
+		g_assert_cmpuint(f->cnt, ==, 1);
+		g_assert_cmpstr(g_array_index(f->rows, struct task_wait, 0).says, ==, cases[i].says);
+		task_findings_free(f);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -486,6 +514,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/findings/itself", test_itself);
 	g_test_add_func("/tasks/findings/limiter", test_limiter);
 	g_test_add_func("/tasks/pace", test_pace);
+	g_test_add_func("/tasks/bodies", test_bodies);
 	g_test_add_func("/tasks/resting-server", test_resting_server);
 	g_test_add_func("/tasks/slow-reader", test_slow_reader);
 	g_test_add_func("/tasks/long-polls-of-java", test_long_polls_of_java);
