@@ -315,6 +315,9 @@ static void queue_behind(const struct findings *f, struct finding *row, struct f
 	row->is_told_with = row->is_behind = true;
 	cause->leads_ns += row->time_ns + row->leads_ns;
 	row->leads_ns = 0;
+	/* who waits for a child and is waited for is no shell */
+	if (cause->reason == REASON_CHILD_EXIT)
+		cause->is_told_elsewhere = false;
 }
 
 void behind_find(struct findings *f)
@@ -358,17 +361,31 @@ static bool has_own_limit(const struct finding *row)
 	return l && (l->kind != LIMIT_OWED || limit_owed_read(l, &made, &there) > made);
 }
 
+/* What holds up whoever asks its process: another program, a child, the disk, or all that its event loop waits for. */
+static bool may_hold_up(const struct finding *cause)
+{
+	return cause->loop || cause->reason == REASON_NETWORK_RECEIVE || cause->reason == REASON_NETWORK_CONNECT ||
+	       cause->reason == REASON_CHILD_EXIT || reason_family(cause->reason) == FAMILY_DISK;
+}
+
+/* Many threads of several programs are called python3: another process is another program. */
+static bool is_of_others(const struct findings *f, const struct finding *row, const struct finding *cause)
+{
+	return cause->process != row->process || (cause->pid && !finding_has_process(f, row, cause->pid));
+}
+
 /*
- * The asked program asks a third one for most of that time.  Many clients may wait for one thread: the one of them that
+ * The asked program asks a third one for most of that time, or is held up otherwise.  Many clients may wait for one thread: the one of them that
  * waits longest is the measure.  A limit of the asking one's connections is no cause where the asked one accepts no more.
  */
 static bool is_asked_on(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
-	const bool asks = cause->reason == REASON_NETWORK_RECEIVE || cause->reason == REASON_NETWORK_CONNECT;
+	/* two that ask each other */
+	const bool is_mutual = cause->by.pid ? finding_has_process(f, row, cause->by.pid) :
+					       g_strcmp0(cause->by.comm, row->process) == 0;
 
-	return row->reason == REASON_NETWORK_RECEIVE && asks && cause->process != row->process &&
-	       finding_process_name(f, row->by.pid) == cause->process &&
-	       g_strcmp0(cause->by.comm, row->process) != 0 && (!has_own_limit(row) || cause->backlog) &&
+	return row->reason == REASON_NETWORK_RECEIVE && may_hold_up(cause) && is_of_others(f, row, cause) &&
+	       finding_process_name(f, row->by.pid) == cause->process && !is_mutual && (!has_own_limit(row) || cause->backlog) &&
 	       !row->deadlock && is_mostly_for(row) && cause->time_ns > cause_longest_waiter_ns(f, row) / 2;
 }
 
@@ -417,7 +434,7 @@ static struct finding *lock_asked_for(const struct findings *f, const struct fin
 			return NULL;
 	cause = finding_cause(f, cnt ? hops[cnt - 1] : row);
 	return cause && is_mostly_for(row) && reason_family(cause->reason) == FAMILY_LOCK && !cause->is_told_with &&
-	       cause->process != row->process && cause->time_ns > cause_longest_waiter_ns(f, row) / 2 ? cause : NULL;
+	       is_of_others(f, row, cause) && cause->time_ns > cause_longest_waiter_ns(f, row) / 2 ? cause : NULL;
 }
 
 /* The program that it asks has a queue of its own, which leads on to what this one's sentence does not name. */

@@ -458,6 +458,13 @@ unsigned finding_follow(const struct findings *f, const struct finding *row,
 	return cnt;
 }
 
+bool finding_has_process(const struct findings *f, const struct finding *row, uint32_t pid)
+{
+	return ANY_ROW(const struct wait, w, f->profile->waits,
+		       profile_thread(f->profile, w->thread)->pid == pid &&
+			       f->blocked_in[w - &g_array_index(f->profile->waits, struct wait, 0)] == row->id);
+}
+
 static void count_looks(struct findings *f)
 {
 	const struct profile_info *info = &f->profile->info;

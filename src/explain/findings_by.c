@@ -895,7 +895,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	if (!is_held)
 		cause_mark_helpers(c, row, is_holder);
 	uint32_t child = child_of(c, row, best->pid, best->tid);
-	row->is_told_elsewhere = child != CAUSE_NONE && c->f->programs[child] != row->process;
+	row->is_told_elsewhere = child != CAUSE_NONE && c->f->programs[child] != row->process && !row->loop;
 	if (best->pid && row->reason != REASON_LOCK_GIL)
 		find_what_they_do(c, row, is_holder, is_held);
 	row->is_told_elsewhere = row->is_told_elsewhere || is_queue_of_commands(c, row, best) ||

@@ -235,6 +235,12 @@ void unended_find(struct findings *f);
 /* "; as the recording ended its session was at `SELECT waiting`", of PostgreSQL; nothing if that is unknown */
 void unended_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 
+/* "; sessions there waited for locks at 7 of 9 looks, while one of import.py/4711 was idle in transaction (at 7)" */
+void blocked_append_evidence(GString *s, const struct findings *f, const struct finding *row);
+const char *blocked_advice_of(const struct findings *f, const struct finding *row);	/* NULL: nothing is known */
+
+bool finding_has_process(const struct findings *f, const struct finding *row, uint32_t pid);	/* Does it wait there? */
+
 #define MISSED_ADVICE                                                                                                \
 	"Its time limit ends these waits, and whom it asks has nothing to do by then: a signal may come before this one waits. "      \
 	"Signal with the mutex held, and look at the state under it before waiting. A clock that ticks may stay as it is."

@@ -225,6 +225,13 @@ void bursts_find(struct findings *f);
 /* "; 84% of it in 8 bursts, which take 17% of the window, with 27 threads at a time"; nothing of other rows */
 void bursts_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 
+/*
+ * peer: "127.0.0.1:5432 (postgres)", of which that session is awaited, 0: not known. Appends "; sessions there waited for
+ * locks at 7 of 9 looks, while one of import.py/4711 was idle in transaction (at 7)"; false, or NULL: none did.
+ */
+bool blocked_append(GString *s, const struct profile *p, const char *peer, uint32_t session);
+const char *blocked_advice(const struct profile *p, const char *peer, uint32_t session);
+
 #define BURSTS_ADVICE                                                                                               \
 	"Its threads start at the same moment and queue behind each other; between these bursts it hardly runs. Spread "     \
 	"them (a random delay, other seconds), or have fewer at a time. More CPUs would only shorten the bursts."

@@ -816,6 +816,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	append_limit(s, f, r);
 	append_size(s, f, r);
 	unended_append_evidence(s, f, r);
+	blocked_append_evidence(s, f, r);
 	backlog_append_evidence(s, r->backlog);
 	spawns_append_evidence(s, f, r);
 	restarts_append_evidence(s, f, r);

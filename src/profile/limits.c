@@ -29,6 +29,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_SEMAPHORE] = "semaphore", [LIMIT_SILENT] = "silent", [LIMIT_FAILS] = "fails",
 	[LIMIT_SIZE] = "size", [LIMIT_DROPPED] = "dropped", [LIMIT_WEIGHT] = "weight",
 	[LIMIT_SESSION] = "session", [LIMIT_RESTS] = "rests", [LIMIT_RECORDER] = "recorder",
+	[LIMIT_BLOCKED] = "blocked",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -48,6 +49,18 @@ const struct profile_limit *profile_find_limit(const struct profile *p, enum pro
 		if (l->kind == kind && l->pid == pid && l->tid == tid)
 			return l;
 	return NULL;
+}
+
+bool limit_blocked_read(const struct profile_limit *l, struct limit_blocked *ret)
+{
+	int at = 0;
+
+	*ret = (struct limit_blocked){ .name = "" };
+	if (!l || sscanf(l->text, "%" SCNu32 " of %" SCNu32 " looks, %" SCNu32 " of these %" SCNu32 " %n", &ret->seen, &ret->all,
+			 &ret->held, &ret->holder, &at) != 4 || !at)
+		return false;
+	ret->name = l->text + at;
+	return true;
 }
 
 static uint32_t holder_of(const struct profile_limit *l)

@@ -48,6 +48,7 @@ enum profile_limit_kind {
 	LIMIT_SIZE,	/* resident memory in KiB of a process whose address space others waited for: "1536000" */
 	LIMIT_RESTS,	/* how often a server in memory, which others wait for, was seen to rest: LIMIT_RESTS_FORMAT */
 	LIMIT_RECORDER,	/* the process has started the recorder, itself or by others; the text is the recorder's name */
+	LIMIT_BLOCKED,	/* a session of PostgreSQL, pid, of server tid that waited for a lock: LIMIT_BLOCKED_FORMAT */
 	LIMIT_KIND_COUNT
 };
 
@@ -96,6 +97,12 @@ enum profile_limit_kind {
 #define LIMIT_SILENT_FORMAT "nothing for %" PRIu64 " ns from "
 
 #define LIMIT_RESTS_FORMAT "%" PRIu32 " of %" PRIu32 " looks"
+
+/*
+ * Looks at which sessions of that server waited for locks, all looks, at how many of the former one of a program was idle
+ * in a transaction, and that program's process; followed by its name. 0 and "": no session was.
+ */
+#define LIMIT_BLOCKED_FORMAT "%" PRIu32 " of %" PRIu32 " looks, %" PRIu32 " of these %" PRIu32 " "
 
 #define LIMIT_FILES_FORMAT "%" PRIu64 " of %" PRIu64 " descriptors"
 
@@ -172,6 +179,12 @@ struct limit_looks {
 	uint32_t asked, connections;	/* of LIMIT_ASKED_FORMAT; 0: unknown */
 };
 struct limit_looks limit_looks_read(const struct profile_limit *l);
+
+struct limit_blocked {
+	uint32_t seen, all, held, holder;
+	const char *name;	/* points into the limit; not escaped */
+};
+bool limit_blocked_read(const struct profile_limit *l, struct limit_blocked *ret);
 
 /* The number of connections or datagrams, and the address in *ret_where. 0: neither LIMIT_BACKLOG nor LIMIT_DROPPED. */
 uint32_t limit_backlog_read(const struct profile_limit *l, const char **ret_where);

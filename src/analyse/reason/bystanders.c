@@ -36,15 +36,27 @@ static bool is_undisturbed(const struct profile *p, const struct wait *w)
 	       !waits_for_hidden_child(p, profile_thread(p, w->thread)->pid);
 }
 
+/* It waits for the recorder itself: it has begun it, or wants a file lock that such a process has. */
+static bool is_for_recorder(const struct profile *p, const struct wait *w)
+{
+	const uint32_t pid = profile_thread(p, w->thread)->pid;
+	const uint32_t holder = wait_is_for_file_lock(p, w) ? profile_file_lock_holder(p, pid) : 0;
+
+	return profile_find_limit(p, LIMIT_RECORDER, pid, 0) || (holder && profile_find_limit(p, LIMIT_RECORDER, holder, 0));
+}
+
 void bystanders_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle)
 {
 	const bool is_host = profile_is_of_host(p);
 
 	EACH_ROW(i, const struct wait, w, p->waits) {
-		if (idle[i] || !wait_is_asleep(w) || !is_for_program(w, rule[i], (enum reason)reason[i]))
+		if (idle[i] || !wait_is_asleep(w))
 			continue;
-		if (profile_find_limit(p, LIMIT_RECORDER, profile_thread(p, w->thread)->pid, 0) ||
-		    (is_host && is_undisturbed(p, w)))
+		const bool is_for_any = is_for_program(w, rule[i], (enum reason)reason[i]);
+
+		if ((is_for_any || wait_is_for_file_lock(p, w)) && is_for_recorder(p, w))
+			idle[i] = IDLE_JOIN;
+		else if (is_for_any && is_host && is_undisturbed(p, w))
 			idle[i] = IDLE_JOIN;
 	}
 }

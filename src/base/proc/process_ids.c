@@ -87,28 +87,61 @@ static bool has_in_title(const char *title, const char *name)
 	return words && g_strv_contains((const char *const *)words, name);
 }
 
-/*
- * Its interpreter runs a script of that name: "python3 -u /usr/bin/celery worker".  Such a process is called as the
- * interpreter, or as the first 15 bytes of the script's name, or as it calls itself (setproctitle).
- */
-static bool runs_script(uint32_t pid, const char *executable, const char *name)
+static bool is_interpreter(const char *executable)
 {
 	static const char *const interpreters[] = { "python*", "pypy*", "perl*", "ruby*", "node*", "php*", "bash",
 						    "dash",    "sh",	"ksh*",	 "zsh*",  "lua*",  "deno", "bun" };
-	g_autofree char *path = g_strdup_printf("/proc/%u/cmdline", pid), *arguments = NULL;
-	gsize bytes = 0, at = 0;
 
-	if (!ANY(x, interpreters, g_pattern_match_simple(*x, executable)))
-		return false;
-	arguments = opener_text(path, ARGUMENTS_MAX_BYTES, &bytes);
-	if (!arguments)
-		return false;
-	if (has_in_title(arguments, name))
-		return true;
+	return ANY(x, interpreters, g_pattern_match_simple(*x, executable));
+}
+
+/* Its arguments, each followed by a zero byte. NULL: unreadable. */
+static char *arguments_of(uint32_t pid, gsize *ret_bytes)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%u/cmdline", pid);
+
+	return opener_text(path, ARGUMENTS_MAX_BYTES, ret_bytes);
+}
+
+/* The first argument that is no option: "/usr/bin/celery" of "python3 -u /usr/bin/celery worker". NULL: none. */
+static const char *script_in(const char *arguments, gsize bytes)
+{
+	gsize at = 0;
+
 	do
 		at += at < bytes ? strlen(arguments + at) + 1 : 0;
 	while (at < bytes && arguments[at] == '-');
-	return at < bytes && strcmp(module_base_name(arguments + at), name) == 0;
+	return at < bytes ? arguments + at : NULL;
+}
+
+char *process_script_name(uint32_t pid)
+{
+	g_autofree char *executable = executable_of(pid), *arguments = NULL;
+	gsize bytes = 0;
+
+	if (!executable || !is_interpreter(executable) || !(arguments = arguments_of(pid, &bytes)))
+		return NULL;
+	const char *script = script_in(arguments, bytes);
+	/* its text is an argument, as of -c */
+	const bool is_text = script && strpbrk(script, "\n ;");
+
+	return script && *script && !is_text ? g_strdup(module_base_name(script)) : NULL;
+}
+
+/*
+ * Its interpreter runs a script of that name. Such a process is called as the interpreter, or as the first 15 bytes of
+ * the script's name, or as it calls itself (setproctitle).
+ */
+static bool runs_script(uint32_t pid, const char *executable, const char *name)
+{
+	g_autofree char *arguments = NULL;
+	gsize bytes = 0;
+
+	if (!is_interpreter(executable) || !(arguments = arguments_of(pid, &bytes)))
+		return false;
+	const char *script = script_in(arguments, bytes);
+
+	return has_in_title(arguments, name) || (script && strcmp(module_base_name(script), name) == 0);
 }
 
 bool process_ids_named(const char *name, GArray *ids)

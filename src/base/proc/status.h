@@ -41,6 +41,9 @@ bool process_has_ended(uint32_t pid);
  */
 bool process_ids_named(const char *name, GArray *ids);
 
+/* The file name of the script that its interpreter runs; NULL: it runs none, or that is not known. Free with g_free(). */
+char *process_script_name(uint32_t pid);
+
 /* ids: uint32_t; NULL: none. */
 bool process_ids_contain(const GArray *ids, uint32_t id);
 

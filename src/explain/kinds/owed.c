@@ -230,6 +230,7 @@ bool owed_append_most(GString *s, const struct findings *f, const struct task_fi
 		if (most_cnt >= QUEUE_TIMES * most_made && !are_free(most))
 			g_string_append_printf(s, "%s for which the others queue if %s one request at a time", is_known ? " and" : ",",
 					       most_made == 1 ? "it carries" : "each carries");
+		blocked_append(s, f->profile, most_there, 0);
 	}
 	const uint32_t kept_cnt = most_there ? 0 : kept_threads(f, most->pid);
 

@@ -639,7 +639,7 @@ static void find_peer(const struct profile *p, const struct task_findings *f, st
 
 	if (a.epoll && a.most && (is_one || (is_alone && a.epoll->pid == a.most->pid))) {
 		w->peer = object_upstream(a.epoll);
-		w->advice = servers_advice(w->peer, is_busy(p, a.epoll->pid)) ?: w->advice;
+		w->advice = blocked_advice(p, w->peer, a.epoll->pid) ?: servers_advice(w->peer, is_busy(p, a.epoll->pid)) ?: w->advice;
 		w->advice = is_many_small(p, w, a.asked_cnt) ? MANY_SMALL_ADVICE : w->advice;
 	} else if (a.most && a.most_ns > a.all_ns / 2) {
 		w->ended_by = a.most;

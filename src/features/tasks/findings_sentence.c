@@ -103,6 +103,7 @@ void sentence_task_evidence(GString *s, const struct findings *f, const struct t
 		g_string_append(s, "; its process asks ");
 		text_safe_cut(s, w->itself, NAME_COLUMNS);
 	}
+	blocked_append(s, f->profile, w->peer, 0);
 	if (w->ended_by) {
 		uint32_t user = w->ended_by->user;
 

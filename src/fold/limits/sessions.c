@@ -2,22 +2,9 @@
 #include "base/find.h"
 #include "fold/limits/limits.h"
 
-#include <string.h>
-
-#include "base/opener/opener.h"
+#include "fold/targets/part.h"
 
 #define LONG_SHARE 2	/* 1/n of the window: a shorter wait is told by what others do meanwhile */
-
-/* "SELECT waiting", from the title "postgres: app shop 127.0.0.1(40202) SELECT waiting", or "[local]". NULL: none. */
-static char *activity_of(const char *proc_dir, uint32_t pid)
-{
-	g_autofree char *title = opener_process_text(proc_dir, pid, "cmdline");
-	const char *at = title && g_str_has_prefix(title, "postgres: ") ? strrchr(title, ')') : NULL;
-
-	if (!at && title && g_str_has_prefix(title, "postgres: "))
-		at = strrchr(title, ']');
-	return at && at[1] == ' ' ? g_strstrip(g_strdup(at + 2)) : NULL;
-}
 
 void sessions_look(struct profile *p, const char *proc_dir)
 {
@@ -31,7 +18,7 @@ void sessions_look(struct profile *p, const char *proc_dir)
 		    !(w->flags & WAIT_OPEN_AT_END) || w->blocked_ns < p->info.duration_ns / LONG_SHARE)
 			continue;
 		left--;
-		g_autofree char *activity = activity_of(proc_dir, o->pid);
+		g_autofree char *activity = backend_activity(proc_dir, o->pid);
 
 		if (activity && *activity)
 			profile_add_limit(p, LIMIT_SESSION, t->pid, t->tid, activity);

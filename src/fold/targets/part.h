@@ -51,6 +51,28 @@ void server_rests_look(struct server_rests *r);
 /* Adds LIMIT_RESTS for each, and begins anew. */
 void server_rests_put(struct server_rests *r, struct profile *p);
 
+/* Sessions of PostgreSQL that wait for locks, by looks now and then, and whose is idle in a transaction meanwhile. */
+#define BLOCKED_MAX 16	/* sessions that are told */
+
+struct backends;
+struct backends *backends_new(const char *proc_dir);
+void backends_free(struct backends *b);	/* NULL is fine */
+/* A process with clients. If it is a session its server is looked at from then on. */
+void backends_note(struct backends *b, uint32_t pid);
+void backends_look(struct backends *b);
+
+/* What finds a session's client; all are borrowed. */
+struct client_search {
+	const char *proc_dir;
+	struct net_tables *nets;
+	struct net_homes *homes;
+	struct fd_owners *owners;
+};
+/* Adds LIMIT_BLOCKED for each that waited, and begins anew. */
+void backends_put(struct backends *b, struct profile *p, const struct client_search *s);
+/* "SELECT waiting", from the title "postgres: app shop 127.0.0.1(40202) SELECT waiting", or "[local]". NULL: none. */
+char *backend_activity(const char *proc_dir, uint32_t pid);
+
 /*
  * TCP connections of processes as rows of a window. Connections are kept apart by their ephemeral port, which matters
  * where several processes serve one address. A process that connects anew for each request would have thousands, so

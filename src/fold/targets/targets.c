@@ -95,6 +95,7 @@ struct fold_targets {
 	struct net_homes *homes;
 	struct connections *connections;
 	struct server_rests *rests;
+	struct backends *backends;
 	bool has_read_last;
 	bool has_sockets;	/* or epoll sets */
 };
@@ -122,12 +123,13 @@ struct fold_targets *fold_targets_new(struct profile *profile, const char *proc_
 	t->homes = net_homes_new(proc_dir, t->nets);
 	t->connections = connections_new(profile, t->homes);
 	t->rests = server_rests_new(proc_dir);
+	t->backends = backends_new(proc_dir);
 	return t;
 }
 
 FREES(fold_targets_free, struct fold_targets, t, crossed_free(t->targets); g_ptr_array_unref(t->sought);
       fd_owners_free(t->owners); sock_peers_free(t->peers); connections_free(t->connections); net_homes_free(t->homes);
-      server_rests_free(t->rests); net_tables_free(t->nets); g_free(t->proc_dir))
+      server_rests_free(t->rests); backends_free(t->backends); net_tables_free(t->nets); g_free(t->proc_dir))
 
 /*
  * " -> 127.0.0.1:8081 (python3)": the upstream of the loop. A connection may exist only while an answer is due, so
@@ -216,6 +218,7 @@ static void find_peer(struct fold_targets *all, struct target *t)
 	if (!t->peer)
 		return;
 	t->peer_name = fd_owners_name(all->owners, t->peer);
+	backends_note(all->backends, t->peer);
 	t->is_sought = false;
 }
 
@@ -254,6 +257,8 @@ static void name_socket(struct fold_targets *all, struct target *t)
 		t->is_server = rec->remote_port && sock_peers_is_server(all->peers, rec);
 		t->peer_ino = inet_peer(all, rec);
 	}
+	if (t->is_server)
+		backends_note(all->backends, rec->pid);
 	t->base = target_socket(rec, t->is_server);
 	t->detail = g_strdup(target_protocol(rec));
 	seek_peer(all, t);
@@ -362,6 +367,7 @@ void fold_targets_look(struct fold_targets *all)
 {
 	if (all->has_sockets)
 		server_rests_look(all->rests);
+	backends_look(all->backends);
 }
 
 guint fold_targets_cnt(const struct fold_targets *all)
@@ -516,6 +522,9 @@ uint32_t fold_targets_object(struct fold_targets *all, uint64_t id)
 		find_peers(all, true);
 		find_upstreams(all, is_read);
 		server_rests_put(all->rests, all->profile);
+		const struct client_search search = { all->proc_dir, all->nets, all->homes, all->owners };
+
+		backends_put(all->backends, all->profile, &search);
 	}
 	if (!t->object)
 		t->object = intern(all, t);

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * PostgreSQL's sessions by the titles of their processes: which ones wait for a lock, and whose is idle in a transaction
+ * meanwhile. A program that waits for its answer cannot know, and neither does the kernel.
+ */
+#include "fold/targets/part.h"
+
+#include <netinet/tcp.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/find.h"
+#include "base/opener/opener.h"
+#include "base/order.h"
+#include "base/proc/status.h"
+#include "fold/limits/limits.h"
+#include "profile/limits.h"
+
+#define SERVERS_MAX 4
+#define BACKENDS_MAX 128	/* of one server, at one look */
+#define LOOKS_MAX 64	/* bits of a mask */
+#define LOOKS_SHARE 8	/* of the time so far: how seldom a long window is looked at */
+#define CLIENTS_MAX 32	/* sessions whose client is sought */
+
+struct server {
+	uint32_t pid;
+	uint64_t waits;	/* looks at which any of its sessions waited for a lock */
+};
+
+/* A bit for each look. */
+struct backend {
+	uint32_t pid, server;
+	uint64_t waits, rests;	/* for a lock; idle in a transaction */
+};
+
+struct backends {
+	char *proc_dir;
+	GHashTable *noted;	/* ids of processes that were asked for their name */
+	GArray *fresh;	/* uint32_t: those that are sought */
+	GArray *servers, *rows;	/* struct server, struct backend */
+	unsigned looks;
+	uint64_t start_ns, next_ns;
+};
+
+struct backends *backends_new(const char *proc_dir)
+{
+	struct backends *b = g_new0(struct backends, 1);
+
+	b->proc_dir = g_strdup(proc_dir);
+	b->noted = g_hash_table_new(NULL, NULL);
+	b->fresh = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	b->servers = g_array_new(FALSE, TRUE, sizeof(struct server));
+	b->rows = g_array_new(FALSE, TRUE, sizeof(struct backend));
+	return b;
+}
+
+FREES(backends_free, struct backends, b, g_free(b->proc_dir); g_hash_table_unref(b->noted); g_array_unref(b->fresh);
+      g_array_unref(b->servers); g_array_unref(b->rows))
+
+void backends_note(struct backends *b, uint32_t pid)
+{
+	if (b->servers->len >= SERVERS_MAX || !g_hash_table_add(b->noted, GUINT_TO_POINTER(pid)))
+		return;
+	g_autofree char *name = opener_process_text(b->proc_dir, pid, "comm");
+
+	if (name && strcmp(g_strchomp(name), "postgres") == 0)
+		g_array_append_val(b->fresh, pid);
+}
+
+/* Its parent, which has all sessions as children. */
+static void find_server(struct backends *b, uint32_t pid)
+{
+	g_autofree char *status = opener_process_text(b->proc_dir, pid, "status");
+	const struct server s = { .pid = status ? (uint32_t)proc_status_number(status, "PPid") : 0 };
+
+	if (s.pid > 1 && b->servers->len < SERVERS_MAX && !ANY_ROW(const struct server, x, b->servers, x->pid == s.pid))
+		g_array_append_val(b->servers, s);
+}
+
+char *backend_activity(const char *proc_dir, uint32_t pid)
+{
+	g_autofree char *title = opener_process_text(proc_dir, pid, "cmdline");
+
+	if (!title || !g_str_has_prefix(title, "postgres: "))
+		return NULL;
+	const size_t len = strlen(title) - (g_str_has_suffix(title, " (aborted)") ? strlen(" (aborted)") : 0);
+	const char *at = g_strrstr_len(title, (gssize)len, ")") ?: g_strrstr_len(title, (gssize)len, "]");
+
+	return at && at[1] == ' ' ? g_strstrip(g_strdup(at + 2)) : NULL;
+}
+
+static struct backend *row_of(struct backends *b, uint32_t server, uint32_t pid)
+{
+	const struct backend fresh = { .pid = pid, .server = server };
+	struct backend *row = FIRST_ROW(struct backend, x, b->rows, x->pid == pid, x, NULL);
+
+	if (row)
+		return row;
+	g_array_append_val(b->rows, fresh);
+	return &g_array_index(b->rows, struct backend, b->rows->len - 1);
+}
+
+static void look_at(struct backends *b, struct server *s, uint32_t pid, uint64_t bit)
+{
+	g_autofree char *activity = backend_activity(b->proc_dir, pid);
+
+	if (activity && g_str_has_suffix(activity, " waiting")) {
+		row_of(b, s->pid, pid)->waits |= bit;
+		s->waits |= bit;
+	} else if (activity && g_str_has_prefix(activity, "idle in transaction")) {
+		row_of(b, s->pid, pid)->rests |= bit;
+	}
+}
+
+void backends_look(struct backends *b)
+{
+	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	EACH_ROW_OF(i, const uint32_t, pid, b->fresh)
+		find_server(b, *pid);
+	g_array_set_size(b->fresh, 0);
+	if (!b->servers->len || b->looks >= LOOKS_MAX || now_ns < b->next_ns)
+		return;
+	b->start_ns = b->start_ns ?: now_ns;
+	b->next_ns = now_ns + (now_ns - b->start_ns) / LOOKS_SHARE;
+	EACH_ROW_OF(i, struct server, s, b->servers) {
+		g_autofree char *name = g_strdup_printf("task/%u/children", s->pid);
+		g_autofree char *children = opener_process_text(b->proc_dir, s->pid, name);
+		char *at = children;
+
+		for (unsigned left = BACKENDS_MAX; at && *at && left; left--) {
+			uint32_t pid = (uint32_t)g_ascii_strtoull(at, &at, 10);
+
+			if (!pid)
+				break;
+			look_at(b, s, pid, UINT64_C(1) << b->looks);
+		}
+	}
+	b->looks++;
+}
+
+/* The other end of a session's connection, on this machine; 0: unknown. */
+static uint64_t client_inode(const struct client_search *s, uint32_t pid)
+{
+	g_autoptr(GHashTable) own = pool_sockets_new(s->proc_dir, pid);
+	const GArray *tcp = own ? net_tables_of(s->nets, pid) : NULL, *locals = own ? net_tables_unix(s->nets) : NULL;
+
+	EACH_ROW_OF(i, const struct net_socket, x, tcp) {
+		if (!x->is_tcp || x->state != TCP_ESTABLISHED || !g_hash_table_contains(own, &x->inode))
+			continue;
+		const struct net_socket *there = net_table_peer(tcp, true, &x->local, &x->remote);
+
+		return there ? there->inode : net_homes_peer(s->homes, true, &x->local, &x->remote);
+	}
+	EACH_ROW_OF(i, const struct unix_socket, x, locals)
+		if (x->peer && g_hash_table_contains(own, &x->inode))
+			return x->peer;
+	return 0;
+}
+
+/* A program whose sessions were idle in a transaction. */
+struct holder {
+	uint32_t pid;
+	char *name;
+	uint64_t rests;
+};
+
+static void add_holder(GArray *holders, const struct client_search *s, const struct backend *row, uint64_t rests)
+{
+	const uint64_t inode = client_inode(s, row->pid);
+	unsigned others;
+	const uint32_t pid = inode ? fd_owners_find(s->owners, inode, FD_READS | FD_WRITES, 0, &others) : 0;
+	char *name = pid ? process_script_name(pid) ?: fd_owners_name(s->owners, pid) : NULL;
+	struct holder *known = FIRST_ROW(struct holder, x, holders, name && strcmp(x->name, name) == 0, x, NULL);
+	const struct holder fresh = { .pid = pid, .name = name, .rests = rests };
+
+	if (known)
+		known->rests |= rests;
+	if (!known && name)
+		g_array_append_val(holders, fresh);
+	else
+		g_free(name);
+}
+
+static void clear_holder(void *data)
+{
+	g_free(((struct holder *)data)->name);
+}
+
+static unsigned bits(uint64_t mask)
+{
+	return (unsigned)__builtin_popcountll(mask);
+}
+
+#define RESTS(h) bits((h)->rests)
+ORDER(by_rests, struct holder, ORDER_HIGH_OF(RESTS) ORDER_LOW(pid))
+
+static GArray *holders_new(const struct backends *b, const struct server *server, const struct client_search *s)
+{
+	GArray *holders = g_array_new(FALSE, FALSE, sizeof(struct holder));
+	unsigned left = CLIENTS_MAX;
+
+	g_array_set_clear_func(holders, clear_holder);
+	EACH_ROW_WHILE(i, const struct backend, row, b->rows, left) {
+		const uint64_t rests = row->rests & server->waits;
+
+		if (row->server != server->pid || !rests)
+			continue;
+		add_holder(holders, s, row, rests);
+		left--;
+	}
+	g_array_sort(holders, by_rests);
+	return holders;
+}
+
+static void put_server(const struct backends *b, const struct server *server, const struct client_search *s,
+		       struct profile *p)
+{
+	g_autoptr(GArray) holders = holders_new(b, server, s);
+	const struct holder *most = holders->len ? &g_array_index(holders, struct holder, 0) : NULL;
+	unsigned left = BLOCKED_MAX;
+
+	EACH_ROW_WHILE(i, const struct backend, row, b->rows, left) {
+		if (row->server != server->pid || !row->waits)
+			continue;
+		g_autofree char *text = g_strdup_printf(LIMIT_BLOCKED_FORMAT "%s", bits(server->waits), b->looks,
+							most ? bits(most->rests) : 0, most ? most->pid : 0, most ? most->name : "");
+
+		profile_add_limit(p, LIMIT_BLOCKED, row->pid, server->pid, text);
+		left--;
+	}
+}
+
+void backends_put(struct backends *b, struct profile *p, const struct client_search *s)
+{
+	bool is_read = false;
+
+	EACH_ROW_OF(i, struct server, server, b->servers) {
+		if (server->waits && !is_read)
+			is_read = fd_owners_read(s->owners, true);
+		if (server->waits)
+			put_server(b, server, s, p);
+		server->waits = 0;
+	}
+	g_array_set_size(b->rows, 0);
+	b->looks = 0;
+	b->start_ns = b->next_ns = 0;
+}
