@@ -21,11 +21,12 @@
 struct key {
 	const char *process;
 	const char *function; /* interned; NULL for waits for the same lock, and for a CPU */
+	const char *module; /* of a function of a script: others of that name, as run, are another program's */
 	const struct rule *loop;
 	uint32_t lock, reason;
 };
 
-HASH_KEY(key, struct key, process, function, lock, reason, loop)
+HASH_KEY(key, struct key, process, function, module, lock, reason, loop)
 
 struct maker {
 	struct findings *f;
@@ -233,6 +234,15 @@ static const char *own_function(const struct maker *m, uint32_t wait)
 	return name ?: asks_whom(m->f, wait);
 }
 
+/* Native functions of one name are one: files of programs and libraries are copied and replaced. */
+static const char *script_of(const struct maker *m, uint32_t wait)
+{
+	int64_t at = finding_frame(m->f, wait);
+	const struct frame *frame = at >= 0 ? profile_get_frame(m->f->profile, (uint32_t)at) : NULL;
+
+	return frame && frame->name && g_strcmp0(frame->module, frame->file) == 0 ? frame->module : NULL;
+}
+
 /* Parking and joining use a separate word per thread: counting these says nothing. */
 static bool is_counted(const struct object *o)
 {
@@ -292,6 +302,7 @@ static void add_sleep(struct maker *m, struct finding_class *c, uint32_t i)
 		key.lock = m->kinds[m->locks[w->object]];
 	else
 		key.function = is_anywhere ? NULL : own_function(m, i);
+	key.module = key.function ? script_of(m, i) : NULL;
 	if (!key.function && reason == REASON_LOCK_KERNEL && o && o->kind == OBJECT_FILE)	/* as for flock(1) */
 		key.lock = m->locks[w->object];
 	if (reason != REASON_LOCK_GIL && !is_anywhere)	/* caused by others */
