@@ -437,6 +437,65 @@ static struct finding *lock_asked_for(const struct findings *f, const struct fin
 	       is_of_others(f, row, cause) && cause->time_ns > cause_longest_waiter_ns(f, row) / 2 ? cause : NULL;
 }
 
+/* Ids of processes that serve: others wait for their answers, or they have accepted connections. */
+static GHashTable *servers_new(const struct profile *p)
+{
+	GHashTable *servers = g_hash_table_new(NULL, NULL);
+
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		const struct object *o = profile_wait_object(p, w);
+
+		if (o && object_is_accepted(o))
+			g_hash_table_add(servers, GUINT_TO_POINTER(profile_thread(p, w->thread)->pid));
+		else if (o && (o->kind == OBJECT_SOCKET || o->kind == OBJECT_EPOLL) && o->pid)
+			g_hash_table_add(servers, GUINT_TO_POINTER(o->pid));
+	}
+	return servers;
+}
+
+/* Nobody asks the programs that wait there, as a generator of load, or a job. */
+static bool is_of_client(const struct findings *f, const struct finding *row, GHashTable *servers)
+{
+	EACH_ROW(i, const struct wait, w, f->profile->waits)
+		if (f->blocked_in[i] == row->id &&
+		    g_hash_table_contains(servers, GUINT_TO_POINTER(profile_thread(f->profile, w->thread)->pid)))
+			return false;
+	return true;
+}
+
+/* Does it take that process's time, so that whoever asks it waits? */
+static bool may_take_time(const struct findings *f, const struct finding *cause, uint32_t pid)
+{
+	return cause->reason != REASON_CPU_QUEUE && !cause->may_be_meant && !cause->is_told_elsewhere &&
+	       cause->clock_ns <= cause->time_ns / 2 && (cause->pid == pid || finding_has_process(f, cause, pid));
+}
+
+#define SERVED_PART 4	/* of its longest waiting client's time: less does not explain that */
+
+/* What the process mostly waits for that a client asks, or the next one that it asks itself; NULL: nothing that long. */
+static struct finding *served_by(const struct findings *f, const struct finding *row, GHashTable *servers)
+{
+	const struct object *o = finding_object(f, row);
+	uint32_t pid = row->by.pid ?: o && !object_is_lock(o) ? o->pid : 0;
+
+	if (row->reason != REASON_NETWORK_RECEIVE || row->deadlock || row->is_behind || has_own_limit(row) ||
+	    !is_of_client(f, row, servers))
+		return NULL;
+	const uint64_t least_ns = cause_longest_waiter_ns(f, row) / SERVED_PART;
+
+	for (unsigned i = 0; pid && i < FINDING_HOPS_MAX; i++, pid = waits_for(f->profile, pid)) {
+		struct finding *most = NULL;
+
+		EACH_ROW(k, struct finding, cause, f->rows)
+			if (cause != row && cause->time_ns >= least_ns && (!most || cause->time_ns > most->time_ns) &&
+			    may_take_time(f, cause, pid))
+				most = cause;
+		if (most)
+			return most;
+	}
+	return NULL;
+}
+
 /* The program that it asks has a queue of its own, which leads on to what this one's sentence does not name. */
 static bool has_led_peer(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
@@ -448,8 +507,10 @@ static bool has_led_peer(const struct findings *f, const struct finding *row, co
 
 void behind_find_peers(struct findings *f)
 {
+	g_autoptr(GHashTable) servers = servers_new(f->profile);
+
 	EACH_FIRST(i, row, f, FINDINGS_TOLD_MAX) {
-		struct finding *known = unanswered_for(f, row) ?: lock_asked_for(f, row);
+		struct finding *known = unanswered_for(f, row) ?: lock_asked_for(f, row) ?: served_by(f, row, servers);
 		struct finding *cause = known ?: finding_cause(f, row);
 
 		row->has_led_peer = cause && has_led_peer(f, row, cause);

@@ -28,7 +28,9 @@ static struct finding_rank rank_of_busy(const struct finding *f)
 	case BUSY_REFUSES: return RANK(UINT64_MAX / 8, NULL);
 	case BUSY_ALONE: return RANK(UINT64_MAX / 8 + f->time_ns / 8, NULL);	/* by wall-clock time */
 	case BUSY_SPIN: return RANK(f->time_ns, NULL);
-	default: return RANK(f->time_ns - f->queue_ns + f->queue_ns / QUEUE_WEIGHT, NULL);
+	default:
+		return RANK(f->time_ns - f->queue_ns + f->queue_ns / QUEUE_WEIGHT + f->leads_ns,
+			    f->leads_ns ? "first, as others queue behind it" : NULL);
 	}
 }
 

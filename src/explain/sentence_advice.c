@@ -803,7 +803,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->is_fork)
 		return "fork() takes the longer the more memory its process has: start programs with posix_spawn() or vfork(), or from a "
 		       "small process.";
-	if (row->waited_ns || (row->reason == REASON_SLEEP && row->leads_ns) ||
+	if (row->waited_ns || (row->reason == REASON_SLEEP && row->leads_ns && !is_of_rule(f, row)) ||
 	    (row->clock_ns > row->time_ns / 2 && !is_of_rule(f, row) && !pauses_advice(row)))
 		return advice_of_clock(row);
 	if (row->reason == REASON_SLEEP && !is_of_rule(f, row) && (row->is_poll_loop || pauses_advice(row)))
