@@ -182,6 +182,7 @@ struct record_options {
 	char *duration, *output, *max_loss, *slice;
 	gboolean wants_tasks, until_eof, is_estimate;
 	struct record_tasks *tasks;	/* NULL: not begun, or already added to the profile */
+	struct cpu_users *others;	/* NULL: all are recorded */
 	struct quota_users *quota;	/* NULL: nobody has a quota */
 	struct datagram_drops *drops;	/* NULL before the begin */
 	struct group_limits *groups;
@@ -384,12 +385,19 @@ static void look_at_clients(const struct run *run, struct record_options *o, uin
 	net_looks_look(o->looks, below ? below : run->target->collect.pids, elapsed_ns);
 }
 
+static bool has_others(const struct collect_options *c)
+{
+	return c->pids || c->tids || c->cgroup_ids || c->comm_glob || c->command_pid;
+}
+
 static bool on_tick(struct run *run, uint64_t elapsed_ns)
 {
 	struct record_options *o = run->data;
 
 	if (!o->tasks && !elapsed_ns)
 		o->tasks = record_tasks_begin(run->target, o->wants_tasks);
+	if (!o->others && !elapsed_ns && has_others(&run->target->collect))
+		o->others = cpu_users_begin("/proc");
 	if (!o->quota && !elapsed_ns)
 		o->quota = quota_users_begin("/proc", run->target->collect.pids);
 	if (!o->drops)
@@ -484,6 +492,7 @@ static int write_recording(struct run *run, struct record_options *o, const char
 	limits_look(p, o->groups, o->looks, "/proc");
 	silent_peers_put(o->silent, p);
 	failing_calls_put(o->failing, p);
+	cpu_users_end(g_steal_pointer(&o->others), p);
 	quota_users_end(g_steal_pointer(&o->quota), p);
 	datagram_drops_end(g_steal_pointer(&o->drops), p);
 	if (o->tasks)
@@ -571,6 +580,7 @@ int cmd_record(int argc, char **argv)
 		status = run_command_status(&run);
 out:
 	record_tasks_free(own.tasks);
+	cpu_users_free(own.others);
 	quota_users_free(own.quota);
 	datagram_drops_free(own.drops);
 	group_limits_free(own.groups);

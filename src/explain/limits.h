@@ -61,6 +61,8 @@ struct ran {
 double ran_share(const struct profile *p);
 /* Too little to keep anybody from a CPU; on a whole machine all others are in the recording. */
 bool ran_little(const struct profile *p);
+/* Another program that is not recorded used most of the CPUs meanwhile, or of those that the row may use. */
+bool ran_others(const struct findings *f, const struct finding *row);
 /* Of a recorded command: one thread is busy, and those that run the same function mostly have no work. */
 bool ran_uneven(const struct findings *f, const struct finding *row);
 struct ran ran_of(const struct findings *f, const struct finding *row);

@@ -251,6 +251,9 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 	if (wakers_watch_apart(f->profile, f->programs, row->process))
 		return "Most of its wakings are by events that go to many epoll sets: record --storms tells how many wake in vain. "
 		       "EPOLLEXCLUSIVE, or one set for all threads, wakes one for each.";
+	if (ran_others(f, row))
+		return "Another program has the CPUs: let it run later or elsewhere, give it less (nice, cpu.weight), or give this one CPUs of "
+		       "its own.";
 	if (ran_share(f->profile) >= CPUS_FULL)
 		return info->has_blame ? "More runnable threads than CPUs: add CPUs or run fewer." :
 					 reason_advice(REASON_CPU_QUEUE);

@@ -29,7 +29,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_SEMAPHORE] = "semaphore", [LIMIT_SILENT] = "silent", [LIMIT_FAILS] = "fails",
 	[LIMIT_SIZE] = "size", [LIMIT_DROPPED] = "dropped", [LIMIT_WEIGHT] = "weight",
 	[LIMIT_SESSION] = "session", [LIMIT_RESTS] = "rests", [LIMIT_RECORDER] = "recorder",
-	[LIMIT_BLOCKED] = "blocked",
+	[LIMIT_BLOCKED] = "blocked", [LIMIT_OTHERS] = "others",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -58,6 +58,18 @@ bool limit_blocked_read(const struct profile_limit *l, struct limit_blocked *ret
 	*ret = (struct limit_blocked){ .name = "" };
 	if (!l || sscanf(l->text, "%" SCNu32 " of %" SCNu32 " looks, %" SCNu32 " of these %" SCNu32 " %n", &ret->seen, &ret->all,
 			 &ret->held, &ret->holder, &at) != 4 || !at)
+		return false;
+	ret->name = l->text + at;
+	return true;
+}
+
+bool profile_cpu_others(const struct profile *p, struct limit_others *ret)
+{
+	const struct profile_limit *l = FIRST_ROW(const struct profile_limit, x, p->limits, x->kind == LIMIT_OTHERS, x, NULL);
+	int at = 0;
+
+	*ret = (struct limit_others){ .pid = l ? l->pid : 0, .name = "" };
+	if (!l || sscanf(l->text, "%" SCNu32 " permille by %" SCNu32 " %n", &ret->permille, &ret->processes, &at) != 2 || !at)
 		return false;
 	ret->name = l->text + at;
 	return true;

@@ -49,6 +49,7 @@ enum profile_limit_kind {
 	LIMIT_RESTS,	/* how often a server in memory, which others wait for, was seen to rest: LIMIT_RESTS_FORMAT */
 	LIMIT_RECORDER,	/* the process has started the recorder, itself or by others; the text is the recorder's name */
 	LIMIT_BLOCKED,	/* a session of PostgreSQL, pid, of server tid that waited for a lock: LIMIT_BLOCKED_FORMAT */
+	LIMIT_OTHERS,	/* the program that is not recorded and used the CPUs most: LIMIT_OTHERS_FORMAT; pid: its busiest process */
 	LIMIT_KIND_COUNT
 };
 
@@ -103,6 +104,9 @@ enum profile_limit_kind {
  * in a transaction, and that program's process; followed by its name. 0 and "": no session was.
  */
 #define LIMIT_BLOCKED_FORMAT "%" PRIu32 " of %" PRIu32 " looks, %" PRIu32 " of these %" PRIu32 " "
+
+/* Thousandths of a CPU, its processes; followed by its name. */
+#define LIMIT_OTHERS_FORMAT "%" PRIu32 " permille by %" PRIu32 " "
 
 #define LIMIT_FILES_FORMAT "%" PRIu64 " of %" PRIu64 " descriptors"
 
@@ -185,6 +189,13 @@ struct limit_blocked {
 	const char *name;	/* points into the limit; not escaped */
 };
 bool limit_blocked_read(const struct profile_limit *l, struct limit_blocked *ret);
+
+struct limit_others {
+	uint32_t permille, processes, pid;
+	const char *name;	/* points into the limit; not escaped */
+};
+/* False: no other program used much. */
+bool profile_cpu_others(const struct profile *p, struct limit_others *ret);
 
 /* The number of connections or datagrams, and the address in *ret_where. 0: neither LIMIT_BACKLOG nor LIMIT_DROPPED. */
 uint32_t limit_backlog_read(const struct profile_limit *l, const char **ret_where);

@@ -57,10 +57,45 @@ struct ran ran_of(const struct findings *f, const struct finding *row)
 	return best;
 }
 
+#define OTHERS_PART 2	/* 1/n of all CPUs: who used less left some free */
+
+/* Another program, which is not recorded, had the CPUs, or the thread may not use all of them. */
+static bool find_others(const struct findings *f, const struct finding *row, struct limit_others *ret)
+{
+	const bool is_bound = row->limit.limit && row->limit.limit->kind == LIMIT_CPUS;
+
+	return row->reason == REASON_CPU_QUEUE && !row->is_yield && !row->bursts.cnt && profile_cpu_others(f->profile, ret) &&
+	       (is_bound || ret->permille * OTHERS_PART >= f->profile->info.cpus * 1000);
+}
+
+bool ran_others(const struct findings *f, const struct finding *row)
+{
+	struct limit_others others;
+
+	return find_others(f, row, &others);
+}
+
+static void append_others(GString *s, const struct findings *f, const struct finding *row)
+{
+	struct limit_others others;
+
+	if (!find_others(f, row, &others))
+		return;
+	g_string_append(s, "; meanwhile ");
+	if (others.processes > 1) {
+		text_safe_cut(s, others.name, FINDING_NAME_COLUMNS);
+		g_string_append_printf(s, " (%" PRIu32 " processes)", others.processes);
+	} else {
+		text_who(s, others.name, others.pid, FINDING_NAME_COLUMNS);
+	}
+	g_string_append_printf(s, " used %.2g CPUs", others.permille / 1e3);
+}
+
 void ran_append_evidence(GString *s, const struct findings *f, const struct finding *row)
 {
 	const struct ran r = ran_of(f, row);
 
+	append_others(s, f, row);
 	if (!r.program)
 		return;
 	g_string_append(s, r.is_same || r.policy ? "; " : "; meanwhile ");

@@ -390,15 +390,18 @@ static bool is_long_poll(const struct profile *p, const struct task_wait *w)
 
 /*
  * Whoever is runnable is so behind others that run or are about to.  A process whose threads rested meanwhile had
- * nobody before them: the looks saw them on their way.
+ * nobody before them: the looks saw them on their way.  Threads that wait for a CPU longer than they run are told
+ * themselves.
  */
 static bool has_runners(const struct profile *p, const struct task_wait *w)
 {
-	uint64_t busy_ns = 0;
+	uint64_t ran_ns = 0, queued_ns = 0;
 
-	EACH_ROW(i, const struct thread, t, p->threads)
-		busy_ns += t->pid == w->pid ? t->on_cpu_ns + t->runnable_ns + t->preempted_ns : 0;
-	return busy_ns >= MIN(w->task_ns, p->info.duration_ns) / RUNNERS_PART;
+	EACH_ROW(i, const struct thread, t, p->threads) {
+		ran_ns += t->pid == w->pid ? t->on_cpu_ns : 0;
+		queued_ns += t->pid == w->pid ? t->runnable_ns + t->preempted_ns : 0;
+	}
+	return queued_ns <= ran_ns && ran_ns + queued_ns >= MIN(w->task_ns, p->info.duration_ns) / RUNNERS_PART;
 }
 
 /* It takes what other tasks of its process get from another program, and these wait for work, which may be meant. */

@@ -233,6 +233,19 @@ void quota_users_end(struct quota_users *q, struct profile *p);
 void quota_users_free(struct quota_users *q);	/* NULL is fine */
 
 /*
+ * Which other processes used the CPUs meanwhile, by their CPU time as the window begins and ends: what began and ended
+ * within it is not known.
+ */
+struct cpu_users;
+
+#define CPU_USERS_PERMILLE 250	/* of a CPU: less keeps nobody from one for long */
+
+struct cpu_users *cpu_users_begin(const char *proc_dir);
+/* Adds LIMIT_OTHERS for the program that used most, and frees u, which may be NULL. */
+void cpu_users_end(struct cpu_users *u, struct profile *p);
+void cpu_users_free(struct cpu_users *u);	/* NULL is fine */
+
+/*
  * Datagrams that the kernel dropped meanwhile, because nobody read them in time: a receiver that is too slow never
  * waits for any.  Counted in our own network namespace and those of the processes to be recorded.
  */
