@@ -50,6 +50,7 @@ enum profile_limit_kind {
 	LIMIT_RECORDER,	/* the process has started the recorder, itself or by others; the text is the recorder's name */
 	LIMIT_BLOCKED,	/* a session of PostgreSQL, pid, of server tid that waited for a lock: LIMIT_BLOCKED_FORMAT */
 	LIMIT_OTHERS,	/* the program that is not recorded and used the CPUs most: LIMIT_OTHERS_FORMAT; pid: its busiest process */
+	LIMIT_WORKERS,	/* children, which are not recorded, of a process that hardly ran: LIMIT_WORKERS_FORMAT */
 	LIMIT_KIND_COUNT
 };
 
@@ -107,6 +108,9 @@ enum profile_limit_kind {
 
 /* Thousandths of a CPU, its processes; followed by its name. */
 #define LIMIT_OTHERS_FORMAT "%" PRIu32 " permille by %" PRIu32 " "
+
+/* How many; followed by the name of the first. */
+#define LIMIT_WORKERS_FORMAT "%" PRIu32 " "
 
 #define LIMIT_FILES_FORMAT "%" PRIu64 " of %" PRIu64 " descriptors"
 

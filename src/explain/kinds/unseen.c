@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/little.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/find.h"
@@ -155,14 +157,39 @@ static char *say_unseen(const struct thread *one, bool has_others, const char *w
 	return g_string_free(s, FALSE);
 }
 
+/* A master of workers that were not recorded. */
+static char *say_workers(const struct findings *f)
+{
+	const struct profile *p = f->profile;
+	const struct profile_limit *l = FIRST_ROW(const struct profile_limit, x, p->limits,
+						  x->kind == LIMIT_WORKERS && selection_has_process(f->selection, p, x->pid), x, NULL);
+	uint32_t cnt = 0;
+	int at = 0;
+
+	if (!l || sscanf(l->text, "%" SCNu32 " %n", &cnt, &at) != 1 || !at || profile_find_limit(p, LIMIT_CHILD, l->pid, 0))
+		return NULL;
+	GString *s = g_string_new("Not recorded: ");
+
+	g_string_append_printf(s, "%s child%s of ", TEXT_COUNT(cnt), cnt == 1 ? "" : "ren");
+	text_who(s, finding_process_name(f, l->pid) ?: "process", l->pid, NAME_COLUMNS);
+	g_string_append(s, l->text[at] ? " (" : "");
+	text_safe_cut(s, l->text + at, NAME_COLUMNS);
+	g_string_append(s, l->text[at] ? "), and what they waited for: -p by name, or record --follow." :
+					 ", and what they waited for: -p by name, or record --follow.");
+	return g_string_free(s, FALSE);
+}
+
 char *unseen_new(const struct findings *f)
 {
 	const struct profile *p = f->profile;
 	const struct thread *found;
+	char *workers;
 
 	if (unseen_has_children(p))
 		return g_strdup_printf("Not recorded: %s processes that these have begun meanwhile, and what they waited for: "
 				       "record --follow.", TEXT_COUNT(p->info.unfollowed));
+	if ((workers = say_workers(f)))
+		return workers;
 	for (size_t i = 0; i < G_N_ELEMENTS(runtimes); i++) {
 		bool has_others;
 

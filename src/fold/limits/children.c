@@ -332,3 +332,46 @@ void children_look(struct profile *p, struct net_tables *nets, struct sock_peers
 			add_child_limit(p, &l, pid, is_for_room(p, w) ? c : last_of(&l, c));
 	}
 }
+
+#define WORKERS_OF_MAX 16	/* processes whose children are counted */
+#define RESTS_SHARE 50	/* 1/n of the window: who runs more does some of the work itself */
+
+static uint64_t ran_ns(const struct profile *p, uint32_t pid)
+{
+	uint64_t ns = 0;
+
+	EACH_ROW(i, const struct thread, t, p->threads)
+		ns += t->pid == pid ? t->on_cpu_ns : 0;
+	return ns;
+}
+
+void workers_look(struct profile *p, const char *proc_dir)
+{
+	g_autoptr(GHashTable) recorded = limits_pids_new(p);
+	unsigned left = profile_is_of_machine(p) ? 0 : WORKERS_OF_MAX;
+
+	EACH_ROW_WHILE(i, const struct thread, t, p->threads, left) {
+		if (t->pid != t->tid || ran_ns(p, t->pid) > p->info.duration_ns / RESTS_SHARE)
+			continue;
+		g_autofree char *name = g_strdup_printf("task/%u/children", t->pid);
+		g_autofree char *children = opener_process_text(proc_dir, t->pid, name), *comm = NULL;
+		uint32_t cnt = 0;
+
+		left--;
+		for (char *at = children; at && *at;) {
+			const uint32_t pid = (uint32_t)g_ascii_strtoull(at, &at, 10);
+
+			at += *at == ' ';
+			if (!pid)
+				break;
+			if (g_hash_table_contains(recorded, GUINT_TO_POINTER(pid)))
+				continue;
+			comm = comm ?: opener_process_text(proc_dir, pid, "comm");
+			cnt++;
+		}
+		g_autofree char *text = g_strdup_printf(LIMIT_WORKERS_FORMAT "%s", cnt, comm ? g_strchomp(comm) : "");
+
+		if (cnt)
+			profile_add_limit(p, LIMIT_WORKERS, t->pid, 0, text);
+	}
+}

@@ -537,6 +537,7 @@ void limits_look(struct profile *p, struct group_limits *groups, struct net_look
 	look_at_pools(p, nets, ends, proc_dir);
 	look_at_backlogs(p, processes, nets, ends, looks, proc_dir);
 	children_look(p, nets, ends, proc_dir);
+	workers_look(p, proc_dir);
 	sock_peers_free(ends);
 	net_tables_free(nets);
 	for (guint i = 0; i < MIN(processes->len, LIMITS_PROCESSES_MAX); i++) {

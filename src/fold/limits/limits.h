@@ -202,6 +202,9 @@ void silent_peers_put(const struct silent_peers *s, struct profile *p);
 
 void children_look(struct profile *p, struct net_tables *nets, struct sock_peers *peers, const char *proc_dir);
 
+/* Children of processes that hardly ran, as masters do, which are not in the recording: adds LIMIT_WORKERS. */
+void workers_look(struct profile *p, const char *proc_dir);
+
 /* The recorder's parents, up to the first process, of those that are recorded: LIMIT_RECORDER. */
 void starters_look(struct profile *p, const char *proc_dir);
 
