@@ -239,6 +239,10 @@ void unended_append_evidence(GString *s, const struct findings *f, const struct 
 void blocked_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 const char *blocked_advice_of(const struct findings *f, const struct finding *row);	/* NULL: nothing is known */
 
+/* "; postgres (9 processes) used 1.8 CPUs meanwhile" */
+void peer_runs_append_evidence(GString *s, const struct findings *f, const struct finding *row);
+const char *peer_runs_advice_of(const struct findings *f, const struct finding *row);	/* NULL: that is not known */
+
 bool finding_has_process(const struct findings *f, const struct finding *row, uint32_t pid);	/* Does it wait there? */
 
 #define MISSED_ADVICE                                                                                                \

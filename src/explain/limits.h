@@ -234,6 +234,13 @@ void bursts_append_evidence(GString *s, const struct findings *f, const struct f
 bool blocked_append(GString *s, const struct profile *p, const char *peer, uint32_t session);
 const char *blocked_advice(const struct profile *p, const char *peer, uint32_t session);
 
+/*
+ * The server that was waited for, for so long in all, computed meanwhile: "; postgres (9 processes) used 1.8 CPUs
+ * meanwhile". pid: its process, 0: not known. Nothing, or NULL: it did not, or is in the recording.
+ */
+void peer_runs_append(GString *s, const struct profile *p, const char *peer, uint32_t pid, uint64_t waits_ns);
+const char *peer_runs_advice(const struct profile *p, const char *peer, uint32_t pid, uint64_t waits_ns);
+
 #define BURSTS_ADVICE                                                                                               \
 	"Its threads start at the same moment and queue behind each other; between these bursts it hardly runs. Spread "     \
 	"them (a random delay, other seconds), or have fewer at a time. More CPUs would only shorten the bursts."

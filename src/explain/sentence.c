@@ -817,6 +817,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	append_size(s, f, r);
 	unended_append_evidence(s, f, r);
 	blocked_append_evidence(s, f, r);
+	peer_runs_append_evidence(s, f, r);
 	backlog_append_evidence(s, r->backlog);
 	spawns_append_evidence(s, f, r);
 	restarts_append_evidence(s, f, r);

@@ -72,6 +72,7 @@ const char *servers_advice(const char *peer, bool is_busy);
 	"SUBSCRIBE, reserve, a worker of Gearman) is meant to wait so. If it should come sooner look at who sends it; WAIT waits for replicas."
 /* The same of a pooler, "127.0.0.1:6432 (pgbouncer)", whose clients share connections to a database; NULL: it is none. */
 const char *poolers_advice(const char *peer);
+bool servers_is_database(const char *peer);	/* or a pooler before one */
 /*
  * The same for a wait for data from that object (or NULL), or for its waker "(mariadbd)" or NULL; unless the wait's
  * rule has its own advice.

@@ -63,6 +63,11 @@ const char *servers_advice(const char *peer, bool is_busy)
 	return NULL;
 }
 
+bool servers_is_database(const char *peer)
+{
+	return servers_advice(peer, false) && !peer_is_memory_server(peer);
+}
+
 const char *poolers_advice(const char *peer)
 {
 	return peer ? FIRST(x, servers, x->is_pooler && strstr(peer, x->process), x->advice, NULL) : NULL;
@@ -763,7 +768,7 @@ static const char *advice_of_whom(const struct findings *f, const struct finding
 {
 	const char *advice = is_of_rule(f, row) ? NULL : advice_of_slow_sync(row);
 
-	advice = advice ?: backlog_advice(f, row) ?: advice_of_server(f, row);
+	advice = advice ?: peer_runs_advice_of(f, row) ?: backlog_advice(f, row) ?: advice_of_server(f, row);
 	if (!advice && row->is_unanswered)
 		advice = UNANSWERED_ADVICE;
 	advice = advice ?: advice_of_other_end(f, row);

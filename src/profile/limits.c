@@ -29,7 +29,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_SEMAPHORE] = "semaphore", [LIMIT_SILENT] = "silent", [LIMIT_FAILS] = "fails",
 	[LIMIT_SIZE] = "size", [LIMIT_DROPPED] = "dropped", [LIMIT_WEIGHT] = "weight",
 	[LIMIT_SESSION] = "session", [LIMIT_RESTS] = "rests", [LIMIT_RECORDER] = "recorder",
-	[LIMIT_BLOCKED] = "blocked", [LIMIT_OTHERS] = "others", [LIMIT_WORKERS] = "workers",
+	[LIMIT_BLOCKED] = "blocked", [LIMIT_OTHERS] = "others", [LIMIT_WORKERS] = "workers", [LIMIT_STATEMENTS] = "statements",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -61,6 +61,19 @@ bool limit_blocked_read(const struct profile_limit *l, struct limit_blocked *ret
 		return false;
 	ret->name = l->text + at;
 	return true;
+}
+
+bool profile_statements(const struct profile *p, struct limit_statements *ret)
+{
+	const struct profile_limit *one = NULL;
+
+	EACH_ROW(i, const struct profile_limit, l, p->limits) {
+		if (l->kind == LIMIT_STATEMENTS && one)
+			return false;
+		one = l->kind == LIMIT_STATEMENTS ? l : one;
+	}
+	return one && sscanf(one->text, "%" SCNu32 " seen, %" SCNu32 " ran, %" SCNu32 " at a disk", &ret->seen, &ret->ran,
+			     &ret->read) == 3;
 }
 
 bool profile_cpu_others(const struct profile *p, struct limit_others *ret)

@@ -51,6 +51,7 @@ enum profile_limit_kind {
 	LIMIT_BLOCKED,	/* a session of PostgreSQL, pid, of server tid that waited for a lock: LIMIT_BLOCKED_FORMAT */
 	LIMIT_OTHERS,	/* the program that is not recorded and used the CPUs most: LIMIT_OTHERS_FORMAT; pid: its busiest process */
 	LIMIT_WORKERS,	/* children, which are not recorded, of a process that hardly ran: LIMIT_WORKERS_FORMAT */
+	LIMIT_STATEMENTS,	/* what sessions of this server of PostgreSQL were seen to do at statements: LIMIT_STATEMENTS_FORMAT */
 	LIMIT_KIND_COUNT
 };
 
@@ -111,6 +112,9 @@ enum profile_limit_kind {
 
 /* How many; followed by the name of the first. */
 #define LIMIT_WORKERS_FORMAT "%" PRIu32 " "
+
+/* Over all looks; those on a CPU or queued for one, those at a disk. */
+#define LIMIT_STATEMENTS_FORMAT "%" PRIu32 " seen, %" PRIu32 " ran, %" PRIu32 " at a disk"
 
 #define LIMIT_FILES_FORMAT "%" PRIu64 " of %" PRIu64 " descriptors"
 
@@ -200,6 +204,12 @@ struct limit_others {
 };
 /* False: no other program used much. */
 bool profile_cpu_others(const struct profile *p, struct limit_others *ret);
+
+struct limit_statements {
+	uint32_t seen, ran, read;
+};
+/* Of the only server that was looked at; false: none, or several. */
+bool profile_statements(const struct profile *p, struct limit_statements *ret);
 
 /* The number of connections or datagrams, and the address in *ret_where. 0: neither LIMIT_BACKLOG nor LIMIT_DROPPED. */
 uint32_t limit_backlog_read(const struct profile_limit *l, const char **ret_where);

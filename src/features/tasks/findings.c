@@ -621,6 +621,12 @@ static bool is_many_small(const struct profile *p, const struct task_wait *w, ui
 	       (double)answers_cnt >= SMALL_ANSWERS_PER_S * seconds * MAX(w->tasks, 1);
 }
 
+/* By what it does meanwhile, as was seen from outside; NULL: nothing was. */
+static const char *advice_of_peer(const struct profile *p, const struct task_wait *w, uint32_t pid)
+{
+	return blocked_advice(p, w->peer, pid) ?: peer_runs_advice(p, w->peer, pid, w->task_ns);
+}
+
 static void find_peer(const struct profile *p, const struct task_findings *f, struct task_wait *w)
 {
 	enum awaited k = awaited_of(w);
@@ -642,9 +648,11 @@ static void find_peer(const struct profile *p, const struct task_findings *f, st
 
 	if (a.epoll && a.most && (is_one || (is_alone && a.epoll->pid == a.most->pid))) {
 		w->peer = object_upstream(a.epoll);
-		w->advice = blocked_advice(p, w->peer, a.epoll->pid) ?: servers_advice(w->peer, is_busy(p, a.epoll->pid)) ?: w->advice;
+		w->advice = advice_of_peer(p, w, a.epoll->pid) ?: servers_advice(w->peer, is_busy(p, a.epoll->pid)) ?: w->advice;
 		w->advice = is_many_small(p, w, a.asked_cnt) ? MANY_SMALL_ADVICE : w->advice;
-	} else if (a.most && a.most_ns > a.all_ns / 2) {
+	} else if (!is_one && (w->peer = task_peer_of_call(p, w))) {
+		w->advice = advice_of_peer(p, w, 0) ?: servers_advice(w->peer, false) ?: w->advice;
+	} else if (a.most && a.most_ns > a.all_ns / 2 && !task_asks_several(p, w->pid)) {
 		w->ended_by = a.most;
 		w->ended_percent = 100 * (double)a.most_ns / (double)a.all_ns;
 	}

@@ -51,6 +51,10 @@ enum awaited awaited_of(const struct task_wait *w);
 const char *awaited_says(enum awaited k);
 const char *awaited_advice(enum awaited k);
 
+/* Of a process that asks several servers, the one that the task's call is for; NULL: not known. */
+const char *task_peer_of_call(const struct profile *p, const struct task_wait *w);
+bool task_asks_several(const struct profile *p, uint32_t pid);
+
 /* Sets `itself`, with words and advice, of tasks that ask their own service, and of those that are behind such ones. */
 void task_itself_find(const struct profile *p, const struct task_findings *f, struct task_wait *w);
 

@@ -104,6 +104,7 @@ void sentence_task_evidence(GString *s, const struct findings *f, const struct t
 		text_safe_cut(s, w->itself, NAME_COLUMNS);
 	}
 	blocked_append(s, f->profile, w->peer, 0);
+	peer_runs_append(s, f->profile, w->peer, 0, w->task_ns);
 	if (w->ended_by) {
 		uint32_t user = w->ended_by->user;
 

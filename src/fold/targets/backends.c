@@ -21,10 +21,12 @@
 #define LOOKS_MAX 64	/* bits of a mask */
 #define LOOKS_SHARE 8	/* of the time so far: how seldom a long window is looked at */
 #define CLIENTS_MAX 32	/* sessions whose client is sought */
+#define STATEMENTS_MIN 5	/* seen: fewer may all be by chance */
 
 struct server {
 	uint32_t pid;
 	uint64_t waits;	/* looks at which any of its sessions waited for a lock */
+	uint32_t active, runs, reads;	/* sessions at a statement, over all looks; those on a CPU or queued for one; at a disk */
 };
 
 /* A bit for each look. */
@@ -100,6 +102,24 @@ static struct backend *row_of(struct backends *b, uint32_t server, uint32_t pid)
 	return &g_array_index(b->rows, struct backend, b->rows->len - 1);
 }
 
+static char state_of(const struct backends *b, uint32_t pid)
+{
+	g_autofree char *stat = opener_process_text(b->proc_dir, pid, "stat");
+	const char *end = stat ? strrchr(stat, ')') : NULL;
+
+	return end && end[1] == ' ' ? end[2] : 0;
+}
+
+/* At a statement: does it compute, or read? A statement that sleeps waits for something else. */
+static void note_active(const struct backends *b, struct server *s, uint32_t pid)
+{
+	const char state = state_of(b, pid);
+
+	s->active++;
+	s->runs += state == 'R';
+	s->reads += state == 'D';
+}
+
 static void look_at(struct backends *b, struct server *s, uint32_t pid, uint64_t bit)
 {
 	g_autofree char *activity = backend_activity(b->proc_dir, pid);
@@ -109,6 +129,8 @@ static void look_at(struct backends *b, struct server *s, uint32_t pid, uint64_t
 		s->waits |= bit;
 	} else if (activity && g_str_has_prefix(activity, "idle in transaction")) {
 		row_of(b, s->pid, pid)->rests |= bit;
+	} else if (activity && *activity && !g_str_has_prefix(activity, "idle")) {
+		note_active(b, s, pid);
 	}
 }
 
@@ -240,7 +262,11 @@ void backends_put(struct backends *b, struct profile *p, const struct client_sea
 			is_read = fd_owners_read(s->owners, true);
 		if (server->waits)
 			put_server(b, server, s, p);
-		server->waits = 0;
+		g_autofree char *text = g_strdup_printf(LIMIT_STATEMENTS_FORMAT, server->active, server->runs, server->reads);
+
+		if (server->active >= STATEMENTS_MIN)
+			profile_add_limit(p, LIMIT_STATEMENTS, server->pid, 0, text);
+		*server = (struct server){ .pid = server->pid };
 	}
 	g_array_set_size(b->rows, 0);
 	b->looks = 0;
