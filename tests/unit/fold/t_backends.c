@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Sessions of PostgreSQL by the titles of their processes, which are played by `sleep` under that name. */
+#include "fold/targets/part.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <glib/gstdio.h>
+
+#include "../fixture.h"
+#include "profile/limits.h"
+
+#define LOOKS 5
+
+static char *folder;
+
+/* A copy of sleep(1) under that name, with the title as its first argument, and one descriptor; -1: none. */
+static pid_t play(const char *name, const char *title, int fd)
+{
+	g_autofree char *path = g_build_filename(folder, name, NULL), *text = NULL;
+	gsize bytes;
+
+	g_assert_true(g_file_get_contents("/bin/sleep", &text, &bytes, NULL));
+	if (!g_file_test(path, G_FILE_TEST_EXISTS)) {
+		g_assert_true(g_file_set_contents(path, text, (gssize)bytes, NULL));
+		g_assert_cmpint(g_chmod(path, 0700), ==, 0);
+	}
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (fd >= 0)
+			dup2(fd, 9);
+		for (int i = 3; i < 64; i++)
+			if (i != 9 || fd < 0)
+				close(i);
+		execl(path, title, "60", NULL);
+		_exit(1);
+	}
+	return pid;
+}
+
+/* Its title is there once it has executed. */
+static void await_title(pid_t pid, const char *title)
+{
+	g_autofree char *path = g_strdup_printf("/proc/%d/cmdline", pid);
+	g_autofree char *text = NULL;
+
+	for (unsigned left = 500; left; left--) {
+		g_free(text);
+		g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+		if (strcmp(text, title) == 0)
+			return;
+		g_usleep(10000);
+	}
+	g_assert_cmpstr(text, ==, title);
+}
+
+static const char *text_of(const struct profile *p, enum profile_limit_kind kind, pid_t pid, pid_t tid)
+{
+	const struct profile_limit *l = profile_find_limit(p, kind, (uint32_t)pid, (uint32_t)tid);
+
+	return l ? l->text : NULL;
+}
+
+/* holder: the title of the session that importer has; NULL: nobody has one. */
+static void check(const char *holder, unsigned held)
+{
+	static const char *const titles[] = { "postgres: app shop [local] UPDATE waiting", "postgres: app shop [local] SELECT" };
+	struct profile *p = profile_new();
+	struct backends *b = backends_new("/proc");
+	struct net_tables *nets = net_tables_new("/proc");
+	const struct client_search search = { "/proc", nets, net_homes_new("/proc", nets), fd_owners_new("/proc") };
+	int ends[2];
+
+	folder = g_dir_make_tmp("backends-XXXXXX", NULL);
+	g_assert_cmpint(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), ==, 0);
+	const pid_t pids[] = { play("postgres", titles[0], -1), play("postgres", titles[1], -1),
+			       play("postgres", holder, ends[0]), play("importer", "importer", ends[1]) };
+
+	close(ends[0]);
+	close(ends[1]);
+	await_title(pids[0], titles[0]);
+	await_title(pids[1], titles[1]);
+	await_title(pids[2], holder);
+	await_title(pids[3], "importer");
+	backends_note(b, (uint32_t)pids[0]);
+	backends_note(b, (uint32_t)pids[3]);	/* no session */
+	for (unsigned i = 0; i < LOOKS; i++)
+		backends_look(b);
+	backends_put(b, p, &search);
+	g_autofree char *expected = g_strdup_printf("%u of %u looks, %u of these %d %s", LOOKS, LOOKS, held, held ? pids[3] : 0,
+						    held ? "importer" : "");
+
+	g_assert_cmpstr(text_of(p, LIMIT_BLOCKED, pids[0], getpid()), ==, expected);
+	g_assert_null(text_of(p, LIMIT_BLOCKED, pids[1], getpid()));
+	g_assert_cmpstr(text_of(p, LIMIT_STATEMENTS, getpid(), 0), ==, held ? "5 seen, 0 ran, 0 at a disk" : "10 seen, 0 ran, 0 at a disk");
+	backends_put(b, p, &search);	/* a new window has nothing of the last one */
+	g_assert_cmpuint(p->limits->len, ==, 2);
+	for (unsigned i = 0; i < G_N_ELEMENTS(pids); i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+	g_autofree char *command = g_strdup_printf("rm -r '%s'", folder);
+
+	g_assert_true(g_spawn_command_line_sync(command, NULL, NULL, NULL, NULL));
+	g_free(folder);
+	fd_owners_free(search.owners);
+	net_homes_free(search.homes);
+	net_tables_free(nets);
+	backends_free(b);
+	profile_free(p);
+}
+
+static void test_blocked(void)
+{
+	check("postgres: app shop [local] idle in transaction", LOOKS);
+	check("postgres: app shop [local] idle in transaction (aborted)", LOOKS);
+	check("postgres: app shop [local] INSERT", 0);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/backends/blocked", test_blocked);
+	return g_test_run();
+}
