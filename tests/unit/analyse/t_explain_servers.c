@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What was seen from outside of those that are not recorded: a server's sessions, who had the CPUs, workers. */
+#include "window.h"
+
+#include "profile/limits.h"
+
+#define RECV "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]"
+
+/* A program that waits for PostgreSQL nearly all the time. */
+static struct profile *asks_postgres(void)
+{
+	struct profile *p = window_new();
+	const struct object o = { .kind = OBJECT_SOCKET, .name = "127.0.0.1:5432 (postgres)", .place = "tcp", .pid = 50 };
+
+	for (uint32_t i = 0; i < 4; i++)
+		fixture_is_for(p, add_wait(p, thread_of(p, 10 + i, "shop", 20), 'S', 30, 300, "main@shop sell@shop recv@libc.so.6", RECV), &o);
+	return p;
+}
+
+/* Whose session is idle in transaction while others wait for locks: of that session, of the only server, at few looks, of two. */
+static void test_blocked(void)
+{
+	static const struct {
+		const char *text;
+		uint32_t session, second;
+		const char *evidence, *advice;
+	} cases[] = {
+		{ "9 of 10 looks, 8 of these 4711 import.py", 50, 0, "while one of import.py/4711 was idle in transaction (at 8)",
+		  "let that program commit" },
+		{ "9 of 10 looks, 8 of these 4711 import.py", 51, 0, "waited for locks at 9 of 10 looks, while one of import.py/4711",
+		  "let that program commit" },
+		{ "9 of 10 looks, 2 of these 4711 import.py", 50, 0, "import.py/4711", "pg_stat_activity what these do" },
+		{ "9 of 10 looks, 0 of these 0 ", 50, 0, "; sessions there waited for locks at 9 of 10 looks", "pg_stat_activity what these do" },
+		{ "2 of 10 looks, 2 of these 4711 import.py", 50, 0, NULL, "wait_event" },
+		{ "9 of 10 looks, 8 of these 4711 import.py", 51, 61, NULL, "wait_event" },
+		{ "no such text", 50, 0, NULL, "wait_event" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = asks_postgres();
+
+		profile_add_limit(p, LIMIT_BLOCKED, cases[i].session, 40, cases[i].text);
+		if (cases[i].second)
+			profile_add_limit(p, LIMIT_BLOCKED, cases[i].second, 60, cases[i].text);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "shop waits for data from the network, 127.0.0.1:5432 (postgres)");
+
+		g_test_message("%zu: %s; %s", i, h->evidence, h->advice);
+		g_assert_true(cases[i].evidence ? strstr(h->evidence, cases[i].evidence) != NULL : !strstr(h->evidence, "sessions there"));
+		g_assert_nonnull(strstr(h->advice, cases[i].advice));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* What its statements do, or its CPU time. */
+static void test_statements(void)
+{
+	static const struct { enum profile_limit_kind kind; const char *text, *evidence, *advice; } cases[] = {
+		{ LIMIT_STATEMENTS, "60 seen, 50 ran, 2 at a disk", "of 60 statements seen there 50 computed", "take CPU time" },
+		{ LIMIT_STATEMENTS, "60 seen, 5 ran, 42 at a disk", "of 60 statements seen there 42 waited for the disk", "read from the disk" },
+		{ LIMIT_STATEMENTS, "60 seen, 20 ran, 20 at a disk", NULL, "wait_event" },
+		{ LIMIT_OTHERS, "1900 permille by 9 postgres", "postgres (9 processes) used 1.9 CPUs meanwhile", "take CPU time" },
+		{ LIMIT_OTHERS, "700 permille by 9 postgres", NULL, "wait_event" },
+		{ LIMIT_OTHERS, "1900 permille by 9 xz", NULL, "wait_event" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = asks_postgres();
+
+		profile_add_limit(p, cases[i].kind, 40, 0, cases[i].text);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "shop waits for data from the network, 127.0.0.1:5432 (postgres)");
+
+		g_test_message("%zu: %s; %s", i, h->evidence, h->advice);
+		g_assert_true(cases[i].evidence ? strstr(h->evidence, cases[i].evidence) != NULL : !strstr(h->evidence, "statements"));
+		g_assert_nonnull(strstr(h->advice, cases[i].advice));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* Who used the CPUs is told of who waits for one, if it used most of them. */
+static void test_others(void)
+{
+	static const struct { const char *text, *evidence; } cases[] = {
+		{ "1700 permille by 6 xz", "; meanwhile xz (6 processes) used 1.7 CPUs" },
+		{ "1100 permille by 1 backup.py", "; meanwhile backup.py/4711 used 1.1 CPUs" },
+		{ "300 permille by 1 backup.py", NULL },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		uint32_t thread = thread_of(p, 11, "scorer", 900);
+		uint32_t wait = add_wait(p, thread, 'R', 400, 0, "main@scorer score@scorer", "");
+
+		g_array_index(p->waits, struct wait, wait).runnable_ns = 4000 * MS;
+		g_array_index(p->threads, struct thread, thread).runnable_ns = 4000 * MS;
+		profile_add_limit(p, LIMIT_OTHERS, 4711, 0, cases[i].text);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "scorer waits for a CPU");
+
+		g_test_message("%zu: %s; %s", i, h->evidence, h->advice);
+		g_assert_true(cases[i].evidence ? strstr(h->evidence, cases[i].evidence) != NULL : !strstr(h->evidence, "meanwhile"));
+		g_assert_cmpint(strstr(h->advice, "Another program has the CPUs") != NULL, ==, cases[i].evidence != NULL);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A master whose workers were not recorded. */
+static void test_workers(void)
+{
+	for (unsigned cnt = 0; cnt < 2; cnt++) {
+		struct profile *p = window_new();
+
+		add_wait(p, thread_of(p, 10, "gunicorn", 5), 'S', 9, 1000, "main@gunicorn select@libc.so.6",
+			 "__x64_sys_select@[kernel] do_select@[kernel]");
+		if (cnt)
+			profile_add_limit(p, LIMIT_WORKERS, 10, 0, "3 gunicorn");
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpstr(e->unseen, ==, cnt ? "Not recorded: 3 children of gunicorn/10 (gunicorn), and what they waited for: -p by name, or "
+					     "record --follow." : NULL);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/explain/blocked", test_blocked);
+	g_test_add_func("/explain/statements", test_statements);
+	g_test_add_func("/explain/others", test_others);
+	g_test_add_func("/explain/workers", test_workers);
+	return g_test_run();
+}
