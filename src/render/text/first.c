@@ -10,6 +10,7 @@
 #include "features/requests/text.h"
 
 #define INDENT "   "
+#define WRAPPED_AWAY 16	/* columns that breaking a text into two lines may leave empty */
 #define CLASSES_MAX 4
 #define CLASSES_SHORT 2
 #define BAR_CELLS 8
@@ -299,15 +300,27 @@ static guint append_rows(GString *body, const struct explanation *e, unsigned us
 	return e->headlines->len;
 }
 
-/* A short line for each headline that did not fit: the cause may not be the largest one. */
+/*
+ * A short line for each headline that did not fit: the cause may not be the largest one. Where there is room one has two,
+ * since the place and the culprit stand at its end.
+ */
 static void append_briefs(GString *body, const struct explanation *e, guint at, unsigned used,
 			  const struct text_options *options)
 {
+	const unsigned width = text_screen_width(options);
+
 	for (guint i = at; i < e->headlines->len && used + lines_of(body->str) < FIRST_LINES; i++) {
+		const unsigned room = FIRST_LINES - used - lines_of(body->str);
+		const char *brief = g_array_index(e->headlines, struct headline, i).brief;
+		g_autofree char *text = g_strdup_printf("%u. %s", i + 1, brief);
 		g_autoptr(GString) line = g_string_new(NULL);
 
-		g_string_printf(line, "%u. %s", i + 1, g_array_index(e->headlines, struct headline, i).brief);
-		text_safe_cut(body, line->str, text_screen_width(options));
+		if (room > e->headlines->len - i && strlen(text) > width) {
+			text_safe_cut(line, text, 2 * width - WRAPPED_AWAY);
+			text_wrap(body, line->str, INDENT, width);
+			continue;
+		}
+		text_safe_cut(body, text, width);
 		g_string_append_c(body, '\n');
 	}
 }
