@@ -78,7 +78,9 @@ static void find_in(const struct findings *f, struct finding *row)
 	bool is_short = length_ns && (double)length_ns < PART * (double)info->duration_ns;
 	bool is_crowd = (double)queue_ns > (double)length_ns * CROWD * info->cpus;
 	bool is_own = (double)own_cpu_ns(f, row) > OWN_CPU * (double)length_ns * info->cpus;
-	uint32_t cnt = is_short && is_crowd && is_own ? pieces(slots, taken, slices) : 0;
+	/* slices have what a quota throttled, too, which is another row, and comes in pieces by itself */
+	bool is_all_of_row = all_ns <= row->time_ns + row->time_ns / 10;
+	uint32_t cnt = is_short && is_crowd && is_own && is_all_of_row ? pieces(slots, taken, slices) : 0;
 
 	if (cnt >= BURSTS_MIN)
 		row->bursts = (struct finding_bursts){ cnt, queue_ns, length_ns };
