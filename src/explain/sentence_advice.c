@@ -763,12 +763,21 @@ static const char *advice_of_other_end(const struct findings *f, const struct fi
 	return NULL;
 }
 
+/* Whoever answers mostly waits for what a rule knows, as a lock of a database; NULL: it does not. */
+static const char *advice_of_what_it_does(const struct findings *f, const struct finding *row)
+{
+	const bool is_known = row->reason == REASON_NETWORK_RECEIVE && row->by.does_wait && row->by.does_ns && finding_mostly_does(row);
+	const struct rule *rule = is_known ? reasons_rule(f->reasons, row->by.does_wait - 1) : NULL;
+
+	return rule && rule->reason == row->by.does ? rule->advice : NULL;
+}
+
 /* By who ends it: a disk, a server, whoever answers; NULL: that says nothing more. */
 static const char *advice_of_whom(const struct findings *f, const struct finding *row)
 {
 	const char *advice = is_of_rule(f, row) ? NULL : advice_of_slow_sync(row);
 
-	advice = advice ?: peer_runs_advice_of(f, row) ?: backlog_advice(f, row) ?: advice_of_server(f, row);
+	advice = advice ?: advice_of_what_it_does(f, row) ?: peer_runs_advice_of(f, row) ?: backlog_advice(f, row) ?: advice_of_server(f, row);
 	if (!advice && row->is_unanswered)
 		advice = UNANSWERED_ADVICE;
 	advice = advice ?: advice_of_other_end(f, row);
