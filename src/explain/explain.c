@@ -185,6 +185,10 @@ static char *brief_of(const struct findings *f, const struct headline *h, bool h
 
 	if (has_share)
 		g_string_append_printf(s, "%.0f%%: ", text_percent(h->time_ns, h->whole_ns));
+	if (h->task && !has_share) {	/* else it is one of the program that has been named */
+		text_safe_cut(s, h->task->program, NAME_COLUMNS);
+		g_string_append(s, ": ");
+	}
 	if (h->task)
 		sentence_task(s, h->task);
 	else

@@ -23,7 +23,6 @@
 #define TASKS_LITTLE 0.1	/* likewise for goroutines; like little.c for threads */
 #define ONE_MIN 0.9	/* mean number of one task */
 #define ONE_MAX 1.1
-#define HELD_UP_PART 20	/* 1/n of the window: less is negligible beside the tasks' waits */
 /* Messages to a server may be requests of its clients. */
 #define UNANSWERED_ADVICE                                                                                            \
 	"Hardly anything comes from its sockets meanwhile, so these waits end by a time limit: the peer does not answer, or " \
@@ -778,6 +777,7 @@ static void rank(const struct profile *p, struct task_findings *f)
 		w->advice = w->advice ?: awaited_advice(k);
 		f->cnt += w->rank_ns > 0;
 	}
+	task_clients_rank(p, f);
 	g_array_sort(f->rows, by_rank);
 }
 
@@ -947,25 +947,6 @@ void task_findings_queue(struct task_findings *f, const struct findings *finding
 		if (!w->behind)
 			find_under(findings, w);
 	}
-}
-
-bool task_findings_precede(const struct findings *f, const struct task_wait *w, const struct finding *row)
-{
-	const struct object *o = finding_object(f, row);
-
-	return task_is_of_python(w->kind) && w->task_ns > w->busy_ns / 2 && row->pid == w->pid && !row->loop &&
-	       !row->deadlock && row->reason == REASON_NETWORK_RECEIVE && o && o->kind == OBJECT_EPOLL;
-}
-
-bool task_findings_outweigh(const struct task_findings *f, const struct finding *row, uint64_t window_ns)
-{
-	for (guint i = 0; i < f->cnt && !row->deadlock && row->busy != BUSY_REFUSES; i++) {
-		const struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
-
-		if (row->pid ? w->pid == row->pid : strcmp(w->program, row->process) == 0)
-			return row->time_ns < window_ns / HELD_UP_PART;
-	}
-	return false;
 }
 
 FREES(task_findings_free, struct task_findings, f, g_array_unref(f->rows); g_string_chunk_free(f->strings))

@@ -46,6 +46,8 @@ enum awaited {
 	PINNED, /* likewise covered by findings of threads */
 };
 
+#define HELD_UP_PART 20	/* 1/n of the window: less is negligible beside the tasks' waits */
+
 enum awaited awaited_of(const struct task_wait *w);
 /* What is said of tasks that wait so, and what to do; where they have no advice of their own, that of threads. */
 const char *awaited_says(enum awaited k);
@@ -54,6 +56,9 @@ const char *awaited_advice(enum awaited k);
 /* Of a process that asks several servers, the one that the task's call is for; NULL: not known. */
 const char *task_peer_of_call(const struct profile *p, const struct task_wait *w);
 bool task_asks_several(const struct profile *p, uint32_t pid);
+
+/* Ranks tasks of clients behind those of whom they ask; of rows that are ranked by themselves. */
+void task_clients_rank(const struct profile *p, struct task_findings *f);
 
 /* Sets `itself`, with words and advice, of tasks that ask their own service, and of those that are behind such ones. */
 void task_itself_find(const struct profile *p, const struct task_findings *f, struct task_wait *w);

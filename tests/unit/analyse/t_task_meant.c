@@ -503,6 +503,38 @@ static void test_bodies(void)
 	}
 }
 
+/* Goroutines of a client wait for a service, whose own wait for a lock: the service leads, unless it hardly waits. */
+static void test_clients(void)
+{
+	static const struct task_frame gets[] = { { "net/http.(*Client).Get", NULL, 0 }, { "main.load", "/src/load.go", 7 } };
+	static const struct task_frame locks[] = { { "sync.(*Mutex).Lock", NULL, 0 }, { "main.price", "/src/prices.go", 32 },
+						   { "net/http.serverHandler.ServeHTTP", NULL, 0 } };
+
+	for (unsigned cnt = 3; cnt <= 12; cnt += 9) {
+		struct profile *p = profile_new();
+		struct tasks *client = tasks_new(TASKS_GO, 12), *service = tasks_new(TASKS_GO, 20);
+		const struct object epoll = { .kind = OBJECT_EPOLL, .pid = 20, .place = "", .operation = "",
+					      .name = "9 sockets (fd 4 of load) -> 127.0.0.1:8080 (prices)" };
+		const struct wait w = { .thread = fixture_thread(p, 12, 12, "load", "load"), .state = 'S', .count = 20,
+					.blocked_ns = 2000, .object = profile_object(p, &epoll) + 1 };
+
+		profile_add_wait(p, &w);
+		see(client, row_of(client, 1, "select", gets, 2), 16);
+		see(service, row_of(service, 1, "sync.Mutex.Lock", locks, 3), cnt);
+		tasks_look_done(client, 200000000, 200000000);
+		tasks_look_done(service, 200000000, 200000000);
+		tasks_finish(client);
+		tasks_finish(service);
+		profile_add_tasks(p, client);
+		struct task_findings *f = findings_of(p, service);
+
+		g_assert_cmpuint(f->cnt, ==, 2);
+		g_assert_cmpuint(g_array_index(f->rows, struct task_wait, 0).pid, ==, cnt > 4 ? 20 : 12);
+		task_findings_free(f);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -515,6 +547,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tasks/findings/limiter", test_limiter);
 	g_test_add_func("/tasks/pace", test_pace);
 	g_test_add_func("/tasks/bodies", test_bodies);
+	g_test_add_func("/tasks/clients", test_clients);
 	g_test_add_func("/tasks/resting-server", test_resting_server);
 	g_test_add_func("/tasks/slow-reader", test_slow_reader);
 	g_test_add_func("/tasks/long-polls-of-java", test_long_polls_of_java);

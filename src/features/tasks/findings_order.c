@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What tasks wait for beside what threads do, and beside tasks of whom they ask. */
+#include "analyse/peers.h"
+#include "base/find.h"
+#include "explain/findings_part.h"
+#include "features/tasks/analysis.h"
+#include "features/tasks/findings_kind.h"
+
+#define CLIENTS_PART 4	/* 1/n of a client's time: less does not explain its wait */
+
+/* The process of this machine for whose answer that one waits longest; 0: none. */
+static uint32_t asked_by(const struct profile *p, uint32_t pid)
+{
+	uint64_t most_ns = 0;
+	uint32_t found = 0;
+
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		const struct object *o = profile_wait_object(p, w);
+
+		if (profile_thread(p, w->thread)->pid != pid || !o || (o->kind != OBJECT_SOCKET && o->kind != OBJECT_EPOLL) ||
+		    object_is_accepted(o) || !o->pid || o->pid == pid || w->blocked_ns <= most_ns)
+			continue;
+		most_ns = w->blocked_ns;
+		found = o->pid;
+	}
+	return found;
+}
+
+static bool serves(const struct profile *p, uint32_t pid)
+{
+	const struct peer_ends ends = peer_ends_of(p, pid);
+
+	return ends.clients_cnt || ends.listens;
+}
+
+/* Nobody asks its process, and whom it asks has tasks that wait for about as long: it only queues behind these. */
+void task_clients_rank(const struct profile *p, struct task_findings *f)
+{
+	EACH_ROW(i, struct task_wait, w, f->rows) {
+		const enum awaited k = awaited_of(w);
+		const uint32_t asked = w->rank_ns && (k == NETWORK || k == LIBRARY) && !serves(p, w->pid) ? asked_by(p, w->pid) : 0;
+
+		EACH_ROW_WHILE(n, const struct task_wait, o, f->rows, asked)
+			if (o->pid == asked && o->rank_ns && o->task_ns >= w->task_ns / CLIENTS_PART)
+				w->rank_ns = MIN(w->rank_ns, o->rank_ns / 2 + 1);
+	}
+}
+
+bool task_findings_precede(const struct findings *f, const struct task_wait *w, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+
+	if (row->reason == REASON_NETWORK_RECEIVE && !row->deadlock && o && o->pid == w->pid && row->pid != w->pid)
+		return w->task_ns >= row->time_ns / CLIENTS_PART;	/* whom it asks */
+	return task_is_of_python(w->kind) && w->task_ns > w->busy_ns / 2 && row->pid == w->pid && !row->loop &&
+	       !row->deadlock && row->reason == REASON_NETWORK_RECEIVE && o && o->kind == OBJECT_EPOLL;
+}
+
+bool task_findings_outweigh(const struct task_findings *f, const struct finding *row, uint64_t window_ns)
+{
+	for (guint i = 0; i < f->cnt && !row->deadlock && row->busy != BUSY_REFUSES; i++) {
+		const struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
+
+		if (row->pid ? w->pid == row->pid : strcmp(w->program, row->process) == 0)
+			return row->time_ns < window_ns / HELD_UP_PART;
+	}
+	return false;
+}
