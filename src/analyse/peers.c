@@ -196,3 +196,18 @@ bool peers_send_unasked(const struct profile *p, uint32_t pid)
 	}
 	return peer_sends_unasked(&all) && all.blocked_ns / MAX(all.count, 1) >= PEER_UNASKED_NS;
 }
+
+GHashTable *peers_servers_new(const struct profile *p)
+{
+	GHashTable *servers = g_hash_table_new(NULL, NULL);
+
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		const struct object *o = profile_wait_object(p, w);
+
+		if (o && object_is_accepted(o))
+			g_hash_table_add(servers, GUINT_TO_POINTER(profile_thread(p, w->thread)->pid));
+		else if (o && (o->kind == OBJECT_SOCKET || o->kind == OBJECT_EPOLL) && o->pid)
+			g_hash_table_add(servers, GUINT_TO_POINTER(o->pid));
+	}
+	return servers;
+}

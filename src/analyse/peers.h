@@ -78,6 +78,9 @@ struct peer_ends {
 };
 struct peer_ends peer_ends_of(const struct profile *p, uint32_t pid);
 
+/* Ids of processes that serve: others wait for their answers, or they have accepted connections. */
+GHashTable *peers_servers_new(const struct profile *p);
+
 #define PEER_UNASKED_NS 50000000	/* on average: what comes sooner may be one answer in pieces */
 
 /* Nothing had been sent since the last data came, in most of these waits: the peer sends when it has something. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+#include "analyse/peers.h"
 #include "explain/findings_part.h"
 
 #include <string.h>
@@ -437,22 +438,6 @@ static struct finding *lock_asked_for(const struct findings *f, const struct fin
 	       is_of_others(f, row, cause) && cause->time_ns > cause_longest_waiter_ns(f, row) / 2 ? cause : NULL;
 }
 
-/* Ids of processes that serve: others wait for their answers, or they have accepted connections. */
-static GHashTable *servers_new(const struct profile *p)
-{
-	GHashTable *servers = g_hash_table_new(NULL, NULL);
-
-	EACH_ROW(i, const struct wait, w, p->waits) {
-		const struct object *o = profile_wait_object(p, w);
-
-		if (o && object_is_accepted(o))
-			g_hash_table_add(servers, GUINT_TO_POINTER(profile_thread(p, w->thread)->pid));
-		else if (o && (o->kind == OBJECT_SOCKET || o->kind == OBJECT_EPOLL) && o->pid)
-			g_hash_table_add(servers, GUINT_TO_POINTER(o->pid));
-	}
-	return servers;
-}
-
 /* Nobody asks the programs that wait there, as a generator of load, or a job. */
 static bool is_of_client(const struct findings *f, const struct finding *row, GHashTable *servers)
 {
@@ -507,7 +492,7 @@ static bool has_led_peer(const struct findings *f, const struct finding *row, co
 
 void behind_find_peers(struct findings *f)
 {
-	g_autoptr(GHashTable) servers = servers_new(f->profile);
+	g_autoptr(GHashTable) servers = peers_servers_new(f->profile);
 
 	EACH_FIRST(i, row, f, FINDINGS_TOLD_MAX) {
 		struct finding *known = unanswered_for(f, row) ?: lock_asked_for(f, row) ?: served_by(f, row, servers);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "analyse/peers.h"
 #include "analyse/reason/reasons.h"
 
 #define SELDOM_PART 10	/* of the window: waits as long as that on average */
@@ -28,7 +29,8 @@ static bool waits_for_hidden_child(const struct profile *p, uint32_t pid)
 
 /*
  * Shells wait for what runs in them, supervisors for their children, pagers and loggers for lines: a few long waits are
- * no sign of a fault where nobody chose that program.  What the other one waits for is recorded, too.
+ * no sign of a fault where nobody chose that program.  What the other one waits for is recorded, too.  Servers owe
+ * answers meanwhile.
  */
 static bool is_undisturbed(const struct profile *p, const struct wait *w)
 {
@@ -48,6 +50,7 @@ static bool is_for_recorder(const struct profile *p, const struct wait *w)
 void bystanders_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle)
 {
 	const bool is_host = profile_is_of_host(p);
+	g_autoptr(GHashTable) servers = is_host ? peers_servers_new(p) : NULL;
 
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		if (idle[i] || !wait_is_asleep(w))
@@ -56,7 +59,8 @@ void bystanders_find(const struct profile *p, const struct rule *const *rule, co
 
 		if ((is_for_any || wait_is_for_file_lock(p, w)) && is_for_recorder(p, w))
 			idle[i] = IDLE_JOIN;
-		else if (is_for_any && is_host && is_undisturbed(p, w))
+		else if (is_for_any && is_host && is_undisturbed(p, w) &&
+			 !g_hash_table_contains(servers, GUINT_TO_POINTER(profile_thread(p, w->thread)->pid)))
 			idle[i] = IDLE_JOIN;
 	}
 }
