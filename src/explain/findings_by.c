@@ -593,16 +593,27 @@ static bool never_let_go(const struct cause_finder *c, const struct finding *row
 	return row->woken_cnt == row->timed_out_cnt && ended_cnt == row->timed_out_cnt;
 }
 
-/* Marks holders: threads of its name; for Python, whose threads share a name, the exact thread. */
+static bool is_unnamed(const struct profile *p, int64_t frame)
+{
+	return frame >= 0 && !profile_get_frame(p, (uint32_t)frame)->name;
+}
+
+/*
+ * Marks holders: threads of its name; for Python, whose threads share a name, the exact thread.  Functions without
+ * names cannot be told apart: there it marks those of its threads that ended such a wait, as the caller did.
+ */
 static void mark_holders(const struct cause_finder *c, const struct finding *row, const struct candidate *holder,
 			 bool *is_holder)
 {
 	const struct profile *p = c->f->profile;
+	const bool is_nameless = is_unnamed(p, holder->frame);
 
-	EACH_ROW(i, const struct thread, t, p->threads)
-		if (t->comm == holder->comm && t->pid == holder->pid &&
-		    (row->reason != REASON_LOCK_GIL || t->tid == holder->tid))
-			is_holder[i] = true;
+	EACH_ROW(i, const struct thread, t, p->threads) {
+		if (t->comm == holder->comm && t->pid == holder->pid)
+			is_holder[i] |= !is_nameless && (row->reason != REASON_LOCK_GIL || t->tid == holder->tid);
+		else if (is_nameless)
+			is_holder[i] = false;
+	}
 }
 
 /*
@@ -876,7 +887,8 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	if (!best || row->deadlock)
 		return;
 	const struct candidate *lets_go = as_waker(wakers, best);
-	if (is_held && best->pid && best->blocked_ns > row->time_ns / 2)	/* the others only pass it on */
+	/* the others only pass it on */
+	if (is_held && best->pid && best->blocked_ns > row->time_ns / 2 && !is_unnamed(p, best->frame))
 		memset(is_holder, 0, p->threads->len * sizeof(*is_holder));
 	if (holder || (is_held && best->pid))
 		mark_holders(c, row, holder ? holder : best, is_holder);
