@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Locks and pools of runtimes, whose functions may have no names. */
+/* Locks of runtimes whose functions have no names, and the program's function among those of its libraries. */
 #include "window.h"
 
+#include "analyse/locks.h"
 #include "analyse/reason/reasons.h"
 
 #define FUTEX "__x64_sys_futex@[kernel] futex_wait@[kernel]"
@@ -94,11 +95,64 @@ static void test_number_of_pool(void)
 	profile_free(p);
 }
 
+static void add_frame(struct profile *p, const char *name, const char *file, uint32_t line)
+{
+	const struct frame f = { .name = profile_string(p, name), .module = profile_string(p, file),
+				 .file = profile_string(p, file), .line = line, .kind = FRAME_USER };
+
+	profile_frame(p, &f);
+}
+
+/* Threads of a pool take turns at Ruby's lock in blocks of one function of the program, below a library's. */
+static void test_gil_of_library(void)
+{
+	static const char *const places[] = {
+		"<< (writer.rb:48) < << (csv.rb:21) < block (2 levels) in build_csv (app.rb:8) < generate (csv.rb:12)",
+		"quote (writer.rb:20) < << (csv.rb:21) < block (2 levels) in build_csv (app.rb:8)",
+		"block in build_csv (app.rb:7) < generate (csv.rb:12)",
+		"<< (csv.rb:21) < run (server.rb:9)",
+	};
+	struct profile *p = window_new();
+
+	add_frame(p, "<<", "/usr/lib/ruby/3.1.0/csv/writer.rb", 48);
+	add_frame(p, "quote", "/usr/lib/ruby/3.1.0/csv/writer.rb", 20);
+	add_frame(p, "<<", "/usr/lib/ruby/3.1.0/csv.rb", 21);
+	add_frame(p, "run", "/var/lib/gems/puma/server.rb", 9);
+	add_frame(p, "block (2 levels) in build_csv", "/srv/app.rb", 8);
+	add_frame(p, "block in build_csv", "/srv/app.rb", 7);
+	uint32_t waiter = thread_of(p, 10, "puma srv tp 001", 0);
+	for (uint32_t i = 0; i < G_N_ELEMENTS(places); i++) {
+		char comm[32];
+
+		g_snprintf(comm, sizeof(comm), "puma srv tp 01%u", i % 2);
+		if (i < 2)
+			thread_of(p, 20 + i, comm, 1000);
+		const struct object gil = { .kind = LOCK_MUTEX, .is_private = true, .operation = "FUTEX_WAIT", .name = GIL_NAME,
+					    .place = places[i], .pid = 10, .addr = 4096, .holder_tid = 20 + i % 2 };
+		/* the extension of the server's waits longest, but is none of the program's */
+		const char *user = i ? "cart@/srv/app.rb rb_io_wait@libruby-3.1.so pthread_cond_wait@libc.so.6" :
+				       "?@/usr/lib/ruby/3.1.0/io/wait.so rb_io_wait@libruby-3.1.so pthread_cond_wait@libc.so.6";
+		uint32_t wait = add_wait(p, waiter, 'S', 10, 100, user, FUTEX);
+
+		fixture_is_for(p, wait, &gil);
+	}
+	p->info.has_objects = p->info.has_locks = true;
+	struct explanation *e = explanation_new(p, NULL);
+	const struct headline *h = headline_with(e, "for the GIL, held by 2 threads like puma srv tp 01");
+
+	g_assert_nonnull(strstr(h->sentence, "build_csv (app.rb:"));
+	g_assert_nonnull(strstr(h->sentence, "(75%)"));
+	g_assert_nonnull(strstr(h->evidence, "they wait in cart"));
+	explanation_free(e);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/runtimes/mono-monitor", test_mono_monitor);
 	g_test_add_func("/runtimes/mono-holder", test_mono_holder);
 	g_test_add_func("/runtimes/number-of-pool", test_number_of_pool);
+	g_test_add_func("/runtimes/gil-of-library", test_gil_of_library);
 	return g_test_run();
 }
