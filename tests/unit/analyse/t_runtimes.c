@@ -72,6 +72,21 @@ static void test_mono_holder(void)
 	}
 }
 
+/* The framework's methods have other names by the map than in images that are compiled ahead. */
+static void test_mono_framework(void)
+{
+	struct profile *p = window_new();
+
+	add_wait(p, thread_of(p, 10, "mono", 0), 'S', 20, 450,
+		 BEGIN "Reminders:Send@[jit] System.Net.Sockets.Socket:Receive@[jit] ?@mono recvfrom@libc.so.6",
+		 "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel] sk_wait_data@[kernel]");
+	struct explanation *e = explanation_new(p, NULL);
+
+	headline_with(e, "in Reminders:Send");
+	explanation_free(e);
+	profile_free(p);
+}
+
 /* Each that waits for a pool has a condition of its own, or one of a few: their number is none of the pool's. */
 static void test_number_of_pool(void)
 {
@@ -152,6 +167,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/runtimes/mono-monitor", test_mono_monitor);
 	g_test_add_func("/runtimes/mono-holder", test_mono_holder);
+	g_test_add_func("/runtimes/mono-framework", test_mono_framework);
 	g_test_add_func("/runtimes/number-of-pool", test_number_of_pool);
 	g_test_add_func("/runtimes/gil-of-library", test_gil_of_library);
 	return g_test_run();
