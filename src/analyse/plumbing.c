@@ -100,10 +100,13 @@ bool plumbing_is_scripts_library(const struct frame *f)
 	return false;
 }
 
-/* A module loaded by Perl, "/usr/lib/x86_64-linux-gnu/perl-base/auto/IO/IO.so": called by the script. */
-static bool is_perl_module(const struct frame *f)
+/* A module loaded by Perl or Ruby, ".../perl-base/auto/IO/IO.so", ".../ruby/3.1.0/io/wait.so": called by the script. */
+static bool is_scripts_module(const struct frame *f)
 {
-	return f->module && strstr(f->module, "/perl") && strstr(f->module, "/auto/");
+	if (!f->module || !g_str_has_suffix(f->module, ".so"))
+		return false;
+	return (strstr(f->module, "/perl") && strstr(f->module, "/auto/")) || strstr(f->module, "/ruby/") ||
+	       strstr(f->module, "/gems/");
 }
 
 static uint8_t level_of_frame(struct plumbing *pl, uint32_t frame, const uint8_t *levels)
@@ -115,7 +118,7 @@ static uint8_t level_of_frame(struct plumbing *pl, uint32_t frame, const uint8_t
 
 	for (uint32_t i = 0; i < cnt; i++)
 		level = MAX(level, levels[ids[i]]);
-	if (level == RUNTIME_NONE && (plumbing_is_scripts_library(f) || is_perl_module(f)))
+	if (level == RUNTIME_NONE && (plumbing_is_scripts_library(f) || is_scripts_module(f)))
 		level = RUNTIME_LIBRARY;
 	/* inlined functions of the standard library are in the program's own file */
 	if (level == RUNTIME_NONE && f->is_inline && f->name && plumbing_runtime_name(f->name))

@@ -84,23 +84,6 @@ struct candidate {
 	bool is_child, is_holder; /* known only at the end: the child that is waited for, the monitor's owner */
 };
 
-/* Length of "crunch (app.py:" in "crunch (app.py:12) < main (app.py:40)": lines of one function are one place. */
-static size_t function_bytes(const char *place)
-{
-	size_t first = (size_t)(strstr(place, ") < ") ? strstr(place, ") < ") - place : (ptrdiff_t)strlen(place));
-
-	while (first && place[first - 1] != ':')
-		first--;
-	return first;
-}
-
-static bool same_place(const char *a, const char *b)
-{
-	if (!a || !b || a == b)
-		return a == b;
-	return function_bytes(a) == function_bytes(b) && !strncmp(a, b, function_bytes(a));
-}
-
 static void add_to(struct candidate *c, const struct candidate *one)
 {
 	if (c->tid != one->tid)
@@ -125,15 +108,21 @@ static struct candidate *of_kind(GArray *all, const struct candidate *one)
 	return NULL;
 }
 
-/* by_function: distinguish threads of one name by function. */
+/*
+ * by_function: distinguish threads of one name by function.  Where it is known of a GIL's holder, the threads of a pool
+ * are one.
+ */
 static void count(const struct profile *p, GArray *all, const struct candidate *one, bool by_function)
 {
 	EACH_ROW(i, struct candidate, c, all) {
-		if (c->comm != one->comm || c->pid != one->pid ||
+		bool is_of_kind = c->comm == one->comm || (one->place && actors_same_kind(c->comm, one->comm));
+
+		if (!is_of_kind || c->pid != one->pid ||
 		    (by_function &&
-		     (!cause_same_function(p, c->frame, one->frame) || !same_place(c->place, one->place))))
+		     (!cause_same_function(p, c->frame, one->frame) || !gil_same_place(c->place, one->place))))
 			continue;
 		add_to(c, one);
+		c->is_kind |= c->comm != one->comm;
 		return;
 	}
 	struct candidate *kind = all->len >= CANDIDATES_MAX && one->pid ? of_kind(all, one) : NULL;
@@ -189,26 +178,9 @@ static void count_holder(const struct cause_finder *c, GArray *all, uint32_t i)
 		.most_ns = w->blocked_ns,
 		.weight = w->blocked_ns,
 		.frame = -1,
-		.place = object_is_gil(o) && *o->place ? o->place : NULL,
+		.place = object_is_gil(o) && *o->place ? gil_place(c->places, o->place) : NULL,
 	};
 	count(c->f->profile, all, &one, object_is_gil(o));
-}
-
-/* The frame whose name is the prefix of the place; -1: none. */
-static int64_t frame_of_place(const struct profile *p, const char *place)
-{
-	g_autoptr(GString) name = g_string_new(NULL);
-
-	for (uint32_t i = 0; place && i < p->frames->len; i++) {
-		const struct frame *f = profile_get_frame(p, i);
-
-		if (!f->name || !f->file || !f->line || !g_str_has_prefix(place, f->name))
-			continue;
-		g_string_printf(name, "%s (%s:%" PRIu32 ")", f->name, module_base_name(f->file), f->line);
-		if (g_str_has_prefix(place, name->str))
-			return i;
-	}
-	return -1;
 }
 
 /* Whether the thread releases the GIL voluntarily, for a blocking call. */
@@ -593,16 +565,27 @@ static bool never_let_go(const struct cause_finder *c, const struct finding *row
 	return row->woken_cnt == row->timed_out_cnt && ended_cnt == row->timed_out_cnt;
 }
 
-/* Marks holders: threads of its name; for Python, whose threads share a name, the exact thread. */
+static bool is_unnamed(const struct profile *p, int64_t frame)
+{
+	return frame >= 0 && !profile_get_frame(p, (uint32_t)frame)->name;
+}
+
+/*
+ * Marks holders: threads of its name; for Python, whose threads share a name, the exact thread.  Functions without
+ * names cannot be told apart: there it marks those of its threads that ended such a wait, as the caller did.
+ */
 static void mark_holders(const struct cause_finder *c, const struct finding *row, const struct candidate *holder,
 			 bool *is_holder)
 {
 	const struct profile *p = c->f->profile;
+	const bool is_nameless = is_unnamed(p, holder->frame);
 
-	EACH_ROW(i, const struct thread, t, p->threads)
-		if (t->comm == holder->comm && t->pid == holder->pid &&
-		    (row->reason != REASON_LOCK_GIL || t->tid == holder->tid))
-			is_holder[i] = true;
+	EACH_ROW(i, const struct thread, t, p->threads) {
+		if (t->comm == holder->comm && t->pid == holder->pid)
+			is_holder[i] |= !is_nameless && (row->reason != REASON_LOCK_GIL || t->tid == holder->tid);
+		else if (is_nameless)
+			is_holder[i] = false;
+	}
 }
 
 /*
@@ -876,7 +859,8 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	if (!best || row->deadlock)
 		return;
 	const struct candidate *lets_go = as_waker(wakers, best);
-	if (is_held && best->pid && best->blocked_ns > row->time_ns / 2)	/* the others only pass it on */
+	/* the others only pass it on */
+	if (is_held && best->pid && best->blocked_ns > row->time_ns / 2 && !is_unnamed(p, best->frame))
 		memset(is_holder, 0, p->threads->len * sizeof(*is_holder));
 	if (holder || (is_held && best->pid))
 		mark_holders(c, row, holder ? holder : best, is_holder);
@@ -884,7 +868,7 @@ static void find_by(const struct cause_finder *c, struct finding *row)
 	if (is_held)
 		find_call(c, row, lets_go);
 	if (best->place)
-		row->by.frame = frame_of_place(p, best->place);
+		gil_find(c->places, row);
 	if (!is_held && best != holder)
 		count_kind(wakers, &row->by);
 	if ((!is_held || row->reason == REASON_LOCK_KERNEL) && best != holder && !row->by.is_kind)
@@ -950,10 +934,12 @@ void findings_find_causes(struct findings *f, const uint32_t *locks)
 	};
 
 	c.far_ends = far_ends_new(f->profile, c.threads_of_wakers);
+	c.places = gil_places_new(f);
 	for (uint32_t r = 0; r < rows; r++)
 		find_cause_of(&c, &g_array_index(f->rows, struct finding, r));
 	for (uint32_t r = 0; r < rows; r++)
 		find_causes_behind(&c, &g_array_index(f->rows, struct finding, r));
+	gil_places_free(c.places);
 	far_ends_free(c.far_ends);
 	g_free(c.threads_of_wakers);
 }

@@ -89,7 +89,18 @@ struct cause_finder {
 	const uint32_t *locks;		/* of lock_ids_new() */
 	uint32_t *threads_of_wakers;	/* CAUSE_NONE: not known */
 	struct far_ends *far_ends;
+	struct gil_places *places;
 };
+
+/* What a recording says about where the holder of a GIL stood: "crunch (app.py:12) < main (app.py:40)". */
+struct gil_places *gil_places_new(const struct findings *f);
+void gil_places_free(struct gil_places *g);
+/* The rest of the place from the program's innermost function on; all of it if it has none.  Borrowed. */
+const char *gil_place(struct gil_places *g, const char *place);
+/* In one function of a file, whatever the line, and in whichever block of it. */
+bool gil_same_place(const char *a, const char *b);
+/* Fills in the function and the number of threads of row->by.place, and where most of the waiters are delayed. */
+void gil_find(struct gil_places *g, struct finding *row);
 
 /* Compares two frames by function name; -1: unknown. */
 bool cause_same_function(const struct profile *p, int64_t a, int64_t b);

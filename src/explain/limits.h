@@ -33,6 +33,9 @@ const char *self_is_mostly_asked(const struct profile *p, uint32_t pid);
 	"answer, and only a time limit ends that. Call what answers there directly, or have workers (and a port) of its own "   \
 	"for it; more workers only move that limit."
 
+/* "; functions that were compiled at run time have no names here: `mono --jitmap` gives them" */
+void nameless_append_evidence(GString *s, const struct findings *f, const struct finding *row);
+
 /* A proxy with more clients than connections to its server: waits for it, and its own, are for a free connection. */
 bool pool_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
 /* ": pgbouncer's 2 connections to 127.0.0.1:5432 (postgres) are all busy" */

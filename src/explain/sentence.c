@@ -82,13 +82,6 @@ static bool is_of_shell(const struct frame *fr)
 	return module && sentence_is_shell(module);
 }
 
-bool sentence_is_nameless(const struct findings *f, const struct finding *row)
-{
-	const struct frame *fr = row->frame >= 0 ? profile_get_frame(f->profile, (uint32_t)row->frame) : NULL;
-
-	return fr && !fr->name && g_strcmp0(fr->module, "[anon]") == 0;
-}
-
 void sentence_function(GString *s, const struct findings *f, int64_t frame, const char *before)
 {
 	const struct frame *fr;
@@ -524,6 +517,14 @@ static const char *only_upstream(const struct findings *f, const struct finding 
 	return NULL;
 }
 
+/* Each that waits for a pool, or for a result, has a condition: "a connection of a pool, one of 32" reads as its size. */
+static bool is_counted_by_waiters(const struct findings *f, const struct finding *row)
+{
+	const struct rule *rule = finding_rule(f, row);
+
+	return row->locks_cnt > 1 && rule && rule->says && reason_is_signalled(row->reason);
+}
+
 /* "waits for a mutex, audit_lock, in write_audit (audit.c:27)" */
 static void append_what(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -545,7 +546,7 @@ static void append_what(GString *s, const struct findings *f, const struct findi
 		g_string_append(s, ", ");
 		text_safe_cut(s, there, FINDING_NAME_COLUMNS);
 		g_string_append_c(s, ',');
-	} else if (o && *o->name) {
+	} else if (o && *o->name && !is_counted_by_waiters(f, row)) {
 		sentence_object(s, row, o);
 	}
 	if (is_in_sentence(row->limit.limit)) {
@@ -801,8 +802,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	/* else it is mentioned */
 	if (r->by.tid || (!has_timeouts(r) && !has_signals(r)) || g_strcmp0(r->by.comm, "timer") != 0)
 		sentence_by(s, f, r);
-	if (sentence_is_nameless(f, r) && !sentence_is_for_cpu(r))
-		g_string_append(s, "; functions that were compiled at run time have no names here");
+	nameless_append_evidence(s, f, r);
 	pool_append_connections(s, f, r);
 	if (r->never_let_go && r->reason == REASON_LOCK_RWLOCK && !has_timeouts(r) &&
 	    (r->deadlock || sentence_stuck_is_of_rule(f, r)))

@@ -317,10 +317,12 @@ static uint8_t *ended_new(const struct profile *p, const uint8_t *tells)
 		of_place[profile_wait(p, wake->wait)->user][by] += wake->blocked_ns;
 	}
 	EACH_ROW(i, const struct wait, w, p->waits) {
+		const enum ended earlier = most_of(of_place[w->user]);
+
 		ended[i] = (uint8_t)most_of(ns[i]);
 		if (ended[i] == ENDED_UNKNOWN && w->user && w->flags & WAIT_OPEN_AT_END &&
-		    most_of(of_place[w->user]) == ENDED_BY_TIMER)
-			ended[i] = ENDED_BY_TIMER;
+		    (earlier == ENDED_BY_TIMER || earlier == ENDED_BY_WAKING))
+			ended[i] = earlier;
 	}
 	return ended;
 }
