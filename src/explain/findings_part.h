@@ -239,6 +239,10 @@ void unended_append_evidence(GString *s, const struct findings *f, const struct 
 void blocked_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 const char *blocked_advice_of(const struct findings *f, const struct finding *row);	/* NULL: nothing is known */
 
+/* "; that server was busy with one command at 5 of 15 looks while others waited" */
+void one_command_append_evidence(GString *s, const struct findings *f, const struct finding *row);
+const char *one_command_advice_of(const struct findings *f, const struct finding *row);	/* NULL: it was not */
+
 bool finding_has_process(const struct findings *f, const struct finding *row, uint32_t pid);	/* Does it wait there? */
 
 #define MISSED_ADVICE                                                                                                \

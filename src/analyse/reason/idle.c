@@ -39,6 +39,7 @@
 #define BROADCAST_CPU_NS 100000 /* as for storms: with less CPU time after a wakeup, the wakeup was in vain */
 #define ANSWERED_SHARE 3 /* of a loop's waiting time: clients also send requests between answers */
 #define OWED_SHARE 10 /* the same for a loop whose clients wait for its answers */
+#define HELD_UP_NS 100000000ULL	/* people notice that */
 #define WORK_NS 200000000 /* average, for a server with all data in memory */
 #define RESTS_MIN 3	/* as long: fewer are no habit */
 
@@ -253,6 +254,20 @@ static bool is_for_work(const struct finder *f, uint32_t i)
 }
 
 /*
+ * The longest wait was for the answer of a server in memory that was seen at work: one command there keeps all others
+ * waiting, between times in which it answers at once.
+ */
+static bool is_held_up(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const struct object *o = profile_wait_object(f->p, w);
+	const enum server_does does = o ? profile_server_does(f->p, o->pid) : SERVER_UNKNOWN;
+
+	return w->max_waker && w->max_ns >= HELD_UP_NS && (does == SERVER_WORKS || does == SERVER_WORKS_AT_TIMES) &&
+	       idle_is_asked(f->p, w, profile_get_waker(f->p, w->max_waker - 1)) && !idle_only_listens(f->p, w);
+}
+
+/*
  * Mostly waits for answers: it has nothing else to do, but is not idle.  A wait that is open at the end counts like
  * earlier ones.
  */
@@ -263,7 +278,8 @@ static bool is_answered(const struct finder *f, uint32_t i)
 	uint32_t pid = profile_thread(f->p, profile_wait(f->p, i)->thread)->pid;
 
 	return (e->upstream_ns > ended_sum(e) / ANSWERED_SHARE && !idle_only_listens(f->p, profile_wait(f->p, i))) ||
-	       (e->upstream_ns > ended_sum(e) / OWED_SHARE && profile_find_limit(f->p, LIMIT_OWED, pid, 0));
+	       (e->upstream_ns > ended_sum(e) / OWED_SHARE &&
+		(profile_find_limit(f->p, LIMIT_OWED, pid, 0) || is_held_up(f, i)));
 }
 
 /*

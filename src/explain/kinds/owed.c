@@ -75,6 +75,8 @@ const char *owed_advice(const struct findings *f, const struct finding *row)
 	struct limit_pool pool;
 	uint32_t made, clients = limit_owed_read(row->limit.limit, &made, &there);
 
+	if (one_command_may_be(f, row))
+		return NULL;
 	if (there && pool_beside(f->profile, row->limit.limit, &pool) && made <= pool.cnt &&
 	    clients >= QUEUE_TIMES * pool.cnt)
 		return "If a request keeps one of the other connections (a pool's) while it waits for this answer, the others queue for "
