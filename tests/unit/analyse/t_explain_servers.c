@@ -124,10 +124,49 @@ static void test_many_small(void)
 	}
 }
 
+/* A server that stalls now and then holds a loop's clients up, however short most answers are. */
+static void test_stalls(void)
+{
+	static const struct { struct loop loop; unsigned stalls, silent_ms; bool serves, by_client, is_told; } cases[] = {
+		{ { 600, 2500, 1000, 5500, 400 }, 3, 0, true, false, true },
+		{ { 600, 2500, 1000, 5500, 400 }, 3, 300, true, false, true },
+		{ { 600, 2500, 1000, 5500, 400 }, 3, 2000, true, false, false },	/* it was sent most of it unasked */
+		{ { 600, 2500, 1000, 5500, 400 }, 3, 0, false, false, false },
+		{ { 600, 2500, 1000, 5500, 400 }, 3, 0, true, true, false },	/* the longest was for a request */
+		{ { 600, 2500, 1000, 5500, 400 }, 1, 0, true, false, false },
+		{ { 600, 2500, 1000, 5500, 90 }, 3, 0, true, false, false },
+		{ { 25, 2500, 1000, 5500, 400 }, 6, 0, true, false, false },	/* all answers take so long: a long poll */
+		{ { 600, 700, 1000, 7300, 400 }, 3, 0, true, false, false },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = profile_of_loop(&cases[i].loop, "9 sockets (fd 14 of shop) -> 127.0.0.1:26431 (tariff)",
+						    "tariff");
+		struct wait *w = &g_array_index(p->waits, struct wait, 0);
+
+		w->hist[profile_hist_slot(w->max_ns)] = cases[i].stalls;
+		if (cases[i].by_client)
+			w->max_waker = profile_waker(p, &(struct waker){ .pid = 40, .tid = 40, .comm = "load" }) + 1;
+		profile_add_tcp_wait(p, &(struct tcp_wait){ .object = w->object - 1, .direction = TCP_WAIT_RECEIVE, .count = 600,
+							    .blocked_ns = 2500 * MS, .silent_ns = cases[i].silent_ms * MS });
+		if (cases[i].serves)
+			profile_add_connection(p, &(struct connection){ .pid = 10, .side = CONNECTION_SERVER,
+									.local = "127.0.0.1:80", .remote = "" });
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = e->headlines->len ? &g_array_index(e->headlines, struct headline, 0) : NULL;
+
+		g_test_message("%zu: %s", i, h ? h->sentence : e->little);
+		g_assert_cmpint(h && strstr(h->sentence, "for an answer from 127.0.0.1:26431 (tariff)"), ==, cases[i].is_told);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/one-command", test_one_command);
 	g_test_add_func("/explain/many-small-of-loops", test_many_small);
+	g_test_add_func("/explain/stalls-of-loops", test_stalls);
 	return g_test_run();
 }
