@@ -267,13 +267,16 @@ static bool is_held_up(const struct finder *f, uint32_t i, const struct ended *e
 {
 	const struct wait *w = profile_wait(f->p, i);
 
-	if (!idle_has_stalls(f->p, w))
-		return false;
 	if (!peer_is_memory_server(profile_upstream(f->p, w)))
-		return e->upstream_ns / MAX(e->upstream_cnt, 1) < w->max_ns / STANDS_OUT && is_asked_by_clients(f, w);
-	const enum server_does does = profile_server_does(f->p, profile_wait_object(f->p, w)->pid);
+		return idle_has_stalls(f->p, w, false) && e->upstream_ns / MAX(e->upstream_cnt, 1) < w->max_ns / STANDS_OUT &&
+		       is_asked_by_clients(f, w);
+	const uint32_t server = profile_wait_object(f->p, w)->pid;
+	const enum server_does does = profile_server_does(f->p, server);
+	struct server_held held;
 
-	return (does == SERVER_WORKS || does == SERVER_WORKS_AT_TIMES) && !idle_only_listens(f->p, w);
+	profile_server_held(f->p, server, &held);
+	return (does == SERVER_WORKS || does == SERVER_WORKS_AT_TIMES) && idle_has_stalls(f->p, w, held.seen) &&
+	       !idle_only_listens(f->p, w);
 }
 
 /*

@@ -152,14 +152,15 @@ static bool had_asked(const struct profile *p, const struct wait *w)
 	return silent_ns <= all_ns / 2;
 }
 
-bool idle_has_stalls(const struct profile *p, const struct wait *w)
+bool idle_has_stalls(const struct profile *p, const struct wait *w, bool by_timer)
 {
+	const struct waker *waker = w->max_waker ? profile_get_waker(p, w->max_waker - 1) : NULL;
 	uint64_t cnt = 0;
 
 	for (unsigned s = profile_hist_slot(STALL_NS); s < PROFILE_HIST_SLOTS; s++)
 		cnt += w->hist[s];
-	return cnt >= STALLS_MIN && w->max_waker && w->max_ns >= STALL_NS &&
-	       idle_is_asked(p, w, profile_get_waker(p, w->max_waker - 1)) && had_asked(p, w);
+	return cnt >= STALLS_MIN && waker && w->max_ns >= STALL_NS &&
+	       (idle_is_asked(p, w, waker) || (by_timer && waker_is_timer(waker))) && had_asked(p, w);
 }
 
 /* Facts about a waker. */

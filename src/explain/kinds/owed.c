@@ -153,7 +153,7 @@ bool owed_is_quick(const struct findings *f, const struct finding *row)
 	uint32_t made = 0, clients = limit_owed_read(row->limit.limit, &made, &there);
 
 	return clients && clients < QUEUE_TIMES * made && are_quick(f, finding_pid(f, row), clients) &&
-	       !idle_has_stalls(f->profile, profile_wait(f->profile, row->wait));
+	       !idle_has_stalls(f->profile, profile_wait(f->profile, row->wait), false);
 }
 
 /* Number of threads that mostly wait for requests on connections of their own, if no thread waits for work; else 0. */

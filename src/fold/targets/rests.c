@@ -166,7 +166,6 @@ static void note_commander(struct server_rests *r, struct looked_at *s, uint64_t
 	struct commander *known = FIRST_ROW(struct commander, x, s->commanders, name && strcmp(x->name, name) == 0, x, NULL);
 	const struct commander fresh = { .pid = pid, .cnt = 1, .look = s->held, .name = name };
 
-	fd_owners_was_of_use(r->owners, pid);
 	if (known) {
 		known->cnt += known->look != s->held;
 		known->look = s->held;

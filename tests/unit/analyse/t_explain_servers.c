@@ -124,6 +124,26 @@ static void test_many_small(void)
 	}
 }
 
+/* A loop's own timer ends the longest of its waits: if a command was seen there that one was for it, too. */
+static void test_timer(void)
+{
+	static const struct loop loop = { 600, 2500, 1000, 5500, 400 };
+
+	for (unsigned is_seen = 0; is_seen < 2; is_seen++) {
+		struct profile *p = profile_of_loop(&loop, "9 sockets (fd 14 of shop) -> 127.0.0.1:6379 (redis-server)",
+						    "redis-server");
+
+		profile_add_limit(p, LIMIT_RESTS, 70, 0, is_seen ? "8 of 12 looks, 1 in a command" : "8 of 12 looks");
+		g_array_index(p->waits, struct wait, 0).max_waker =
+			profile_waker(p, &(struct waker){ .comm = "", .irq = "timer" }) + 1;
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_cmpint(e->headlines->len != 0, ==, is_seen);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* A server that stalls now and then holds a loop's clients up, however short most answers are. */
 static void test_stalls(void)
 {
@@ -166,6 +186,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/one-command", test_one_command);
+	g_test_add_func("/explain/one-command-timer", test_timer);
 	g_test_add_func("/explain/many-small-of-loops", test_many_small);
 	g_test_add_func("/explain/stalls-of-loops", test_stalls);
 	return g_test_run();
