@@ -253,6 +253,9 @@ const char *blocked_advice_of(const struct findings *f, const struct finding *ro
 /* "; postgres (9 processes) used 1.8 CPUs meanwhile" */
 void peer_runs_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 const char *peer_runs_advice_of(const struct findings *f, const struct finding *row);	/* NULL: that is not known */
+/* "; that server was busy with one command at 5 of 15 looks while others waited" */
+void one_command_append_evidence(GString *s, const struct findings *f, const struct finding *row);
+const char *one_command_advice_of(const struct findings *f, const struct finding *row);	/* NULL: it was not */
 
 bool finding_has_process(const struct findings *f, const struct finding *row, uint32_t pid);	/* Does it wait there? */
 

@@ -101,6 +101,8 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 	uint32_t pid = t->pid, tid = t->tid;
 	/* a connection of gRPC's carries many requests at a time, so these queue for none */
 	const bool is_one_each = strcmp(reasons_protocol(f->reasons, row->wait), "gRPC") != 0;
+	/* more connections to a server that does one command at a time change nothing, and TCP sends again meanwhile */
+	const bool is_busy = one_command_may_be(f, row);
 	struct finding_limit found = { 0 };
 
 	if (row->busy || row->is_yield || !f->profile->limits->len)
@@ -140,8 +142,8 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 	default:
 		found.limit = stopped_peer(f, row);
 		if (!found.limit && !child_find(f, row, &found) && !cycle_find(f, row, &found) &&
-		    !(is_one_each && pool_find(f, row, &found)) && !connects_find(f, row, &found) &&
-		    !loss_find(f, row, &found) && !tries_find(f, row, &found) &&
+		    !(is_one_each && !is_busy && pool_find(f, row, &found)) && !connects_find(f, row, &found) &&
+		    !(!is_busy && loss_find(f, row, &found)) && !tries_find(f, row, &found) &&
 		    !(is_one_each && owed_find(f, row, &found)) && !nagle_find(f, row, &found) &&
 		    !slack_find(f, row, &found) && !full_find(f, row, &found))
 			found = (struct finding_limit){ 0 };

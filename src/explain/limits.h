@@ -47,6 +47,8 @@ void pool_append_connections(GString *s, const struct findings *f, const struct 
 const char *pool_advice(const struct findings *f, const struct finding *row);
 /* One request of its clients' makes many questions one after the other: a larger pool does not help. */
 bool pool_is_many_small(const struct findings *f, const struct finding *row);
+/* Likewise of an event loop that has one connection there at most, or it has no clients. */
+bool pool_asks_one_by_one(const struct findings *f, uint32_t pid, const char *there);
 
 /*
  * The program that ran while threads waited for the few CPUs that they may use, in a recording of the whole machine.
@@ -243,6 +245,14 @@ const char *blocked_advice(const struct profile *p, const char *peer, uint32_t s
  */
 void peer_runs_append(GString *s, const struct profile *p, const char *peer, uint32_t pid, uint64_t waits_ns);
 const char *peer_runs_advice(const struct profile *p, const char *peer, uint32_t pid, uint64_t waits_ns);
+/* A server in memory: " was busy with one command at 5 of 15 looks while others waited, mostly of stats.rb/4711" */
+void one_command_append(GString *s, const struct profile *p, uint32_t server);
+/* peer: as of blocked_append(); NULL: it was not. */
+const char *one_command_advice(const struct profile *p, const char *peer, uint32_t server);
+/* It was, or a loop waits for long for such a server, which did not rest. */
+bool one_command_may_be(const struct findings *f, const struct finding *row);
+/* If nothing else is found, of a process that asks such a server, with the advice; false: none does. */
+bool one_command_append_most(GString *s, const struct findings *f);
 
 #define BURSTS_ADVICE                                                                                               \
 	"Its threads start at the same moment and queue behind each other; between these bursts it hardly runs. Spread "     \

@@ -415,7 +415,8 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	/* no all-clear while others wait, or what the program needs may be missing */
 	const bool is_silent = silent_append_most(s, f);
 	const bool is_taken = !is_silent && backlog_append_taken(s, f);
-	const bool is_owing = is_silent || is_taken || owed_append_most(s, f, tasks) ||
+	const bool is_held = !is_silent && !is_taken && one_command_append_most(s, f);
+	const bool is_owing = is_silent || is_taken || is_held || owed_append_most(s, f, tasks) ||
 			      append_held(s, f, little, are_unseen);
 	const bool fails = !is_owing && connects_append_most(s, f, &failing);
 	const bool is_trying = !is_owing && !fails && tries_append_most(s, f);
@@ -425,7 +426,7 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 
 	if (is_unsignalled)
 		g_string_append(s, "." UNSIGNALLED_ADVICE " Else little is found");
-	if (is_still || is_silent || is_taken || is_trying)
+	if (is_still || is_silent || is_taken || is_held || is_trying)
 		g_string_append(s, " Else little is found");
 	if (!s->len && f->meant_ns) {
 		g_string_append_printf(s, "%s, if this is meant: ", little);
@@ -474,7 +475,7 @@ char *little_nothing_new(const struct findings *f)
 	if (!still_append(s, still, false)) {
 		const bool is_taken = backlog_append_taken(s, f);
 
-		g_string_append(s, is_taken || tries_append_most(s, f) ?
+		g_string_append(s, is_taken || one_command_append_most(s, f) || tries_append_most(s, f) ?
 					   " Else nothing was waited for: all threads ran or were idle." :
 					   "Nothing was waited for: all threads ran or were idle.");
 		if (!is_taken)

@@ -593,7 +593,7 @@ void sentence_finding(GString *s, const struct findings *f, const struct finding
 	if (sentence_is_for_cpu(row))
 		return;
 	append_peers_limit(s, f, row);
-	if (!row->may_be_meant && !row->asks_itself)
+	if (!row->may_be_meant && !row->asks_itself && !one_command_may_be(f, row))
 		tcp_shares_append(s, f, row);
 }
 
@@ -818,6 +818,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 	unended_append_evidence(s, f, r);
 	blocked_append_evidence(s, f, r);
 	peer_runs_append_evidence(s, f, r);
+	one_command_append_evidence(s, f, r);
 	backlog_append_evidence(s, r->backlog);
 	spawns_append_evidence(s, f, r);
 	restarts_append_evidence(s, f, r);

@@ -66,6 +66,7 @@ void sentence_task_evidence(GString *s, const struct findings *f, const struct t
  * is_busy: it was running meanwhile.
  */
 const char *servers_advice(const char *peer, bool is_busy);
+bool servers_is_redis(const char *peer);	/* or a fork of it, which knows its commands */
 /* Of a server in memory that rested meanwhile: see profile_server_does(). */
 #define SERVER_RESTS_ADVICE \
 	"That server had nothing to do meanwhile, so what was asked for is not there yet: a command that waits for work (BRPOP, XREAD, " \

@@ -68,6 +68,13 @@ bool servers_is_database(const char *peer)
 	return servers_advice(peer, false) && !peer_is_memory_server(peer);
 }
 
+bool servers_is_redis(const char *peer)
+{
+	const char *advice = servers_advice(peer, true);
+
+	return advice && g_str_has_prefix(advice, OF_BUSY);
+}
+
 const char *poolers_advice(const char *peer)
 {
 	return peer ? FIRST(x, servers, x->is_pooler && strstr(peer, x->process), x->advice, NULL) : NULL;
@@ -127,6 +134,24 @@ static const char *advice_of_quota(const struct finding *row)
 	return row->threads_cnt == 1 ? "Raise the quota (cpu.max), or have what is in that group compute less." : NULL;
 }
 
+/* At most a third of the answers take several times as long as the median, and together most of the time. */
+static bool is_mostly_of_few(const struct finding *row)
+{
+	const unsigned from = profile_hist_slot(finding_percentile_ns(row, 0.5) * TAIL_TIMES);
+	uint64_t all_cnt = 0, tail_cnt = 0;
+	double all = 0, tail = 0;	/* in proportion to time: slots are powers of two */
+
+	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
+		const double weight = row->hist[i] * (double)(UINT64_C(1) << MIN(i, 62));
+
+		all_cnt += row->hist[i];
+		all += weight;
+		tail_cnt += i > from ? row->hist[i] : 0;
+		tail += i > from ? weight : 0;
+	}
+	return row->max_ns >= FINDING_NOTICED_NS && all_cnt >= TAIL_WAITS_MIN && tail_cnt <= all_cnt / 3 && tail > all / 2;
+}
+
 static const char *advice_of_limit(const struct findings *f, const struct finding *row)
 {
 	const struct profile_limit *l = row->limit.limit;
@@ -156,7 +181,7 @@ static const char *advice_of_limit(const struct findings *f, const struct findin
 			       "The kernel keeps a part of each CPU from real-time threads (sched_rt_runtime_us, fair_server): let it "
 			       "sleep in between, or run it without a real-time policy.";
 	case LIMIT_POOL:
-		return pool_is_many_small(f, row) ? MANY_SMALL_ADVICE : pool_advice(f, row);
+		return pool_is_many_small(f, row) && !is_mostly_of_few(row) ? MANY_SMALL_ADVICE : pool_advice(f, row);
 	case LIMIT_CONNECT:
 		return connects_advice(row);
 	case LIMIT_FAILS:
@@ -418,6 +443,15 @@ static uint64_t waits_in_a_row(const struct findings *f, const struct finding *r
 	return row->count / MAX(others, 1);
 }
 
+/* What an event loop waits is no answer's time where several are due at once, as on several connections. */
+static bool may_ask_one_by_one(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+
+	return !o || o->kind != OBJECT_EPOLL ||
+	       pool_asks_one_by_one(f, finding_pid(f, row), profile_upstream(f->profile, profile_wait(f->profile, row->wait)));
+}
+
 /*
  * Each thread asks again as soon as it has a fast answer: the number of questions takes the time.  A thread that
  * receives unasked data reads a stream.
@@ -428,7 +462,8 @@ static bool is_many_small(const struct findings *f, const struct finding *row)
 	struct tcp_shares shares;
 
 	if (row->reason != REASON_NETWORK_RECEIVE || row->loop || row->limit.limit || !row->count ||
-	    (tcp_shares_find(f, row, &shares) && shares.most == TCP_SHARE_SILENT))
+	    (tcp_shares_find(f, row, &shares) && shares.most == TCP_SHARE_SILENT) || is_mostly_of_few(row) ||
+	    !may_ask_one_by_one(f, row))
 		return false;
 	uint64_t answer_ns = row->time_ns / row->count;
 	if (answer_ns <= SMALL_ANSWER_NS)
@@ -440,7 +475,10 @@ static const char *advice_of_server(const struct findings *f, const struct findi
 {
 	const struct object *o = finding_object(f, row);
 
-	if (finding_is_by(f, row, RULES_MEMORY_SERVER "*") && row->count > 1 && finding_percentile_ns(row, 0.5) < AT_ONCE_NS && row->max_ns > finding_percentile_ns(row, 0.5) * LOST_TIMES)
+	const uint64_t median_ns = finding_percentile_ns(row, 0.5);
+
+	if (row->count > 1 && row->max_ns > median_ns * LOST_TIMES &&
+	    ((finding_is_by(f, row, RULES_MEMORY_SERVER "*") && median_ns < AT_ONCE_NS) || one_command_may_be(f, row)))
 		return "Most answers come at once, and some only after long: the server did something else then, as one long command "
 		       "(SLOWLOG GET) or writing to the disk, or it did not run: stopped, paused, throttled.";
 	/* for a socket in a file only the waker is known */
@@ -727,24 +765,9 @@ static const char *advice_of_no_answer(const struct findings *f, const struct fi
 	return has_repeated_syn(row) ? advice_of_syns(f, row) : NULL;
 }
 
-/* At most a third of the answers take several times as long as the median, and together most of the time. */
 static bool has_slow_tail(const struct finding *row)
 {
-	const unsigned from = profile_hist_slot(finding_percentile_ns(row, 0.5) * TAIL_TIMES);
-	uint64_t all_cnt = 0, tail_cnt = 0;
-	double all = 0, tail = 0;	/* in proportion to time: slots are powers of two */
-
-	for (unsigned i = 0; i < PROFILE_HIST_SLOTS; i++) {
-		const double weight = row->hist[i] * (double)(UINT64_C(1) << MIN(i, 62));
-
-		all_cnt += row->hist[i];
-		all += weight;
-		tail_cnt += i > from ? row->hist[i] : 0;
-		tail += i > from ? weight : 0;
-	}
-	return row->reason == REASON_NETWORK_RECEIVE && !row->limit.limit && !row->timed_out_cnt &&
-	       row->max_ns >= FINDING_NOTICED_NS &&
-	       all_cnt >= TAIL_WAITS_MIN && tail_cnt <= all_cnt / 3 && tail > all / 2;
+	return row->reason == REASON_NETWORK_RECEIVE && !row->limit.limit && !row->timed_out_cnt && is_mostly_of_few(row);
 }
 
 /* By who is at the other end; NULL: that says nothing more. */
@@ -805,7 +828,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return full_advice(row);
 	if (row->busy)
 		return sentence_busy_advice(f, row);
-	advice = advice_of_told(f, row) ?: advice_of_limit(f, row);
+	advice = advice_of_told(f, row) ?: one_command_advice_of(f, row) ?: advice_of_limit(f, row);
 	if (advice)
 		return advice;
 	if (row->reason == REASON_CPU_QUEUE && !row->is_yield)

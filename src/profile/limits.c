@@ -12,6 +12,8 @@
 #define LIMIT_BACKLOG_SCAN "%" SCNu32 " connections wait at %n"
 #define LIMIT_DROPPED_SCAN "%" SCNu32 " datagrams dropped at %n"
 #define RESTS_LOOKS_MIN 5	/* fewer may all be by chance */
+#define HELD_MIN 2	/* looks */
+#define HELD_PART 8	/* of all looks */
 #define TEXT_MAX_BYTES 16000	/* of all limits together: readers accept no longer text */
 
 static const char *const kinds[LIMIT_KIND_COUNT] = {
@@ -498,5 +500,19 @@ enum server_does profile_server_does(const struct profile *p, uint32_t pid)
 		return SERVER_UNKNOWN;
 	return (uint64_t)rests * 10 >= (uint64_t)looks * 9 ? SERVER_RESTS :
 	       rests <= looks / 2		   ? SERVER_WORKS :
-						     SERVER_UNKNOWN;
+						     SERVER_WORKS_AT_TIMES;
+}
+
+bool profile_server_held(const struct profile *p, uint32_t pid, struct server_held *ret)
+{
+	const struct profile_limit *l = pid ? profile_find_limit(p, LIMIT_RESTS, pid, 0) : NULL;
+	uint32_t rests;
+	int at = 0;
+
+	*ret = (struct server_held){ .name = "" };
+	if (!l || sscanf(l->text, "%" SCNu32 " of %" SCNu32 " looks, %" SCNu32 " in a command, %" SCNu32 " of %" SCNu32 " %n",
+			 &rests, &ret->all, &ret->seen, &ret->of_one, &ret->pid, &at) < 3)
+		return false;
+	ret->name = at ? l->text + at : "";
+	return ret->seen >= HELD_MIN && ret->seen >= ret->all / HELD_PART;
 }

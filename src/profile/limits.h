@@ -100,6 +100,12 @@ enum profile_limit_kind {
 #define LIMIT_SILENT_FORMAT "nothing for %" PRIu64 " ns from "
 
 #define LIMIT_RESTS_FORMAT "%" PRIu32 " of %" PRIu32 " looks"
+/*
+ * Appended if there were any: looks at which it ran one command, and had not read for long what others sent; at how many
+ * of these the command was of one program, and that program's process, followed by its name.
+ */
+#define LIMIT_RESTS_HELD ", %" PRIu32 " in a command"
+#define LIMIT_RESTS_COMMANDER ", %" PRIu32 " of %" PRIu32 " "
 
 /*
  * Looks at which sessions of that server waited for locks, all looks, at how many of the former one of a program was idle
@@ -296,9 +302,17 @@ const char *profile_silent_peer(const struct profile *p, const struct wait *w);
 
 /* Has all data in memory, so that it answers at once: "redis-server", or "127.0.0.1:6379 (redis-server)"; NULL: nobody. */
 bool peer_is_memory_server(const char *peer);
-/* What such a server did when it was looked at: nearly always nothing, or mostly something. */
-enum server_does { SERVER_UNKNOWN, SERVER_RESTS, SERVER_WORKS };
+/* What such a server did when it was looked at: nearly always nothing, mostly something, or now and then. */
+enum server_does { SERVER_UNKNOWN, SERVER_RESTS, SERVER_WORKS, SERVER_WORKS_AT_TIMES };
 enum server_does profile_server_does(const struct profile *p, uint32_t pid);
+
+struct server_held {
+	uint32_t seen, all;	/* looks */
+	uint32_t of_one, pid;	/* looks at which it was the command of that process, or of others of its name; 0: unknown */
+	const char *name;	/* points into the limit; not escaped */
+};
+/* At a good part of the looks such a server ran a command that took long, and others waited for that. */
+bool profile_server_held(const struct profile *p, uint32_t pid, struct server_held *ret);
 
 /* The number of retransmitted segments, and *ret_there. 0: not a LIMIT_LOSS. */
 uint64_t limit_loss_read(const struct profile_limit *l, const char **ret_there);

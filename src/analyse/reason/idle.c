@@ -39,6 +39,7 @@
 #define BROADCAST_CPU_NS 100000 /* as for storms: with less CPU time after a wakeup, the wakeup was in vain */
 #define ANSWERED_SHARE 3 /* of a loop's waiting time: clients also send requests between answers */
 #define OWED_SHARE 10 /* the same for a loop whose clients wait for its answers */
+#define STANDS_OUT 10	/* times the mean */
 #define WORK_NS 200000000 /* average, for a server with all data in memory */
 #define RESTS_MIN 3	/* as long: fewer are no habit */
 
@@ -225,6 +226,14 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 	return depth < facts->busy_depth ? IDLE_POOL : IDLE_NOT;
 }
 
+/* Others connect to its process. */
+static bool is_asked_by_clients(const struct finder *f, const struct wait *w)
+{
+	const struct peer_ends ends = peer_ends_of(f->p, profile_thread(f->p, w->thread)->pid);
+
+	return ends.clients_cnt || ends.listens;
+}
+
 /* Nobody connects to its process, and most of the time is in waits of such a length, beside short questions. */
 static bool is_worker_at_rest(const struct finder *f, const struct wait *w)
 {
@@ -236,9 +245,7 @@ static bool is_worker_at_rest(const struct finder *f, const struct wait *w)
 	}
 	if (long_cnt < RESTS_MIN || long_ns < w->blocked_ns / 4 * 3)
 		return false;
-	const struct peer_ends ends = peer_ends_of(f->p, profile_thread(f->p, w->thread)->pid);
-
-	return !ends.clients_cnt && !ends.listens;
+	return !is_asked_by_clients(f, w);
 }
 
 /* A command whose answer takes long waits for work (BRPOP). */
@@ -253,6 +260,26 @@ static bool is_for_work(const struct finder *f, uint32_t i)
 }
 
 /*
+ * What serves this loop stalls now and then, and answers soon between. A server in memory must have been seen at work, or
+ * it holds back what there is no work for.
+ */
+static bool is_held_up(const struct finder *f, uint32_t i, const struct ended *e)
+{
+	const struct wait *w = profile_wait(f->p, i);
+
+	if (!peer_is_memory_server(profile_upstream(f->p, w)))
+		return idle_has_stalls(f->p, w, false) && e->upstream_ns / MAX(e->upstream_cnt, 1) < w->max_ns / STANDS_OUT &&
+		       is_asked_by_clients(f, w);
+	const uint32_t server = profile_wait_object(f->p, w)->pid;
+	const enum server_does does = profile_server_does(f->p, server);
+	struct server_held held;
+
+	profile_server_held(f->p, server, &held);
+	return (does == SERVER_WORKS || does == SERVER_WORKS_AT_TIMES) && idle_has_stalls(f->p, w, held.seen) &&
+	       !idle_only_listens(f->p, w);
+}
+
+/*
  * Mostly waits for answers: it has nothing else to do, but is not idle.  A wait that is open at the end counts like
  * earlier ones.
  */
@@ -263,7 +290,8 @@ static bool is_answered(const struct finder *f, uint32_t i)
 	uint32_t pid = profile_thread(f->p, profile_wait(f->p, i)->thread)->pid;
 
 	return (e->upstream_ns > ended_sum(e) / ANSWERED_SHARE && !idle_only_listens(f->p, profile_wait(f->p, i))) ||
-	       (e->upstream_ns > ended_sum(e) / OWED_SHARE && profile_find_limit(f->p, LIMIT_OWED, pid, 0));
+	       (e->upstream_ns > ended_sum(e) / OWED_SHARE &&
+		(profile_find_limit(f->p, LIMIT_OWED, pid, 0) || is_held_up(f, i, e)));
 }
 
 /*

@@ -22,6 +22,12 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
  */
 bool idle_is_asked(const struct profile *p, const struct wait *w, const struct waker *waker);
 
+/*
+ * A few of these waits are long, and the longest was for an answer: no client's next request came meanwhile. by_timer: or
+ * the loop's own timer ended it.
+ */
+bool idle_has_stalls(const struct profile *p, const struct wait *w, bool by_timer);
+
 /* Its stack was walked to the beginning, so it shows where the thread waits. */
 static inline bool idle_knows_place(const struct profile *p, const struct wait *w)
 {

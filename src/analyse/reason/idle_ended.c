@@ -11,6 +11,8 @@
 
 #define PATH_MAX_NODES 256
 #define NONE UINT32_MAX
+#define STALL_NS 100000000ULL	/* people notice that */
+#define STALLS_MIN 2	/* a single one may be due to anything */
 
 /* A datagram socket with a path in the file system, like /dev/log: clients rarely have one. */
 static bool is_unix_datagrams(const struct profile *p, const struct wait *w, const struct object *o)
@@ -136,6 +138,31 @@ bool idle_is_asked(const struct profile *p, const struct wait *w, const struct w
 		!strncmp(name + 2, waker->comm, len) && (name[2 + len] == ')' || name[2 + len] == ' '));
 }
 
+/* It had sent a question for most of the time in which data came; true if that is not known. */
+static bool had_asked(const struct profile *p, const struct wait *w)
+{
+	uint64_t all_ns = 0, silent_ns = 0;
+
+	EACH_ROW(i, const struct tcp_wait, t, p->tcp_waits) {
+		const bool is_its = t->object + 1 == w->object && t->direction == TCP_WAIT_RECEIVE;
+
+		all_ns += is_its ? t->blocked_ns : 0;
+		silent_ns += is_its ? t->silent_ns : 0;
+	}
+	return silent_ns <= all_ns / 2;
+}
+
+bool idle_has_stalls(const struct profile *p, const struct wait *w, bool by_timer)
+{
+	const struct waker *waker = w->max_waker ? profile_get_waker(p, w->max_waker - 1) : NULL;
+	uint64_t cnt = 0;
+
+	for (unsigned s = profile_hist_slot(STALL_NS); s < PROFILE_HIST_SLOTS; s++)
+		cnt += w->hist[s];
+	return cnt >= STALLS_MIN && waker && w->max_ns >= STALL_NS &&
+	       (idle_is_asked(p, w, waker) || (by_timer && waker_is_timer(waker))) && had_asked(p, w);
+}
+
 /* Facts about a waker. */
 struct waker_facts {
 	bool is_broadcast, is_notice, gives_room, brings_by_tcp;
@@ -215,8 +242,10 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 		e->children_ns += ns;
 	if (is_younger && waker->start_ns > f->p->info.start_ns)
 		e->begun_ns += ns;
-	if (!waker->irq && idle_is_asked(f->p, w, waker))
+	if (!waker->irq && idle_is_asked(f->p, w, waker)) {
 		e->upstream_ns += ns;
+		e->upstream_cnt += wake->count;
+	}
 	if (facts[wake->waker].is_broadcast)
 		e->broadcast_ns += ns;
 	if (facts[wake->waker].brings_by_tcp)
@@ -230,7 +259,7 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 static void add_ended(struct ended *sum, const struct ended *e)
 {
 	ADD_MEMBERS(sum, e, peers_ns, passed_ns, process_ns, timer_ns, others_ns, upstream_ns, room_ns, notice_ns);
-	ADD_MEMBERS(sum, e, cnt, timer_cnt);
+	ADD_MEMBERS(sum, e, cnt, timer_cnt, upstream_cnt);
 }
 
 /*

@@ -20,7 +20,7 @@ struct ended {
 	uint64_t tcp_ns; /* by data that came by TCP */
 	uint64_t room_ns; /* by a reader that made room in a pipe or socket */
 	uint64_t notice_ns; /* by a server that forwarded a notification to a listening client */
-	uint64_t cnt, timer_cnt; /* number of sleeps, and of those ended by a timer */
+	uint64_t cnt, timer_cnt, upstream_cnt; /* number of sleeps; ended by a timer; as upstream_ns */
 	uint32_t asks_by; /* see note_question(): such a socket; 0: none */
 	bool asks_anew; /* by several of them */
 };

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "analyse/reason/idle.h"
 #include "base/find.h"
 #include "base/proc/net_table.h"
 #include "explain/kinds/at_once.h"
@@ -75,6 +76,8 @@ const char *owed_advice(const struct findings *f, const struct finding *row)
 	struct limit_pool pool;
 	uint32_t made, clients = limit_owed_read(row->limit.limit, &made, &there);
 
+	if (one_command_may_be(f, row))
+		return NULL;
 	if (there && pool_beside(f->profile, row->limit.limit, &pool) && made <= pool.cnt &&
 	    clients >= QUEUE_TIMES * pool.cnt)
 		return "If a request keeps one of the other connections (a pool's) while it waits for this answer, the others queue for "
@@ -149,7 +152,8 @@ bool owed_is_quick(const struct findings *f, const struct finding *row)
 	const char *there;
 	uint32_t made = 0, clients = limit_owed_read(row->limit.limit, &made, &there);
 
-	return clients && clients < QUEUE_TIMES * made && are_quick(f, finding_pid(f, row), clients);
+	return clients && clients < QUEUE_TIMES * made && are_quick(f, finding_pid(f, row), clients) &&
+	       !idle_has_stalls(f->profile, profile_wait(f->profile, row->wait), false);
 }
 
 /* Number of threads that mostly wait for requests on connections of their own, if no thread waits for work; else 0. */

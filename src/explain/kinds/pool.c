@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyse/peers.h"
 #include "analyse/reason/idle.h"
 #include "base/find.h"
 #include "base/proc/net_table.h"
@@ -213,20 +214,41 @@ const char *pool_advice(const struct findings *f, const struct finding *row)
 		       "server there has room for more), or for a lock or queue of its own. Else shorten what the server does for each.";
 }
 
-bool pool_is_many_small(const struct findings *f, const struct finding *row)
+/* Answers that ended waits of the process, and in *ret_requests_cnt what others ended. */
+static uint64_t answers_of(const struct profile *p, uint32_t pid, uint64_t *ret_requests_cnt)
 {
-	const struct profile *p = f->profile;
-	uint64_t answers_cnt = 0, requests_cnt = 0;
+	uint64_t answers_cnt = 0;
 
+	*ret_requests_cnt = 0;
 	EACH_ROW(i, const struct wake, wake, p->wakes) {
 		const struct wait *w = profile_wait(p, wake->wait);
 		const struct waker *by = profile_get_waker(p, wake->waker);
-		const uint32_t pid = profile_thread(p, w->thread)->pid;
 
-		if (pid != row->limit.limit->pid || by->pid == pid || waker_is_timer(by))
+		if (profile_thread(p, w->thread)->pid != pid || by->pid == pid || waker_is_timer(by))
 			continue;
-		*(idle_is_asked(p, w, by) ? &answers_cnt : &requests_cnt) += wake->count;
+		*(idle_is_asked(p, w, by) ? &answers_cnt : ret_requests_cnt) += wake->count;
 	}
-	return finding_pid(f, row) == row->limit.limit->pid && answers_cnt >= ANSWERS_EACH * MAX(requests_cnt, 1) &&
+	return answers_cnt;
+}
+
+bool pool_is_many_small(const struct findings *f, const struct finding *row)
+{
+	const uint32_t pid = row->limit.limit->pid;
+	uint64_t requests_cnt, answers_cnt = answers_of(f->profile, pid, &requests_cnt);
+
+	return finding_pid(f, row) == pid && answers_cnt >= ANSWERS_EACH * MAX(requests_cnt, 1) &&
 	       row->time_ns / MAX(row->count, 1) <= ANSWER_NS;
+}
+
+bool pool_asks_one_by_one(const struct findings *f, uint32_t pid, const char *there)
+{
+	const struct profile *p = f->profile;
+	const struct peer_ends ends = peer_ends_of(p, pid);
+	uint64_t requests_cnt, answers_cnt = answers_of(p, pid, &requests_cnt);
+	unsigned made = 0;
+
+	EACH_ROW(i, const struct connection, c, p->connections)
+		made += c->pid == pid && c->side == CONNECTION_CLIENT && there && net_text_is_same(c->remote, there);
+	/* clients that ask again at once need not wake it, so their requests are not counted */
+	return made <= 1 && ((!ends.clients_cnt && !ends.listens) || answers_cnt >= ANSWERS_EACH * requests_cnt);
 }

@@ -49,6 +49,7 @@ struct task_wait {
 	bool is_held_there;	/* looks with waiters show that it holds the lock there */
 	const char *itself;	/* "127.0.0.1:8018 (itself)": whom it asks, or those do for which it waits; NULL */
 	const char *peer;	/* who answers nearly all waits of the process: "127.0.0.1:6379 (redis-server)" */
+	uint32_t server;	/* process of peer; 0: unknown */
 	const struct waker *ended_by;	/* who ends most of the process's network waits; NULL: unknown, or `peer` */
 	double ended_percent;	/* share of ended_by */
 	/* waits of the process in epoll sets that are answered at once; none if answers take time */

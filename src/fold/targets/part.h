@@ -40,7 +40,8 @@ uint64_t net_homes_listener(struct net_homes *h, const struct net_end *there);
 
 /*
  * How often servers that have all data in memory were seen to rest, by looks now and then: whoever waits for one that
- * rests has asked for something that is not there yet (BRPOP), not for work that takes long.
+ * rests has asked for something that is not there yet (BRPOP), not for work that takes long. And how often one command
+ * kept others waiting, and whose.
  */
 struct server_rests;
 

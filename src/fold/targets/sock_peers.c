@@ -315,6 +315,7 @@ struct client sock_peers_client(struct sock_peers *s, uint32_t pid, const struct
 		.received_ns = facts.info.tcpi_last_data_recv * UINT64_C(1000000),
 		.received_cnt = facts.data_segs_in,
 		.sent_cnt = facts.data_segs_out,
+		.unread_bytes = answer.idiag_rqueue,
 	};
 }
 
