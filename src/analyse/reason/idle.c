@@ -61,13 +61,18 @@ static bool could_be_idle(const struct finder *f, uint32_t i)
 	}
 }
 
-/* Who should end it is stopped, and did not end it before. Between two requests nobody should: then it is the client. */
+/*
+ * Who should end it is stopped, and did not end it before. Between two requests nobody should: then it is the client. A
+ * loop watches a pipe that its workers have inherited, so for it the answer counts that is owed to its epoll set.
+ */
 static bool is_for_stopped(const struct finder *f, uint32_t i)
 {
 	const struct wait *w = profile_wait(f->p, i);
 	const struct object *o = profile_wait_object(f->p, w);
+	const enum reason reason = (enum reason)f->reason[i];
 
-	return !(o && object_is_accepted(o)) && f->reason[i] != REASON_TERMINAL &&
+	return o && !object_is_accepted(o) && reason != REASON_TERMINAL &&
+	       (reason != REASON_EVENT_LOOP || o->kind == OBJECT_EPOLL) &&
 	       (w->flags & WAIT_OPEN_AT_END || !f->ended[i].upstream_ns) && profile_stopped(f->p, w);
 }
 

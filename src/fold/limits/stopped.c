@@ -9,12 +9,14 @@
 #include "base/hash.h"
 #include "base/opener/opener.h"
 #include "base/proc/status.h"
+#include "fold/targets/part.h"
 #include "symbolize/process/maps.h"
 
 #define STILL_US 5000	/* who is traced stops at each call, but not for so long */
 #define WORKERS_MAX 64	/* of a server */
 #define SHARERS_MAX 64	/* pairs of processes whose memory is compared */
-#define SHARED_SHARE 2	/* 1/n of the window: minimum wait before looking who shares the memory */
+#define QUEUED_MAX 32	/* waits at connections that nobody has accepted */
+#define LONG_SHARE 2	/* 1/n of the window: minimum wait before looking who listens, or shares the memory */
 #define SIGNAL_SHARE 10	/* 1/n of the window: what a thread has ended before it is looked at */
 #define SIGNAL_LOOKS 7
 #define SIGNAL_PAUSE_US 7000
@@ -97,7 +99,11 @@ static uint64_t queue_of(const struct looker *l, uint32_t waiter, const struct o
 		return FIRST_ROW(const struct unix_socket, s, locals, s->listens && s->queued && strlen(s->name) == len &&
 				 strncmp(s->name, there, len) == 0, s->inode, 0);
 	}
-	const struct net_socket *found = sockets && net_end_read(there, &end) ? net_table_listener(sockets, &end) : NULL;
+	/* a listener on any address does not show where the peer is */
+	if (!sockets || !net_end_read(there, &end) ||
+	    !ANY_ROW(const struct net_socket, s, sockets, memcmp(s->local.address, end.address, sizeof(end.address)) == 0))
+		return 0;
+	const struct net_socket *found = net_table_listener(sockets, &end);
 
 	return found && found->queued ? found->inode : 0;
 }
@@ -154,31 +160,80 @@ static bool has_asked(const struct looker *l, uint32_t pid, const char *there)
 	return false;
 }
 
+/* The object's process, or who accepts at its address, if that is stopped, but not by the waiter, a debugger. 0: it is not. */
+static uint32_t stopped_in(const struct looker *l, uint32_t waiter, const struct object *o)
+{
+	g_autofree char *status = o->pid ? status_of(l, o->pid) : NULL;
+
+	if (!is_stop(state_of(status)))
+		return o->pid ? stopped_worker(l, waiter, o) : 0;
+	return proc_status_number(status, "TracerPid") == waiter ? 0 : o->pid;
+}
+
+static bool may_be_queued(const struct profile *p, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(p, w);
+
+	return o && o->kind == OBJECT_SOCKET && !o->pid && strcmp(o->place, "tcp") == 0 && !object_is_accepted(o) &&
+	       w->flags & WAIT_OPEN_AT_END && w->max_ns >= p->info.duration_ns / LONG_SHARE;
+}
+
+/* A connection that nobody has accepted has no process: it gets the one that listens, if that, or who accepts, is stopped. */
+static void look_at_queued(const struct looker *l, struct wait *w, struct fd_owners **owners)
+{
+	const struct object *o = profile_wait_object(l->p, w);
+	const uint32_t pid = profile_thread(l->p, w->thread)->pid;
+	const uint64_t inode = net_tables_are_ours(l->proc_dir, pid) ? queue_of(l, pid, o) : 0;
+	struct object known = *o;
+	unsigned others;
+
+	if (!inode)
+		return;
+	if (!*owners) {
+		*owners = fd_owners_new(l->proc_dir);
+		fd_owners_read(*owners, true);
+	}
+	known.pid = fd_owners_find(*owners, inode, FD_READS | FD_WRITES, 0, &others);
+	const uint32_t by = stopped_in(l, pid, &known);
+	g_autofree char *name = by ? fd_owners_name(*owners, known.pid) : NULL;
+	g_autofree char *text = name ? g_strdup_printf("%s (%s)", o->name, name) : NULL;
+
+	if (!text)
+		return;
+	known.name = text;
+	w->object = 1 + profile_object(l->p, &known);
+	tell(l, known.pid, by);
+}
+
 void stopped_peers_look(struct profile *p, struct net_tables *nets, struct sock_peers *ends, const char *proc_dir)
 {
 	const struct looker l = { .p = p, .nets = nets, .ends = ends, .proc_dir = proc_dir };
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
-	unsigned left = STOPPED_MAX;
+	unsigned left = STOPPED_MAX, queued_left = QUEUED_MAX;
+	struct fd_owners *owners = NULL;
 
-	EACH_ROW_WHILE(i, const struct wait, w, p->waits, left && g_hash_table_size(seen) < LIMITS_PEERS_MAX) {
+	EACH_ROW_WHILE(i, struct wait, w, p->waits, left && g_hash_table_size(seen) < LIMITS_PEERS_MAX) {
 		const struct object *o = profile_wait_object(p, w);
 		const uint32_t pid = profile_thread(p, w->thread)->pid;
 		const bool is_loop = o && o->kind == OBJECT_EPOLL;
 		const uint64_t key = o ? o->pid | (is_loop ? (uint64_t)pid << 32 : 0) : 0;
 
+		if (queued_left && may_be_queued(p, w)) {
+			look_at_queued(&l, w, &owners);
+			queued_left--;
+			continue;
+		}
 		if (!o || object_is_lock(o) || !o->pid || !(w->flags & WAIT_OPEN_AT_END) ||
 		    !g_hash_table_add(seen, g_memdup2(&key, sizeof(key))) || is_told(p, o->pid))
 			continue;
-		g_autofree char *status = status_of(&l, o->pid);
-		const uint32_t by = is_stop(state_of(status)) ? o->pid : stopped_worker(&l, pid, o);
+		const uint32_t by = stopped_in(&l, pid, o);
 
-		/* a debugger waits for what it has stopped itself */
-		if (!by || (by == o->pid && proc_status_number(status, "TracerPid") == pid) ||
-		    (is_loop && !has_asked(&l, pid, object_upstream(o))))
+		if (!by || (is_loop && !has_asked(&l, pid, object_upstream(o))))
 			continue;
 		tell(&l, o->pid, by);
 		left--;
 	}
+	fd_owners_free(owners);
 }
 
 struct search {
@@ -261,7 +316,7 @@ void stopped_holders_look(struct profile *p, const char *proc_dir)
 
 		if (!(w->flags & WAIT_OPEN_AT_END))
 			continue;
-		if (wait_is_for_signal_of_others(p, w) && w->max_ns >= p->info.duration_ns / SHARED_SHARE) {
+		if (wait_is_for_signal_of_others(p, w) && w->max_ns >= p->info.duration_ns / LONG_SHARE) {
 			if (!search.pids) {
 				search.pids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 				opener_list(proc_dir, false, take_stopped, &search);

@@ -62,11 +62,12 @@ static void test_for_stopped(void)
 	static const struct { enum object_kind kind; const char *name; bool is_stopped, is_idle; } cases[] = {
 		{ OBJECT_EPOLL, "2 sockets (fd 5 of app) -> 127.0.0.1:8000 (helper)", true, false },
 		{ OBJECT_EPOLL, "2 sockets (fd 5 of app) -> 127.0.0.1:8000 (helper)", false, true },
+		{ OBJECT_PIPE, "pipe from helper", true, true },
 		{ OBJECT_SOCKET, ":80 from 127.0.0.1 (helper)", true, true },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		const bool is_loop = cases[i].kind == OBJECT_EPOLL;
+		const bool is_loop = cases[i].kind != OBJECT_SOCKET;
 		struct maker m = maker_new("process 1");
 		uint32_t w = wait_of(m.p, thread_of(m.p, 1, 1, "app", 0), 'S', is_loop ? "main@app epoll_wait@libc.so.6" : "main@app recv@libc.so.6",
 				     is_loop ? "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]" : RECV, 1);
