@@ -259,6 +259,12 @@ static inline bool finding_has_limit(const struct finding *row)
 	return l && l->kind != LIMIT_OWED && l->kind != LIMIT_CHILD && l->kind != LIMIT_WEIGHT;
 }
 
+/* Who should end its wait is stopped. */
+static inline bool finding_is_for_stopped(const struct finding *row)
+{
+	return row->limit.limit && row->limit.limit->kind == LIMIT_STOPPED;
+}
+
 /* Its main object; NULL: unknown, or it is a run queue. */
 static inline const struct object *finding_object(const struct findings *f, const struct finding *row)
 {

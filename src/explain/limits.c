@@ -46,15 +46,10 @@ static struct finding_limit weight_of(const struct findings *f, const struct fin
 	return (struct finding_limit){ 0 };
 }
 
-/* The wait was open at the recording's end, and the process that should end it is stopped. */
+/* The wait was open at the recording's end, and who should end it is stopped. */
 static const struct profile_limit *stopped_peer(const struct findings *f, const struct finding *row)
 {
-	const struct wait *w = profile_wait(f->profile, row->wait);
-	const struct object *o = profile_wait_object(f->profile, w);
-
-	return o && !object_is_lock(o) && o->pid && (w->flags & WAIT_OPEN_AT_END)
-		       ? profile_find_limit(f->profile, LIMIT_STOPPED, o->pid, 0)
-		       : NULL;
+	return profile_stopped(f->profile, profile_wait(f->profile, row->wait));
 }
 
 /* The thread's timer slack is a considerable part of its sleeps. */

@@ -65,6 +65,8 @@ static bool rank_first(const struct finding *f, struct finding_rank *ret)
 		*ret = RANK(UINT64_MAX / 2 + f->time_ns / 2, "first, as it never ends");
 	else if (f->limit.is_cycle)	/* also endless, unless somebody has a time limit */
 		*ret = RANK(UINT64_MAX / 4 + f->time_ns / 4, "first, as neither side goes on");
+	else if (finding_is_for_stopped(f))
+		*ret = RANK(f->time_ns * STUCK_WEIGHT, "first, as nobody ends it while that process is stopped");
 	else if (f->is_doubtful)
 		*ret = RANK(f->time_ns / DOUBT_WEIGHT, "behind others, as its error is as large as itself");
 	else if (f->leads_others)

@@ -253,10 +253,16 @@ static void append_peers_limit(GString *s, const struct findings *f, const struc
 		cycle_append(s, row);
 	if (l && l->kind == LIMIT_NAGLE)
 		g_string_append(s, NAGLE_SAYS);
-	if (!l || l->kind != LIMIT_STOPPED)
+	if (!finding_is_for_stopped(row))
 		return;
+	const struct wait *w = profile_wait(f->profile, row->wait);
+	const struct object *o = profile_wait_object(f->profile, w);
+
 	g_string_append(s, ", while ");
-	text_who(s, l->text, l->pid, FINDING_NAME_COLUMNS);
+	text_who(s, l->text, limit_stopped_pid(l), FINDING_NAME_COLUMNS);
+	g_string_append(s, wait_is_for_signal_of_others(f->profile, w)			 ? ", which shares its memory," :
+			   wait_is_for_file_lock(f->profile, w) || (o && object_is_lock(o)) ? ", which has it," :
+											    "");
 	g_string_append(s, " is stopped");
 }
 

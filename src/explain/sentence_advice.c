@@ -160,7 +160,9 @@ static const char *advice_of_limit(const struct findings *f, const struct findin
 		return NULL;
 	switch ((enum profile_limit_kind)l->kind) {
 	case LIMIT_STOPPED:
-		return "A stopped process answers nobody: continue it (kill -CONT), or detach its debugger.";
+		return finding_object(f, row) && object_is_lock(finding_object(f, row)) ?
+			       "A stopped process lets go of nothing, and wakes nobody: continue it (kill -CONT), or detach its debugger." :
+			       "A stopped process answers nobody: continue it (kill -CONT), or detach its debugger.";
 	case LIMIT_CPUS:
 		return advice_of_cpus(f, row);
 	case LIMIT_DISK:
@@ -778,6 +780,10 @@ static const char *advice_of_other_end(const struct findings *f, const struct fi
 	/* as in a pipeline */
 	if (finding_is_by(f, row, "pipe-write") && computes)
 		return "Its reader computes, which bounds both: a CPU profile of it tells more, or let several do it (pigz, xz -T0).";
+	if (row->by.pid && !row->by.does_ns && profile_signaller_works(f->profile, row->by.pid, row->by.tid) &&
+	    wait_is_for_signal_of_others(f->profile, profile_wait(f->profile, row->wait)))
+		return "Who ends these waits is another process, which was busy whenever it was looked at: see what it does so long, with a disk or "
+		       "on a CPU (record it, too: its number with -p).";
 	/* it has the name of a recorded program, as a server's process for one session */
 	if (row->reason == REASON_NETWORK_RECEIVE && row->by.pid && !finding_process_name(f, row->by.pid) &&
 	    ANY_ROW(struct thread, t, f->profile->threads, strcmp(t->process, row->by.comm) == 0))
@@ -814,6 +820,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 {
 	if (row->deadlock)
 		return advice_of_deadlock(row);
+	if (finding_is_for_stopped(row))
+		return advice_of_limit(f, row);
 	if (row->never_let_go || sentence_is_ended_by_kill(f, row))
 		return advice_of_stuck(f, row);
 	const char *advice = advice_of_nobody(row);

@@ -32,6 +32,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_SIZE] = "size", [LIMIT_DROPPED] = "dropped", [LIMIT_WEIGHT] = "weight",
 	[LIMIT_SESSION] = "session", [LIMIT_RESTS] = "rests", [LIMIT_RECORDER] = "recorder",
 	[LIMIT_BLOCKED] = "blocked", [LIMIT_OTHERS] = "others", [LIMIT_WORKERS] = "workers", [LIMIT_STATEMENTS] = "statements",
+	[LIMIT_SIGNALLER] = "signaller",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -433,6 +434,48 @@ const char *profile_upstream(const struct profile *p, const struct wait *w)
 	const char *silent = object_upstream(o) ? NULL : profile_silent_peer(p, w);
 
 	return silent ?: owed ?: object_upstream(o);
+}
+
+bool wait_is_for_signal_of_others(const struct profile *p, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(p, w);
+
+	/* its place tells it apart, so it has no process's address */
+	return o && (o->kind == LOCK_SEMAPHORE || o->kind == LOCK_CONDITION || o->kind == LOCK_FUTEX) && !o->is_private && !o->pid &&
+	       !o->holder_tid && *o->place == '/' && wait_is_asleep(w);
+}
+
+uint32_t profile_awaited(const struct profile *p, const struct wait *w)
+{
+	const struct object *o = profile_wait_object(p, w);
+	const struct thread *t = profile_thread(p, w->thread);
+
+	/* others' events cut a loop's wait for an answer into pieces */
+	if (!(w->flags & WAIT_OPEN_AT_END) && !(o && o->kind == OBJECT_EPOLL))
+		return 0;
+	if (wait_is_for_file_lock(p, w))
+		return profile_file_lock_holder(p, t->pid);
+	if (wait_is_for_signal_of_others(p, w))
+		return holder_of(profile_find_limit(p, LIMIT_SEMAPHORE, t->pid, t->tid));
+	if (!o || object_is_lock(o))
+		return o && !o->is_private && o->kind != OBJECT_KERNEL_LOCK ? o->holder_tid : 0;
+	return o->pid;
+}
+
+const struct profile_limit *profile_stopped(const struct profile *p, const struct wait *w)
+{
+	const uint32_t awaited = p->limits->len ? profile_awaited(p, w) : 0;
+
+	return awaited ? FIRST_ROW(const struct profile_limit, l, p->limits, l->kind == LIMIT_STOPPED && l->pid == awaited, l, NULL) :
+			 NULL;
+}
+
+bool profile_signaller_works(const struct profile *p, uint32_t pid, uint32_t tid)
+{
+	const struct profile_limit *l = profile_find_limit(p, LIMIT_SIGNALLER, pid, tid);
+	uint32_t busy, looks;
+
+	return l && sscanf(l->text, "%" SCNu32 " of %" SCNu32 " looks", &busy, &looks) == 2 && busy > looks / 2;
 }
 
 char *profile_limits_text(const struct profile *p)

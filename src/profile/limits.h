@@ -13,7 +13,7 @@
 #define PROFILE_LIMITS_MAX 256
 
 enum profile_limit_kind {
-	LIMIT_STOPPED,	/* a process that others wait for is stopped; the text is its name */
+	LIMIT_STOPPED,	/* whom others wait for is stopped, a process or a lock's holder; tid: the process, if another; its name */
 	LIMIT_CPUS,	/* the thread may run on fewer CPUs than there are; the text lists them: "0-1" */
 	LIMIT_QUOTA,	/* CPU quota of the control group: "cpu.max is 0.20 CPUs" */
 	LIMIT_DISK,	/* "io.max limits reads of vda to 1.00 MiB/s" */
@@ -43,7 +43,7 @@ enum profile_limit_kind {
 	LIMIT_DROPPED,	/* datagrams for a process that the kernel dropped meanwhile: LIMIT_DROPPED_FORMAT */
 	LIMIT_WEIGHT,	/* the control group gets less of busy CPUs than others: "cpu.shares 2, and others beside it up to 4096" */
 	LIMIT_SESSION,	/* what the session of a database does that the thread waits for: "SELECT waiting" */
-	LIMIT_SEMAPHORE,	/* other users of the awaited named semaphore: "nobody", or "4711 printer" */
+	LIMIT_SEMAPHORE,	/* others that have the awaited semaphore: "nobody", or "4711 printer"; of a thread: who is stopped */
 	LIMIT_FAILS,	/* a system call that failed again and again in the thread: limit_fails_text() */
 	LIMIT_SIZE,	/* resident memory in KiB of a process whose address space others waited for: "1536000" */
 	LIMIT_RESTS,	/* how often a server in memory, which others wait for, was seen to rest: LIMIT_RESTS_FORMAT */
@@ -52,6 +52,7 @@ enum profile_limit_kind {
 	LIMIT_OTHERS,	/* the program that is not recorded and used the CPUs most: LIMIT_OTHERS_FORMAT; pid: its busiest process */
 	LIMIT_WORKERS,	/* children, which are not recorded, of a process that hardly ran: LIMIT_WORKERS_FORMAT */
 	LIMIT_STATEMENTS,	/* what sessions of this server of PostgreSQL were seen to do at statements: LIMIT_STATEMENTS_FORMAT */
+	LIMIT_SIGNALLER,	/* how often a thread that ended waits of other processes, in memory that they share, was busy: LIMIT_RESTS_FORMAT */
 	LIMIT_KIND_COUNT
 };
 
@@ -299,6 +300,23 @@ uint64_t limit_silent_read(const struct profile_limit *l, const char **ret_there
  * loop this is a wait; NULL: nobody is known.
  */
 const char *profile_silent_peer(const struct profile *p, const struct wait *w);
+
+/* Whom a wait is for that was not over as the recording ended, or a loop's: a process, or a lock's holder. 0: unknown. */
+uint32_t profile_awaited(const struct profile *p, const struct wait *w);
+/* The same, if that is stopped; NULL: it is not. */
+const struct profile_limit *profile_stopped(const struct profile *p, const struct wait *w);
+/* The process that is stopped. */
+static inline uint32_t limit_stopped_pid(const struct profile_limit *l)
+{
+	return l->tid ? l->tid : l->pid;
+}
+/*
+ * A wait for something without a holder (a semaphore, a condition) in memory that processes share: what ends it may be
+ * known of none of them.
+ */
+bool wait_is_for_signal_of_others(const struct profile *p, const struct wait *w);
+/* Was the thread, which ended such waits, mostly busy when it was looked at? */
+bool profile_signaller_works(const struct profile *p, uint32_t pid, uint32_t tid);
 
 /* Has all data in memory, so that it answers at once: "redis-server", or "127.0.0.1:6379 (redis-server)"; NULL: nobody. */
 bool peer_is_memory_server(const char *peer);

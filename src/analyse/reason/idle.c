@@ -62,12 +62,42 @@ static bool could_be_idle(const struct finder *f, uint32_t i)
 	}
 }
 
+/*
+ * Who should end it is stopped, and did not end it before. Between two requests nobody should: then it is the client. A
+ * loop watches a pipe that its workers have inherited, so for it the answer counts that is owed to its epoll set.
+ */
+static bool is_for_stopped(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const struct object *o = profile_wait_object(f->p, w);
+	const enum reason reason = (enum reason)f->reason[i];
+
+	return o && !object_is_accepted(o) && reason != REASON_TERMINAL &&
+	       (reason != REASON_EVENT_LOOP || o->kind == OBJECT_EPOLL) &&
+	       (w->flags & WAIT_OPEN_AT_END || !f->ended[i].upstream_ns) && profile_stopped(f->p, w);
+}
+
 /* Whether it waits for an answer on a connection that it made. */
 static bool is_question(const struct finder *f, uint32_t i)
 {
 	const struct object *o = profile_wait_object(f->p, profile_wait(f->p, i));
 
 	return f->reason[i] == REASON_NETWORK_RECEIVE && o && o->kind == OBJECT_SOCKET && !ended_is_served(f, i);
+}
+
+/* What it waits for comes from outside, or from its own clock. */
+static bool is_source(const struct finder *f, uint32_t i)
+{
+	switch ((enum reason)f->reason[i]) {
+	case REASON_NETWORK_ACCEPT:
+	case REASON_EVENT_LOOP:
+	case REASON_SLEEP:
+	case REASON_PIPE:
+	case REASON_TERMINAL:
+	case REASON_DEVICE: return true;
+	case REASON_NETWORK_RECEIVE: return ended_is_served(f, i);
+	default: return false;
+	}
 }
 
 static void find_facts(struct finder *f)
@@ -86,6 +116,7 @@ static void find_facts(struct finder *f)
 		facts->asleep_ns += w->blocked_ns;
 		facts->wakings += w->count;
 		facts->questions += is_question(f, i) ? w->count : 0;
+		facts->sources += is_source(f, i) ? w->count : 0;
 	}
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		struct role_facts *facts = &f->facts[f->roles->of_thread[w->thread]];
@@ -197,6 +228,21 @@ static bool is_short(const struct ended *e)
 	return peers_ns >= (ended_sum(e) - (brought_ns ? e->passed_ns : 0)) / 2;
 }
 
+/*
+ * Another process ends these waits in memory that both have, and is busy all the time: these threads hand it what they get
+ * elsewhere, as often as they wait here, or they are several. One thread that gets its work from there may rest.
+ */
+static bool is_for_busy_reader(const struct finder *f, uint32_t i)
+{
+	const struct wait *w = profile_wait(f->p, i);
+	const uint32_t role = f->roles->of_thread[w->thread];
+	const struct ended *e = ended_sum(&f->ended[i]) ? &f->ended[i] : &f->of_object[w->object];
+
+	return w->object && e->busy_ns > ended_sum(e) / 2 &&
+	       (f->facts[role].sources >= MAX(w->count / 2, 1) ||
+		g_array_index(f->roles->rows, struct role, role).threads_cnt >= CREW_THREADS);
+}
+
 /* A worker parked on a condition, semaphore or futex. */
 static enum idle_kind parked(const struct finder *f, uint32_t i)
 {
@@ -207,7 +253,7 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 	uint64_t all = ended_sum(e);
 	uint16_t depth = f->depth[w->user];
 
-	if (depth > facts->base_depth || is_disturbed(f, i))
+	if (depth > facts->base_depth || is_disturbed(f, i) || is_for_busy_reader(f, i))
 		return IDLE_NOT;
 	/* a consumer may get nothing for a while, if others at its place do */
 	bool is_signalled = !is_only_timed(&f->of_place[w->user]);
@@ -607,6 +653,8 @@ static enum idle_kind decide(const struct finder *f, uint32_t i)
 		return IDLE_KERNEL;
 	if (f->reason[i] == REASON_EVENT_LOOP && profile_silent_peer(f->p, w))
 		return IDLE_NOT;
+	if (is_for_stopped(f, i))
+		return IDLE_NOT;
 	if (rule && rule->idle == RULE_IDLE_YES)
 		return by_rule(f, i);
 	if (!rule || rule->idle == RULE_IDLE_UNSAID)
@@ -637,7 +685,7 @@ static enum reason reason_of_loop(const struct finder *f, uint32_t i)
 
 	if (is_for_room(f, i))
 		return o->kind == OBJECT_PIPE ? REASON_PIPE : REASON_NETWORK_SEND;
-	if (is_answered(f, i) || profile_silent_peer(f->p, w) || ended_is_udp_question(f, w))
+	if (is_answered(f, i) || profile_silent_peer(f->p, w) || is_for_stopped(f, i) || ended_is_udp_question(f, w))
 		return REASON_NETWORK_RECEIVE;
 	return is_for_output(f, i) ? REASON_PIPE : REASON_EVENT_LOOP;
 }
@@ -693,7 +741,7 @@ void idle_find(const struct profile *p, struct plumbing *pl, const struct rule *
 	bystanders_find(p, rule, reason, ret_idle);
 	unlooked_find(p, &(struct torn_input){ f.roles, rule, reason }, ret_idle);
 	for (uint32_t i = 0; i < p->waits->len; i++) {
-		if (loop[i])
+		if (loop[i] || (ret_idle[i] && is_for_stopped(&f, i)))
 			ret_idle[i] = IDLE_NOT;
 		if (ret_idle[i] == IDLE_POOL && reason_is_signalled((enum reason)reason[i]))
 			reason[i] = REASON_POOL_IDLE;

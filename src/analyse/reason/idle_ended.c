@@ -165,7 +165,7 @@ bool idle_has_stalls(const struct profile *p, const struct wait *w, bool by_time
 
 /* Facts about a waker. */
 struct waker_facts {
-	bool is_broadcast, is_notice, gives_room, brings_by_tcp;
+	bool is_broadcast, is_notice, gives_room, brings_by_tcp, works;
 };
 
 static struct waker_facts *waker_facts_new(const struct profile *p)
@@ -180,6 +180,7 @@ static struct waker_facts *waker_facts_new(const struct profile *p)
 		facts[i].is_broadcast = waker_is_broadcast(p, waker);
 		facts[i].brings_by_tcp = waker_brings_by_tcp(p, waker);
 		facts[i].gives_room = profile_stack_names(p, waker->kernel, room);
+		facts[i].works = profile_signaller_works(p, waker->pid, waker->tid);
 		facts[i].is_notice = waker->user && profile_stack_names(p, waker->user, notices);
 	}
 	return facts;
@@ -252,6 +253,8 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 		e->tcp_ns += ns;
 	if (facts[wake->waker].gives_room)
 		e->room_ns += ns;
+	if (facts[wake->waker].works && waker->pid != sleeper->pid && wait_is_for_signal_of_others(f->p, w))
+		e->busy_ns += ns;
 	if (facts[wake->waker].is_notice)
 		e->notice_ns += ns;
 }
@@ -259,7 +262,7 @@ static void count_wake(struct finder *f, const struct wake *wake, const uint32_t
 static void add_ended(struct ended *sum, const struct ended *e)
 {
 	ADD_MEMBERS(sum, e, peers_ns, passed_ns, process_ns, timer_ns, others_ns, upstream_ns, room_ns, notice_ns);
-	ADD_MEMBERS(sum, e, cnt, timer_cnt, upstream_cnt);
+	ADD_MEMBERS(sum, e, busy_ns, cnt, timer_cnt, upstream_cnt);
 }
 
 /*

@@ -19,6 +19,7 @@ struct ended {
 	uint64_t broadcast_ns; /* by threads that a broadcast had woken */
 	uint64_t tcp_ns; /* by data that came by TCP */
 	uint64_t room_ns; /* by a reader that made room in a pipe or socket */
+	uint64_t busy_ns; /* by a thread of another process, in memory that both have, which was mostly busy */
 	uint64_t notice_ns; /* by a server that forwarded a notification to a listening client */
 	uint64_t cnt, timer_cnt, upstream_cnt; /* number of sleeps; ended by a timer; as upstream_ns */
 	uint32_t asks_by; /* see note_question(): such a socket; 0: none */
@@ -28,6 +29,7 @@ struct ended {
 struct role_facts {
 	uint64_t asleep_ns; /* at all places that could be idle */
 	uint64_t on_cpu_ns, wakings, questions; /* questions: waits for answers */
+	uint64_t sources; /* waits for what brings it work, other than threads: clients, input, its own clock */
 	uint16_t base_depth; /* depth of the outermost place that could be idle; UINT16_MAX: none */
 	uint16_t work_depth; /* depth of the outermost place that cannot be idle */
 	uint16_t busy_depth;	/* the same, including sleeps until a timer */

@@ -237,30 +237,6 @@ static void look_at_sizes(struct profile *p, const char *proc_dir)
 	}
 }
 
-static void look_at_peer(struct profile *p, const char *proc_dir, uint32_t pid)
-{
-	g_autofree char *status = status_of(proc_dir, pid, pid);
-	g_autofree char *state = status ? field_of(status, "State") : NULL;
-	g_autofree char *name = status ? field_of(status, "Name") : NULL;
-
-	if (state && name && (*state == 'T' || *state == 't'))
-		profile_add_limit(p, LIMIT_STOPPED, pid, 0, name);
-}
-
-/* For waits that nothing ended: the process that should have. */
-static void look_at_peers(struct profile *p, const char *proc_dir)
-{
-	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
-
-	EACH_ROW_WHILE(i, const struct wait, w, p->waits, g_hash_table_size(seen) < LIMITS_PEERS_MAX) {
-		const struct object *o = profile_wait_object(p, w);
-
-		if (o && !object_is_lock(o) && o->pid && (w->flags & WAIT_OPEN_AT_END) &&
-		    g_hash_table_add(seen, GUINT_TO_POINTER(o->pid)))
-			look_at_peer(p, proc_dir, o->pid);
-	}
-}
-
 static struct process *process_of(GArray *processes, GHashTable *index, uint32_t pid)
 {
 	guint at = GPOINTER_TO_UINT(g_hash_table_lookup(index, GUINT_TO_POINTER(pid)));
@@ -533,7 +509,7 @@ void limits_look(struct profile *p, struct group_limits *groups, struct net_look
 	struct net_tables *nets = net_tables_new(proc_dir);
 	struct sock_peers *ends = sock_peers_new(proc_dir, nets);
 
-	look_at_peers(p, proc_dir);
+	stopped_peers_look(p, nets, ends, proc_dir);
 	look_at_pools(p, nets, ends, proc_dir);
 	look_at_backlogs(p, processes, nets, ends, looks, proc_dir);
 	children_look(p, nets, ends, proc_dir);
@@ -567,6 +543,8 @@ void limits_look(struct profile *p, struct group_limits *groups, struct net_look
 	look_at_file_locks(p, keepers, proc_dir);
 	monitors_look(p, proc_dir);
 	look_at_holders(p, keepers, proc_dir);
+	stopped_holders_look(p, proc_dir);
+	signallers_look(p, proc_dir);
 	look_at_policies(p);
 	look_at_realtime(p);
 	look_at_slack(p, proc_dir);

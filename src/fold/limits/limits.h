@@ -45,6 +45,20 @@ void monitors_look(struct profile *p, const char *proc_dir);
  */
 void semaphores_look(struct profile *p, const char *proc_dir);
 
+#define STOPPED_MAX 32	/* processes that are told to be stopped */
+#define SIGNALLERS_MAX 8
+
+/*
+ * For waits that were not over at the window's end: is the process stopped that should end them? The peer, or who does
+ * its work (the children that accept at its address); of an event loop only if an answer is owed. `ends` may be NULL.
+ * Adds LIMIT_STOPPED.
+ */
+void stopped_peers_look(struct profile *p, struct net_tables *nets, struct sock_peers *ends, const char *proc_dir);
+/* The same for holders of locks, and for who shares the memory of what is waited for. After what finds the holders. */
+void stopped_holders_look(struct profile *p, const char *proc_dir);
+/* Threads that ended waits of other processes in memory that they share: what they do as the window ends. LIMIT_SIGNALLER. */
+void signallers_look(struct profile *p, const char *proc_dir);
+
 #define SESSIONS_MAX 16	/* waits whose peer is looked at */
 
 /* For threads that wait at the window's end for an answer of a session of PostgreSQL: what that does. LIMIT_SESSION. */

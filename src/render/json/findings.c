@@ -109,7 +109,7 @@ static void write_limit(struct json *j, const struct finding *row)
 	if (!l)
 		return;
 	json_member_object(j, "limit");
-	JSON(j, "kind", kinds[l->kind], "pid", l->pid, "text", l->text);
+	JSON(j, "kind", kinds[l->kind], "pid", l->kind == LIMIT_STOPPED ? limit_stopped_pid(l) : l->pid, "text", l->text);
 	if (l->kind == LIMIT_CPUS)
 		json_member_uint(j, "threads", row->limit.threads_cnt);
 	json_object_end(j);

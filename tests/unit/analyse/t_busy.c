@@ -346,6 +346,25 @@ static void test_stopped_peer(void)
 	profile_free(p);
 }
 
+/* A lock in shared memory whose holder, a thread of another process, is stopped. */
+static void test_stopped_holder(void)
+{
+	struct profile *p = window_new();
+	const struct object object = { .kind = LOCK_MUTEX, .operation = "", .name = "/dev/shm/t+0x0", .place = "/dev/shm/t", .holder_tid = 21 };
+
+	add_wait(p, runner(p, 10, "app"), 'S', 1, 900, "main@app look@app pthread_mutex_lock@libc.so.6",
+		 "__x64_sys_futex@[kernel] futex_wait@[kernel]");
+	fixture_is_for(p, 0, &object);
+	g_array_index(p->waits, struct wait, 0).flags = WAIT_OPEN_AT_END;
+	profile_add_limit(p, LIMIT_STOPPED, 21, 20, "reaper");
+	assert_told(p, "sentence", ", while reaper/20, which has it, is stopped");
+	struct findings *f = findings_new(p, NULL);
+
+	g_assert_nonnull(strstr(sentence_advice(f, &g_array_index(f->rows, struct finding, 0)), "kill -CONT"));
+	findings_free(f);
+	profile_free(p);
+}
+
 static char *screen_of(const struct profile *p)
 {
 	const struct text_options options = { 0 };
@@ -557,6 +576,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/busy/pool that waits", test_pool_that_waits);
 	g_test_add_func("/busy/limits", test_limits);
 	g_test_add_func("/busy/stopped peer", test_stopped_peer);
+	g_test_add_func("/busy/stopped holder", test_stopped_holder);
 	g_test_add_func("/busy/backlog", test_backlog);
 	g_test_add_func("/busy/hidden queue", test_hidden_queue);
 	g_test_add_func("/busy/little", test_little);
