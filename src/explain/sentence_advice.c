@@ -302,6 +302,10 @@ static const char *advice_of_stuck(const struct findings *f, const struct findin
 {
 	if (row->limit.limit && row->limit.limit->kind == LIMIT_GONE)
 		return advice_of_limit(f, row);
+	const struct rule *rule = row->stayer_wait ? reasons_rule(f->reasons, row->stayer_wait - 1) : NULL;
+
+	if (rule && rule->advice && rule->reason == REASON_NETWORK_RECEIVE)	/* what it waits for is the cause */
+		return rule->advice;
 	if (row->is_behind || row->stayer_wait)
 		return "Nobody let go of it while this was recorded. That other thread is likely to have it: see what it waits for, and wait for "
 		       "that without the lock.";
