@@ -189,6 +189,8 @@ static const char *advice_of_limit(const struct findings *f, const struct findin
 		return full_advice(row);
 	case LIMIT_CHILD:
 		return child_advice(f, row);
+	case LIMIT_END:
+		return helpers_advice();
 	default:
 		return NULL;
 	}
@@ -801,7 +803,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return reason_advice(row->reason);
 	if (row->loop && row->loop->advice && !knows_loop(f, row))
 		return row->loop->advice;
-	advice = blocked_advice_of(f, row) ?: advice_of_holder(f, row) ?: backlog_advice_of_drops(row->backlog);
+	advice = blocked_advice_of(f, row) ?: ends_advice(f, row) ?: advice_of_holder(f, row) ?: backlog_advice_of_drops(row->backlog);
 	if (advice)
 		return advice;
 	if (row->is_fork)
