@@ -71,6 +71,7 @@ struct finding_limit {
 	double waiting; /* average number of requests waiting for the process */
 	bool is_full; /* the servers at its connections were nearly always busy */
 	const char *server; /* the server process; NULL: unknown */
+	uint32_t helpers;	/* for LIMIT_END: number of busy children: ends.c */
 	struct limit_connect failed; /* for LIMIT_CONNECT: connects.c */
 	/*
 	 * for LIMIT_CYCLE: the other process's wait, index + 1, 0: unknown; whether neither has another thread:

@@ -137,6 +137,7 @@ static struct finding_limit limit_of(const struct findings *f, const struct find
 	default:
 		found.limit = stopped_peer(f, row);
 		if (!found.limit && !child_find(f, row, &found) && !cycle_find(f, row, &found) &&
+		    !helpers_find(f, row, &found) &&
 		    !(is_one_each && !is_busy && pool_find(f, row, &found)) && !connects_find(f, row, &found) &&
 		    !(!is_busy && loss_find(f, row, &found)) && !tries_find(f, row, &found) &&
 		    !(is_one_each && owed_find(f, row, &found)) && !nagle_find(f, row, &found) &&

@@ -222,6 +222,21 @@ bool child_find(const struct findings *f, const struct finding *row, struct find
 /* "; its child curl/4711 waits for 127.0.0.1:80, from where nothing has come for 7.50 s" */
 void child_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 const char *child_advice(const struct findings *f, const struct finding *row);
+const char *child_says(enum child_does does);	/* "waits for room in a pipe" */
+
+/* The reader of the pipe for whose room the row waits was not recorded: what it was seen to do, and its own reader. */
+bool ends_are_told(const struct findings *f, const struct finding *row);
+/* "; its reader gzip/4711 waits for room in a pipe (at 9 of 9 looks), and its reader curl/4712 sleeps until a timer (..)" */
+void ends_append_evidence(GString *s, const struct findings *f, const struct finding *row);
+const char *ends_advice(const struct findings *f, const struct finding *row);	/* NULL: nothing is known */
+
+/* An event loop owes clients answers, and all its children of one kind, which it asks over their standard input, are busy. */
+bool helpers_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
+void helpers_append(GString *s, const struct finding *row);	/* " from its 2 children policy.py" */
+void helpers_append_evidence(GString *s, const struct findings *f, const struct finding *row);
+/* ", and all of its 2 children policy.py were busy at 9 of 9 looks: .. Requests queue for these: .."; false: they were not */
+bool helpers_append_busy(GString *s, const struct profile *p, uint32_t asker);
+const char *helpers_advice(void);
 
 /*
  * Many threads of a program start at the same moment, again and again, and queue behind each other for CPUs that it

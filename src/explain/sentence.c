@@ -182,6 +182,10 @@ void sentence_object(GString *s, const struct finding *row, const struct object 
 	}
 	if (lock_is_nameless(o) || o->kind == OBJECT_NOTHING || (o->kind == OBJECT_PIPE && strcmp(name, "pipe") == 0))
 		return;
+	if (row->limit.helpers) {
+		helpers_append(s, row);
+		return;
+	}
 	const char *upstream = owed_upstream(row) ?: object_upstream(o);
 
 	if (upstream && o->kind == OBJECT_EPOLL &&
@@ -353,6 +357,8 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 		append_file_holder(s, f, row);
 	append_only_client(s, f, row);
 	child_append_evidence(s, f, row);
+	ends_append_evidence(s, f, row);
+	helpers_append_evidence(s, f, row);
 	if (l && l->kind == LIMIT_POOL)
 		pool_append_evidence(s, f, row);
 	if (l && l->kind == LIMIT_CONNECT)

@@ -221,6 +221,8 @@ static const char *advice_of_limit(const struct findings *f, const struct findin
 		return full_advice(row);
 	case LIMIT_CHILD:
 		return child_advice(f, row);
+	case LIMIT_END:
+		return helpers_advice();
 	default:
 		return NULL;
 	}
@@ -337,6 +339,10 @@ static const char *advice_of_stuck(const struct findings *f, const struct findin
 {
 	if (row->limit.limit && row->limit.limit->kind == LIMIT_GONE)
 		return advice_of_limit(f, row);
+	const struct rule *rule = row->stayer_wait ? reasons_rule(f->reasons, row->stayer_wait - 1) : NULL;
+
+	if (rule && rule->advice && rule->reason == REASON_NETWORK_RECEIVE)	/* what it waits for is the cause */
+		return rule->advice;
 	if (row->is_behind || row->stayer_wait)
 		return "Nobody let go of it while this was recorded. That other thread is likely to have it: see what it waits for, and wait for "
 		       "that without the lock.";
@@ -845,7 +851,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return reason_advice(row->reason);
 	if (row->loop && row->loop->advice && !knows_loop(f, row))
 		return row->loop->advice;
-	advice = blocked_advice_of(f, row) ?: advice_of_holder(f, row) ?: backlog_advice_of_drops(row->backlog);
+	advice = blocked_advice_of(f, row) ?: ends_advice(f, row) ?: advice_of_holder(f, row) ?: backlog_advice_of_drops(row->backlog);
 	if (advice)
 		return advice;
 	if (row->is_fork)

@@ -33,6 +33,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_SESSION] = "session", [LIMIT_RESTS] = "rests", [LIMIT_RECORDER] = "recorder",
 	[LIMIT_BLOCKED] = "blocked", [LIMIT_OTHERS] = "others", [LIMIT_WORKERS] = "workers", [LIMIT_STATEMENTS] = "statements",
 	[LIMIT_SIGNALLER] = "signaller",
+	[LIMIT_END] = "end",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -343,6 +344,43 @@ char *limit_child_text(const struct limit_child *c)
 			       c->there ? c->there : "-", c->name);
 }
 
+static bool read_does(const char *word, enum child_does *ret)
+{
+	for (unsigned i = 0; i < CHILD_DOES_COUNT; i++) {
+		*ret = (enum child_does)i;
+		if (strcmp(word, child_words[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+char *limit_end_text(const struct limit_end *e)
+{
+	return g_strdup_printf("%" PRIu32 " busy, %" PRIu32 " of %" PRIu32 " looks: %s %" PRIu32 " %s %s", e->busy, e->seen, e->looks,
+			       child_words[e->does], e->next, e->there ? e->there : "-", e->name);
+}
+
+bool limit_end_read(const struct profile_limit *l, struct limit_end *ret, char *there, size_t size)
+{
+	char word[16], address[64];
+	int at = 0;
+
+	if (!l || l->kind != LIMIT_END ||
+	    sscanf(l->text, "%" SCNu32 " busy, %" SCNu32 " of %" SCNu32 " looks: %15s %" SCNu32 " %63s %n", &ret->busy, &ret->seen,
+		   &ret->looks, word, &ret->next, address, &at) != 6 || !at || !l->text[at] || ret->seen > ret->looks ||
+	    ret->busy > ret->looks)
+		return false;
+	g_strlcpy(there, address, size);
+	ret->there = strcmp(address, "-") ? there : NULL;
+	ret->name = l->text + at;
+	return read_does(word, &ret->does);
+}
+
+const struct profile_limit *profile_end(const struct profile *p, uint32_t pid)
+{
+	return FIRST_ROW(const struct profile_limit, l, p->limits, l->kind == LIMIT_END && l->pid == pid, l, NULL);
+}
+
 bool limit_child_read(const struct profile_limit *l, struct limit_child *ret, char *there, size_t size)
 {
 	char word[16], address[64];
@@ -355,12 +393,7 @@ bool limit_child_read(const struct profile_limit *l, struct limit_child *ret, ch
 	g_strlcpy(there, address, size);
 	ret->there = strcmp(address, "-") ? there : NULL;
 	ret->name = l->text + at;
-	for (unsigned i = 0; i < CHILD_DOES_COUNT; i++) {
-		ret->does = (enum child_does)i;
-		if (strcmp(word, child_words[i]) == 0)
-			return i != CHILD_GONE;
-	}
-	return false;
+	return read_does(word, &ret->does) && ret->does != CHILD_GONE;
 }
 
 bool limit_child_is_unanswered(const struct profile *p, const struct limit_child *c)

@@ -53,6 +53,7 @@ enum profile_limit_kind {
 	LIMIT_WORKERS,	/* children, which are not recorded, of a process that hardly ran: LIMIT_WORKERS_FORMAT */
 	LIMIT_STATEMENTS,	/* what sessions of this server of PostgreSQL were seen to do at statements: LIMIT_STATEMENTS_FORMAT */
 	LIMIT_SIGNALLER,	/* how often a thread that ended waits of other processes, in memory that they share, was busy: LIMIT_RESTS_FORMAT */
+	LIMIT_END,	/* a process at a pipe's other end, or a helper of process tid: what it does, by looks: limit_end_text() */
 	LIMIT_KIND_COUNT
 };
 
@@ -270,6 +271,18 @@ char *limit_child_text(const struct limit_child *c);
 bool limit_child_read(const struct profile_limit *l, struct limit_child *ret, char *there, size_t size);
 /* Nothing came from the child's peer for more than half of the profile's window. */
 bool limit_child_is_unanswered(const struct profile *p, const struct limit_child *c);
+
+struct limit_end {
+	uint32_t busy, seen, looks;	/* looks at which it was not at its standard input; at which it did this; all */
+	enum child_does does;
+	uint32_t next;	/* the process that it waits for, which may have a LIMIT_END, too; 0: unknown */
+	const char *there, *name;	/* the peer, "127.0.0.1:80", NULL: unknown; not escaped */
+};
+char *limit_end_text(const struct limit_end *e);
+/* False: not a LIMIT_END. there: a buffer of `size` bytes; ret->there points into it or is NULL. */
+bool limit_end_read(const struct profile_limit *l, struct limit_end *ret, char *there, size_t size);
+/* Of the process, whoever asks it. NULL: none. */
+const struct profile_limit *profile_end(const struct profile *p, uint32_t pid);
 
 struct limit_fails {
 	uint64_t cnt, ns;	/* how often, in how long a time */

@@ -2,6 +2,7 @@
 #include "analyse/plumbing.h"
 #include "explain/findings_part.h"
 #include "explain/sentence.h"
+#include "explain/text.h"
 
 #define TOLD_MAX 2
 #define STAYS_PERCENT 95 /* of the window */
@@ -131,6 +132,21 @@ void both_stuck_find(struct findings *f, const uint32_t *locks)
 	}
 }
 
+/* "; another thread is in there all the time, and mostly waits for data from the network, 127.0.0.1:5432 (postgres)" */
+static void append_stayer(GString *s, const struct findings *f, uint32_t wait)
+{
+	const struct wait *w = profile_wait(f->profile, wait);
+	const struct object *o = profile_wait_object(f->profile, w);
+	/* of its own connections, not of those of its process's clients */
+	const char *there = object_upstream(o) ?: o && o->kind == OBJECT_SOCKET ? o->name : NULL;
+
+	g_string_append_printf(s, "; another thread is in there all the time, and mostly %s", reasons_says(f->reasons, wait));
+	if (!there)
+		return;
+	g_string_append(s, ", ");
+	text_safe_cut(s, there, FINDING_NAME_COLUMNS);
+}
+
 /* "; meanwhile 3 threads wait for another one, in list_stock (erp-sync:14) and update_price (erp-sync:11)" */
 void both_stuck_append_evidence(GString *s, const struct findings *f, const struct finding *row)
 {
@@ -151,6 +167,5 @@ void both_stuck_append_evidence(GString *s, const struct findings *f, const stru
 				       places->str);
 	g_string_free(places, TRUE);
 	if (row->stayer_wait)
-		g_string_append_printf(s, "; another thread is in there all the time, and mostly %s",
-				       reasons_says(f->reasons, row->stayer_wait - 1));
+		append_stayer(s, f, row->stayer_wait - 1);
 }

@@ -45,7 +45,7 @@ static const struct profile_limit *child_of_wait(const struct findings *f, const
 /* Of the longest wait, else of others of several processes, or of one child after another. */
 bool child_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
 {
-	if (row->reason != REASON_CHILD_EXIT && row->reason != REASON_PIPE)
+	if ((row->reason != REASON_CHILD_EXIT && row->reason != REASON_PIPE) || ends_are_told(f, row))
 		return false;
 	*ret = (struct finding_limit){ .limit = child_of_wait(f, row, row->wait) };
 	for (uint32_t i = 0; i < f->profile->waits->len && !ret->limit; i++) {
@@ -75,6 +75,11 @@ static const char *const says[CHILD_DOES_COUNT] = {
 	[CHILD_OTHER] = "sleeps",
 	[CHILD_SEVERAL] = "and others had not ended",
 };
+
+const char *child_says(enum child_does does)
+{
+	return says[does];
+}
 
 /* "child curl/4712 waits for 127.0.0.1:80"; returns its number if it waits for a file lock, else 0 */
 static uint32_t append_child(GString *s, const struct profile_limit *l, const char *role)

@@ -225,6 +225,8 @@ bool owed_append_most(GString *s, const struct findings *f, const struct task_fi
 		g_string_append_printf(s, " waited for answers in %" PRIu32 " of %" PRIu32 " looks", looks.seen, looks.all);
 	else
 		g_string_append(s, " waited for answers as the recording ended");
+	if (helpers_append_busy(s, f->profile, most->pid))
+		return true;
 	if (most_there) {
 		g_string_append(s, ", with ");
 		append_made(s, most_made);

@@ -3,68 +3,15 @@
 #include "base/find.h"
 #include "fold/limits/limits.h"
 
-#include <netinet/tcp.h>
 #include <string.h>
 
 #include "base/opener/opener.h"
 #include "base/proc/status.h"
+#include "fold/limits/does.h"
 
 #define WAITED_SHARE 2	/* 1/n of the window: minimum wait for a child before looking at it */
 #define CHILDREN_MAX 16	/* limit of children of a process */
 #define DEPTH_MAX 8
-
-struct looker {
-	struct net_tables *nets;
-	struct sock_peers *peers;
-	const char *proc_dir;
-};
-
-/* Kernel functions where it sleeps, as prefixes of wchan: "poll_schedule_timeout.constprop.0". */
-static const struct place {
-	const char *prefix;
-	enum child_does does;
-} places[] = {
-	{ "do_wait", CHILD_WAITS },
-	{ "hrtimer_nanosleep", CHILD_SLEEPS },
-	{ "do_nanosleep", CHILD_SLEEPS },
-	{ "futex_", CHILD_LOCK },
-	{ "anon_pipe_read", CHILD_PIPE },
-	{ "pipe_read", CHILD_PIPE },
-	{ "anon_pipe_write", CHILD_PIPE_FULL },
-	{ "pipe_write", CHILD_PIPE_FULL },
-	{ "locks_lock_inode_wait", CHILD_FILE_LOCK },
-	{ "flock_lock_inode_wait", CHILD_FILE_LOCK },
-	{ "posix_lock_inode_wait", CHILD_FILE_LOCK },
-	{ "fcntl_setlk", CHILD_FILE_LOCK },
-	{ "poll_schedule_timeout", CHILD_NETWORK },
-	{ "do_sys_poll", CHILD_NETWORK },
-	{ "do_select", CHILD_NETWORK },
-	{ "do_epoll_wait", CHILD_NETWORK },
-	{ "ep_poll", CHILD_NETWORK },
-	{ "wait_woken", CHILD_NETWORK },	/* on a socket or a terminal */
-	{ "sk_wait_data", CHILD_NETWORK },
-	{ "inet_", CHILD_NETWORK },
-	{ "tcp_", CHILD_NETWORK },
-	{ "n_tty_read", CHILD_TERMINAL },
-};
-
-static enum child_does does_of(const struct looker *l, uint32_t pid, const char *status)
-{
-	const char *state = proc_status_field(status, "State");
-
-	state += state ? strspn(state, " \t") : 0;
-	if (!state || *state == 'Z' || *state == 'X')
-		return CHILD_GONE;
-	if (*state == 'R')
-		return CHILD_RUNS;
-	if (*state == 'T' || *state == 't')
-		return CHILD_STOPPED;
-	if (*state == 'D')
-		return CHILD_DISK;
-	g_autofree char *wchan = opener_process_text(l->proc_dir, pid, "wchan");
-
-	return FIRST(x, places, wchan && g_str_has_prefix(wchan, x->prefix), x->does, CHILD_OTHER);
-}
 
 /* How the awaited child was found, and its state. */
 struct child {
@@ -76,7 +23,7 @@ static enum child_does look_at(const struct looker *l, uint32_t pid)
 {
 	g_autofree char *status = opener_process_text(l->proc_dir, pid, "status");
 
-	return status ? does_of(l, pid, status) : CHILD_GONE;
+	return status ? looker_does(l, pid, status) : CHILD_GONE;
 }
 
 /* The children of a process's first thread, uint32_t. */
@@ -153,41 +100,9 @@ uint32_t child_at_file_lock(const char *proc_dir, uint32_t pid)
 	return c.does == CHILD_FILE_LOCK && c.pid != pid ? c.pid : 0;
 }
 
-/* Its only outgoing connection. NULL: none, or several. */
-static const struct net_socket *connection_of(const struct looker *l, uint32_t pid)
-{
-	g_autoptr(GHashTable) own = pool_sockets_new(l->proc_dir, pid);
-	const GArray *sockets = own ? net_tables_of(l->nets, pid) : NULL;
-	g_autofree bool *served = sockets ? pool_served_ports_new(sockets) : NULL;
-	const struct net_socket *found = NULL;
-
-	EACH_ROW_WHILE(i, const struct net_socket, s, sockets, served) {
-		bool is_open = s->is_tcp ? s->state == TCP_ESTABLISHED || s->state == TCP_SYN_SENT
-					 : !net_end_is_any(&s->remote);
-
-		if (!is_open || served[s->local.port] || !g_hash_table_contains(own, &s->inode))
-			continue;
-		if (found)
-			return NULL;
-		found = s;
-	}
-	return found;
-}
-
-/* What the descriptor in the call's first argument is: "0 0x0 0x7ffd.."; NULL: unknown. */
-static char *link_of_call(const struct looker *l, uint32_t pid)
-{
-	g_autofree char *text = opener_process_text(l->proc_dir, pid, "syscall");
-	const char *argument = text ? strchr(text, ' ') : NULL;
-	uint64_t fd = argument ? g_ascii_strtoull(argument + 1, NULL, 16) : UINT64_MAX;
-	g_autofree char *path = fd <= INT32_MAX ? g_strdup_printf("%s/%" PRIu32 "/fd/%d", l->proc_dir, pid, (int)fd) : NULL;
-
-	return path ? opener_link(path) : NULL;
-}
-
 static bool has_terminal(const struct looker *l, uint32_t pid)
 {
-	g_autofree char *link = link_of_call(l, pid);
+	g_autofree char *link = looker_link_of_call(l, pid);
 
 	return link && (g_str_has_prefix(link, "/dev/pts/") || g_str_has_prefix(link, "/dev/tty"));
 }
@@ -209,7 +124,7 @@ static bool take_end(const struct opener_entry *e, void *data)
 /* Has the waiter the other end alone of the pipe at which its child waits?  Who has both shares it with more, as make does. */
 static bool has_other_end(const struct looker *l, uint32_t waiter, struct child c)
 {
-	g_autofree char *link = link_of_call(l, c.pid), *fds = g_strdup_printf("%s/%" PRIu32 "/fd", l->proc_dir, waiter);
+	g_autofree char *link = looker_link_of_call(l, c.pid), *fds = g_strdup_printf("%s/%" PRIu32 "/fd", l->proc_dir, waiter);
 	struct pipe_ends ends = { .link = link };
 
 	if (!link || !g_str_has_prefix(link, "pipe:"))
@@ -220,7 +135,7 @@ static bool has_other_end(const struct looker *l, uint32_t waiter, struct child 
 
 static void add_child_limit(struct profile *p, const struct looker *l, uint32_t waiter, struct child c)
 {
-	const struct net_socket *s = c.does == CHILD_NETWORK ? connection_of(l, c.pid) : NULL;
+	const struct net_socket *s = c.does == CHILD_NETWORK ? looker_connection(l, c.pid) : NULL;
 	g_autofree char *there = s ? net_end_text(&s->remote) : NULL, *name = opener_process_text(l->proc_dir, c.pid, "comm");
 	uint64_t silent_ns = 0, sent_ns;
 
@@ -267,7 +182,7 @@ static struct child waited_for(const struct looker *l, const struct profile *p, 
 		return child_of(l, pid);
 	if (!status || (!is_for_room(p, w) && proc_status_number(status, "PPid") != pid))
 		return (struct child){ 0 };
-	named.does = does_of(l, named.pid, status);
+	named.does = looker_does(l, named.pid, status);
 	return named;
 }
 

@@ -71,6 +71,20 @@ struct client_search {
 };
 /* Adds LIMIT_BLOCKED for each that waited, and begins anew. */
 void backends_put(struct backends *b, struct profile *p, const struct client_search *s);
+
+/*
+ * Processes at the other ends of pipes, and children that an event loop asks over their standard input: what they do, by
+ * looks now and then, and whom they wait for themselves.
+ */
+struct ends;
+struct ends *ends_new(const char *proc_dir);
+void ends_free(struct ends *e);	/* NULL is fine */
+void ends_note(struct ends *e, uint32_t pid);
+void ends_note_helpers(struct ends *e, struct net_tables *nets, uint32_t pid);	/* the loop's process */
+void ends_look(struct ends *e, const struct client_search *s);
+/* Adds LIMIT_END for each, and begins anew. */
+void ends_put(struct ends *e, struct profile *p, const struct client_search *s);
+
 /* "SELECT waiting", from the title "postgres: app shop 127.0.0.1(40202) SELECT waiting", or "[local]". NULL: none. */
 char *backend_activity(const char *proc_dir, uint32_t pid);
 

@@ -96,6 +96,7 @@ struct fold_targets {
 	struct connections *connections;
 	struct server_rests *rests;
 	struct backends *backends;
+	struct ends *ends;
 	bool has_read_last;
 	bool has_sockets;	/* or epoll sets */
 };
@@ -124,12 +125,13 @@ struct fold_targets *fold_targets_new(struct profile *profile, const char *proc_
 	t->connections = connections_new(profile, t->homes);
 	t->rests = server_rests_new(proc_dir);
 	t->backends = backends_new(proc_dir);
+	t->ends = ends_new(proc_dir);
 	return t;
 }
 
 FREES(fold_targets_free, struct fold_targets, t, crossed_free(t->targets); g_ptr_array_unref(t->sought);
       fd_owners_free(t->owners); sock_peers_free(t->peers); connections_free(t->connections); net_homes_free(t->homes);
-      server_rests_free(t->rests); backends_free(t->backends); net_tables_free(t->nets); g_free(t->proc_dir))
+      server_rests_free(t->rests); backends_free(t->backends); ends_free(t->ends); net_tables_free(t->nets); g_free(t->proc_dir))
 
 /*
  * " -> 127.0.0.1:8081 (python3)": the upstream of the loop. A connection may exist only while an answer is due, so
@@ -219,6 +221,8 @@ static void find_peer(struct fold_targets *all, struct target *t)
 		return;
 	t->peer_name = fd_owners_name(all->owners, t->peer);
 	backends_note(all->backends, t->peer);
+	if (t->kind == OBJECT_PIPE && t->peer != t->rec.pid)
+		ends_note(all->ends, t->peer);
 	t->is_sought = false;
 }
 
@@ -360,7 +364,14 @@ void fold_targets_add(struct fold_targets *all, const struct offcpu_rec_target *
 		t->base = g_strdup("io_getevents");
 		break;
 	}
+	if (t->kind == OBJECT_EPOLL || t->rec.fd_cnt > 1)
+		ends_note_helpers(all->ends, all->nets, rec->pid);
 	find_peers(all, false);
+}
+
+static struct client_search search_of(const struct fold_targets *all)
+{
+	return (struct client_search){ all->proc_dir, all->nets, all->homes, all->owners };
 }
 
 void fold_targets_look(struct fold_targets *all)
@@ -368,6 +379,9 @@ void fold_targets_look(struct fold_targets *all)
 	if (all->has_sockets)
 		server_rests_look(all->rests);
 	backends_look(all->backends);
+	const struct client_search search = search_of(all);
+
+	ends_look(all->ends, &search);
 }
 
 guint fold_targets_cnt(const struct fold_targets *all)
@@ -522,9 +536,10 @@ uint32_t fold_targets_object(struct fold_targets *all, uint64_t id)
 		find_peers(all, true);
 		find_upstreams(all, is_read);
 		server_rests_put(all->rests, all->profile);
-		const struct client_search search = { all->proc_dir, all->nets, all->homes, all->owners };
+		const struct client_search search = search_of(all);
 
 		backends_put(all->backends, all->profile, &search);
+		ends_put(all->ends, all->profile, &search);
 	}
 	if (!t->object)
 		t->object = intern(all, t);

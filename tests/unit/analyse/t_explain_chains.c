@@ -147,11 +147,78 @@ static void test_clients(void)
 	}
 }
 
+#define PIPE_ROOM "__x64_sys_write@[kernel] vfs_write@[kernel] anon_pipe_write@[kernel]"
+
+/* What readers that are not recorded were seen to do is told to the last one; what varies, or is idle, or recorded, is not. */
+static void test_ends_of_pipe(void)
+{
+	static const struct { const char *gzip, *curl, *evidence, *advice; bool is_recorded; } cases[] = {
+		{ "9 busy, 9 of 9 looks: pipe-full 30 - gzip", "9 busy, 8 of 9 looks: sleeps 0 - curl",
+		  "its reader gzip/20 waits for room in a pipe (at 9 of 9 looks), and its reader curl/30 sleeps until a timer (at 8 of 9 looks)",
+		  "If that one keeps to a limit of its own rate", false },
+		{ "9 busy, 9 of 9 looks: network 30 127.0.0.1:9092 gzip", "0 busy, 0 of 0 looks: gone 0 - collector",
+		  "its reader gzip/20 waits for 127.0.0.1:9092 (collector) (at 9 of 9 looks)", "The reader waits there", false },
+		{ "9 busy, 9 of 9 looks: runs 0 - gzip", NULL, "its reader gzip/20 runs", "The last reader computes", false },
+		{ "9 busy, 4 of 9 looks: runs 0 - gzip", NULL, NULL, "The reader of the pipe is slower", false },
+		{ "9 busy, 9 of 9 looks: pipe 0 - gzip", NULL, NULL, "The reader of the pipe is slower", false },
+		{ "9 busy, 9 of 9 looks: sleeps 0 - gzip", NULL, NULL, "", true },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct object pipe = { .kind = OBJECT_PIPE, .name = "pipe to gzip", .place = "", .operation = "", .pid = 20 };
+		struct profile *p = window_new();
+		uint32_t wait = add_wait(p, thread_of(p, 10, "dump", 20), 'S', 20, 400, "main@dump write@libc.so.6", PIPE_ROOM);
+
+		fixture_is_for(p, wait, &pipe);
+		profile_add_limit(p, LIMIT_END, 20, 0, cases[i].gzip);
+		if (cases[i].curl)
+			profile_add_limit(p, LIMIT_END, 30, 0, cases[i].curl);
+		if (cases[i].is_recorded)
+			fixture_thread(p, 20, 20, "gzip", "gzip");
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "waits for room in a full pipe");
+
+		g_test_message("%s; %s", h->evidence, h->advice);
+		g_assert_cmpint(strstr(h->evidence, cases[i].evidence ?: "its reader") != NULL, ==, cases[i].evidence != NULL);
+		g_assert_true(g_str_has_prefix(h->advice, cases[i].advice));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A loop's children that are all busy while its clients wait; one that has nothing to do, or a server that owes it much, is another case. */
+static void test_busy_helpers(void)
+{
+	static const struct { const char *second, *owed; bool is_told; } cases[] = {
+		{ "9 busy, 9 of 9 looks: sleeps 0 - policy.py", "9 of 9 looks, 0 of 18 asked: 6 clients wait, 2 connections to 10.0.0.5:80", true },
+		{ "3 busy, 9 of 9 looks: sleeps 0 - policy.py", "9 of 9 looks, 0 of 18 asked: 6 clients wait, 2 connections to 10.0.0.5:80", false },
+		{ "9 busy, 9 of 9 looks: sleeps 0 - policy.py", "9 of 9 looks, 18 of 18 asked: 6 clients wait, 2 connections to 10.0.0.5:80", false },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+
+		add_wait(p, process_of(p, 10, 10, "squid"), 'D', 80, 4, "main@squid read@libc.so.6", "io_schedule@[kernel]");
+		profile_add_limit(p, LIMIT_END, 20, 10, "9 busy, 9 of 9 looks: network 0 127.0.0.1:53 policy.py");
+		profile_add_limit(p, LIMIT_END, 21, 10, cases[i].second);
+		profile_add_limit(p, LIMIT_OWED, 10, 0, cases[i].owed);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%s", e->little);
+		g_assert_cmpint(strstr(e->little, "all of its 2 children policy.py were busy at 9 of 9 looks: policy.py/20 waits for "
+						  "127.0.0.1:53. Requests queue for these") != NULL, ==, cases[i].is_told);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/proxy", test_proxy);
 	g_test_add_func("/explain/holders-meanwhile", test_holders_meanwhile);
 	g_test_add_func("/explain/clients", test_clients);
+	g_test_add_func("/explain/ends-of-pipe", test_ends_of_pipe);
+	g_test_add_func("/explain/busy-helpers", test_busy_helpers);
 	return g_test_run();
 }

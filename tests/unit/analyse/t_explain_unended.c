@@ -585,6 +585,31 @@ static void test_stayer(void)
 	}
 }
 
+/* Whoever stays in there waits for a server: that is named, and what to look at there. */
+static void test_stayer_asks(void)
+{
+	const struct object set = { .kind = OBJECT_EPOLL, .operation = "", .name = "2 sockets (fd 3 of app) -> 127.0.0.1:5672 (beam.smp)",
+				    .place = "2 sockets", .pid = 60 };
+	struct profile *p = window_new();
+
+	p->info.has_wakers = true;
+	wait_for_python_lock(p, 2);
+	uint32_t wait = add_wait(p, thread_of(p, 20, "app", 10), 'S', 40, WINDOW_MS / 40,
+				 "main@app book@app.py BlockingConnection._flush_output@blocking_connection.py epoll_wait@libc.so.6",
+				 "__x64_sys_epoll_wait@[kernel] ep_poll@[kernel]");
+
+	fixture_is_for(p, wait, &set);
+	struct explanation *e = explanation_new(p, NULL);
+	const struct headline *h = headline_with(e, "threading.Lock");
+
+	g_test_message("%s; %s; %s", h->sentence, h->evidence, h->advice);
+	g_assert_nonnull(strstr(h->evidence, "another thread is in there all the time, and mostly waits for an answer of its broker"));
+	g_assert_nonnull(strstr(h->evidence, "127.0.0.1:5672 (beam.smp)"));
+	g_assert_true(g_str_has_prefix(h->advice, "A broker with an alarm"));
+	explanation_free(e);
+	profile_free(p);
+}
+
 /* A script's pauses are a clock, also where a shell starts `sleep`, unless they are a command's or somebody has started it. */
 static void test_script(void)
 {
@@ -905,6 +930,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/still", test_still);
 	g_test_add_func("/explain/both-stuck", test_both_stuck);
 	g_test_add_func("/explain/stayer", test_stayer);
+	g_test_add_func("/explain/stayer-asks", test_stayer_asks);
 	g_test_add_func("/explain/likely-holder", test_likely_holder);
 	g_test_add_func("/explain/shares-cpus", test_shares_cpus);
 	g_test_add_func("/explain/ranks", test_ranks);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "fold/limits/limits.h"
+#include "fold/targets/part.h"
 
 #include "../fixture.h"
 
@@ -81,9 +82,66 @@ static void test_child_at_own_pipe(void)
 	}
 }
 
+static void wait_until_at(pid_t child, const char *place)
+{
+	g_autofree char *wchan = g_strdup_printf("/proc/%d/wchan", child), *at = NULL;
+
+	for (unsigned k = 0; k < 1000 && !(at && strstr(at, place)); k++) {
+		g_clear_pointer(&at, g_free);
+		g_usleep(2000);
+		g_file_get_contents(wchan, &at, NULL, NULL);
+	}
+}
+
+/* A child that writes into a full pipe, and its reader, which sleeps: who reads is found, and what both do. */
+static void test_ends(void)
+{
+	struct profile *p = profile_new();
+	struct ends *e = ends_new("/proc");
+	const struct client_search s = { "/proc", net_tables_new("/proc"), NULL, fd_owners_new("/proc") };
+	struct limit_end end;
+	char there[64];
+	int ends[2];
+
+	g_assert_cmpint(pipe(ends), ==, 0);
+	const pid_t reader = fork();
+
+	if (reader == 0) {
+		close(ends[1]);
+		sleep(60);
+		_exit(0);
+	}
+	const pid_t writer = child_at(ends, true);
+
+	close(ends[0]);
+	close(ends[1]);
+	wait_until_at(writer, "pipe_write");
+	wait_until_at(reader, "nanosleep");
+	g_assert_true(fd_owners_read(s.owners, true));
+	ends_note(e, (uint32_t)writer);
+	for (unsigned i = 0; i < 3; i++)
+		ends_look(e, &s);
+	ends_put(e, p, &s);
+	g_assert_true(limit_end_read(profile_end(p, (uint32_t)writer), &end, there, sizeof(there)));
+	g_assert_cmpint(end.does, ==, CHILD_PIPE_FULL);
+	g_assert_cmpuint(end.next, ==, (uint32_t)reader);
+	g_assert_true(limit_end_read(profile_end(p, (uint32_t)reader), &end, there, sizeof(there)));
+	g_assert_cmpint(end.does, ==, CHILD_SLEEPS);
+	g_assert_cmpuint(end.seen, ==, end.looks);
+	kill(writer, SIGKILL);
+	kill(reader, SIGKILL);
+	waitpid(writer, NULL, 0);
+	waitpid(reader, NULL, 0);
+	ends_free(e);
+	fd_owners_free(s.owners);
+	net_tables_free(s.nets);
+	profile_free(p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/limits/child-at-own-pipe", test_child_at_own_pipe);
+	g_test_add_func("/limits/ends", test_ends);
 	return g_test_run();
 }
