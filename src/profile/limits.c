@@ -29,7 +29,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_SEMAPHORE] = "semaphore", [LIMIT_SILENT] = "silent", [LIMIT_FAILS] = "fails",
 	[LIMIT_SIZE] = "size", [LIMIT_DROPPED] = "dropped", [LIMIT_WEIGHT] = "weight",
 	[LIMIT_SESSION] = "session", [LIMIT_RESTS] = "rests", [LIMIT_RECORDER] = "recorder",
-	[LIMIT_BLOCKED] = "blocked",
+	[LIMIT_BLOCKED] = "blocked", [LIMIT_LOCKED] = "locked",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -307,7 +307,16 @@ static const char *const child_words[CHILD_DOES_COUNT] = {
 	[CHILD_FILE_LOCK] = "file-lock", [CHILD_TERMINAL] = "terminal", [CHILD_NETWORK] = "network",
 	[CHILD_OWN_PIPE] = "own-pipe", [CHILD_OWN_PIPE_FULL] = "own-pipe-full",
 	[CHILD_EVENTS] = "events", [CHILD_OTHER] = "other", [CHILD_SEVERAL] = "several",
+	[CHILD_FIFO] = "fifo",
 };
+
+static enum child_does does_of_word(const char *word)
+{
+	for (unsigned i = 0; i < CHILD_DOES_COUNT; i++)
+		if (strcmp(word, child_words[i]) == 0)
+			return (enum child_does)i;
+	return CHILD_GONE;
+}
 
 char *limit_child_text(const struct limit_child *c)
 {
@@ -327,12 +336,34 @@ bool limit_child_read(const struct profile_limit *l, struct limit_child *ret, ch
 	g_strlcpy(there, address, size);
 	ret->there = strcmp(address, "-") ? there : NULL;
 	ret->name = l->text + at;
-	for (unsigned i = 0; i < CHILD_DOES_COUNT; i++) {
-		ret->does = (enum child_does)i;
-		if (strcmp(word, child_words[i]) == 0)
-			return i != CHILD_GONE;
-	}
-	return false;
+	ret->does = does_of_word(word);
+	return ret->does != CHILD_GONE;
+}
+
+char *limit_locked_text(const struct limit_locked *l)
+{
+	return g_strdup_printf("%" PRIu32 " of %" PRIu32 " looks, %" PRIu32 " %" PRIu32 " %s %s\t%s\t%s\t%s\t%s",
+			       l->held, l->seen, l->holder, l->doer, child_words[l->does], l->is_sqlite ? "sqlite" : "file", l->name, l->doer_name,
+			       l->where, l->path);
+}
+
+bool limit_locked_read(const struct profile_limit *l, struct limit_locked *ret, char ***ret_buffer)
+{
+	char word[16], kind[8];
+
+	*ret = (struct limit_locked){ 0 };
+	*ret_buffer = l ? g_strsplit(l->text, "\t", 5) : NULL;
+	if (!l || l->kind != LIMIT_LOCKED || g_strv_length(*ret_buffer) != 5 || !*(*ret_buffer)[1] ||
+	    sscanf(l->text, "%" SCNu32 " of %" SCNu32 " looks, %" SCNu32 " %" SCNu32 " %15s %7s", &ret->held, &ret->seen,
+		   &ret->holder, &ret->doer, word, kind) != 6 || ret->held > ret->seen)
+		return false;
+	ret->does = does_of_word(word);
+	ret->is_sqlite = strcmp(kind, "sqlite") == 0;
+	ret->name = (*ret_buffer)[1];
+	ret->doer_name = (*ret_buffer)[2];
+	ret->where = (*ret_buffer)[3];
+	ret->path = (*ret_buffer)[4];
+	return true;
 }
 
 bool limit_child_is_unanswered(const struct profile *p, const struct limit_child *c)

@@ -49,6 +49,7 @@ enum profile_limit_kind {
 	LIMIT_RESTS,	/* how often a server in memory, which others wait for, was seen to rest: LIMIT_RESTS_FORMAT */
 	LIMIT_RECORDER,	/* the process has started the recorder, itself or by others; the text is the recorder's name */
 	LIMIT_BLOCKED,	/* a session of PostgreSQL, pid, of server tid that waited for a lock: LIMIT_BLOCKED_FORMAT */
+	LIMIT_LOCKED,	/* who had the file lock for which the process waited, by looks: limit_locked_text() */
 	LIMIT_KIND_COUNT
 };
 
@@ -222,6 +223,7 @@ enum child_does {
 	CHILD_NETWORK,	/* on its only outgoing connection */
 	CHILD_EVENTS,	/* on several sockets, or on clients */
 	CHILD_OTHER,
+	CHILD_FIFO,	/* until a named pipe's other end is opened */
 	CHILD_SEVERAL,	/* one of several children that the process waits for */
 	CHILD_DOES_COUNT
 };
@@ -238,6 +240,18 @@ char *limit_child_text(const struct limit_child *c);
 bool limit_child_read(const struct profile_limit *l, struct limit_child *ret, char *there, size_t size);
 /* Nothing came from the child's peer for more than half of the profile's window. */
 bool limit_child_is_unanswered(const struct profile *p, const struct limit_child *c);
+
+struct limit_locked {
+	uint32_t held, seen;	/* looks at which the holder had it, of those at which anyone waited, or of all for a database */
+	uint32_t holder, doer;	/* processes: the doer is the holder, or its child for which it waits; 0: not known */
+	enum child_does does;	/* what that one did at most of them */
+	bool is_sqlite;
+	/* not escaped; "" if not known. where: the peer, or the path that it opens; path: of what is locked */
+	const char *name, *doer_name, *where, *path;
+};
+char *limit_locked_text(const struct limit_locked *l);
+/* False: not a valid LIMIT_LOCKED. The names are in *ret_buffer, for g_strfreev(). */
+bool limit_locked_read(const struct profile_limit *l, struct limit_locked *ret, char ***ret_buffer);
 
 struct limit_fails {
 	uint64_t cnt, ns;	/* how often, in how long a time */

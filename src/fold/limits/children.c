@@ -46,6 +46,8 @@ static const struct place {
 	{ "inet_", CHILD_NETWORK },
 	{ "tcp_", CHILD_NETWORK },
 	{ "n_tty_read", CHILD_TERMINAL },
+	{ "wait_for_partner", CHILD_FIFO },
+	{ "fifo_open", CHILD_FIFO },
 };
 
 static enum child_does does_of(const struct looker *l, uint32_t pid, const char *status)
@@ -172,6 +174,28 @@ static const struct net_socket *connection_of(const struct looker *l, uint32_t p
 		found = s;
 	}
 	return found;
+}
+
+struct process_doing process_doing_of(const char *proc_dir, uint32_t pid)
+{
+	const struct looker l = { .proc_dir = proc_dir };
+	const struct child c = last_of(&l, (struct child){ .pid = pid, .does = look_at(&l, pid) });
+
+	return (struct process_doing){ c.does == CHILD_GONE ? 0 : c.pid, c.does };
+}
+
+char *process_doing_where(const char *proc_dir, const struct process_doing *d)
+{
+	if (d->does == CHILD_FIFO)
+		return path_of_call(proc_dir, d->pid, d->pid);
+	if (d->does != CHILD_NETWORK)
+		return NULL;
+	const struct looker l = { .proc_dir = proc_dir, .nets = net_tables_new(proc_dir) };
+	const struct net_socket *s = connection_of(&l, d->pid);
+	char *there = s ? net_end_text(&s->remote) : NULL;
+
+	net_tables_free(l.nets);
+	return there;
 }
 
 /* What the descriptor in the call's first argument is: "0 0x0 0x7ffd.."; NULL: unknown. */
