@@ -35,7 +35,7 @@
 struct lock {
 	uint32_t major, minor;
 	uint64_t ino, waits;	/* looks at which anyone waited for it */
-	GHashTable *waiters;	/* their processes, as far as these are known; NULL: none */
+	GHashTable *waiters;	/* their processes; NULL: none */
 	bool is_sqlite, is_wal, is_sought;
 	char *path;	/* NULL: not found */
 };
@@ -43,7 +43,7 @@ struct lock {
 /* Processes of one name that had it, which may follow each other, as those of a script do. */
 struct holder {
 	guint lock;
-	uint32_t pid;	/* the last; of an open file (OFD) UINT32_MAX */
+	uint32_t pid;	/* the last */
 	char *name;	/* NULL: it had ended, and another one keeps the open file */
 	uint64_t has, reads;	/* with a lock that others wait for, or to write; to read */
 	uint32_t cnt[CHILD_DOES_COUNT], doer[CHILD_DOES_COUNT];	/* looks, and the last of whom that was */
@@ -101,7 +101,7 @@ FREES(file_looks_free, struct file_looks, l, g_free(l->proc_dir); g_array_unref(
 
 static bool read_line(const char *text, struct line *ret)
 {
-	static const char *const types[] = { "FLOCK", "POSIX", "OFDLCK" };
+	static const char *const types[] = { "FLOCK", "POSIX" };	/* a lock of an open file (OFD) tells no process */
 	int at = 0;
 
 	if (sscanf(text, "%" SCNu64 ": %n", &ret->id, &at) != 1 || !at)
@@ -110,7 +110,7 @@ static bool read_line(const char *text, struct line *ret)
 	at += ret->is_waiting ? (int)strlen("-> ") : 0;
 	return sscanf(text + at, "%7s %*s %7s %" SCNd64 " %" SCNx32 ":%" SCNx32 ":%" SCNu64 " %" SCNu64, ret->type, ret->mode,
 		      &ret->pid, &ret->major, &ret->minor, &ret->ino, &ret->start) == 7 &&
-	       ANY(x, types, strcmp(*x, ret->type) == 0) && (ret->pid == -1 || (ret->pid > 0 && ret->pid < UINT32_MAX));
+	       ANY(x, types, strcmp(*x, ret->type) == 0) && ret->pid > 0 && ret->pid < UINT32_MAX;
 }
 
 /* Its row; UINT_MAX: there are too many, or it is not there yet and is not to be added. */
@@ -127,7 +127,7 @@ static guint lock_at(struct file_looks *l, const struct line *at, bool add)
 	return l->locks->len - 1;
 }
 
-/* "backup.sh: flock" of a program that only waits for its child: its parent, a script, tells more. NULL: it is gone. */
+/* "backup.sh: flock" of a program that only waits for its child: its parent, a script, tells more. NULL: gone. */
 static char *name_of(const struct file_looks *l, uint32_t pid, bool is_for_child)
 {
 	char *script = process_script_name(pid);
@@ -179,7 +179,7 @@ static void note_holder(struct file_looks *l, guint lock, const struct line *at,
 {
 	const uint64_t bit = UINT64_C(1) << l->looks;
 	const uint32_t pid = (uint32_t)at->pid;
-	const bool looks = at->pid > 0 && l->doing < DOING_MAX;
+	const bool looks = l->doing < DOING_MAX;
 	struct process_doing d = { 0 };
 
 	if (ANY_ROW(const struct holder, x, l->holders,
@@ -188,7 +188,7 @@ static void note_holder(struct file_looks *l, guint lock, const struct line *at,
 	if (looks)
 		d = process_doing_of(l->proc_dir, pid);
 	l->doing += looks;
-	g_autofree char *name = at->pid > 0 ? name_of(l, pid, d.pid && d.pid != pid) : NULL;
+	g_autofree char *name = name_of(l, pid, d.pid && d.pid != pid);
 	struct holder *h = holder_at(l, lock, pid, name);
 
 	if (!h)
@@ -208,7 +208,7 @@ static bool is_of_sqlite(const struct line *at)
 /* What the lock is on, by who has it or waits for it, at that moment. */
 static void find_path(const struct file_looks *l, struct lock *k, uint32_t pid)
 {
-	if (k->path || k->is_sought || !pid)
+	if (k->is_sought)
 		return;
 	k->is_sought = true;
 	k->path = fd_link_of_inode(l->proc_dir, pid, k->ino);
@@ -221,7 +221,7 @@ static void find_path(const struct file_looks *l, struct lock *k, uint32_t pid)
 static void note_sqlite(struct file_looks *l, const struct line *at)
 {
 	const bool writes = strcmp(at->mode, "WRITE") == 0;
-	const guint lock = is_of_sqlite(at) && at->pid > 0 ? lock_at(l, at, writes) : UINT_MAX;
+	const guint lock = is_of_sqlite(at) ? lock_at(l, at, writes) : UINT_MAX;
 
 	if (lock == UINT_MAX)
 		return;
@@ -244,9 +244,9 @@ static void note_wait(struct file_looks *l, const struct line *holder, const str
 
 	k->waits |= UINT64_C(1) << l->looks;
 	k->waiters = k->waiters ?: g_hash_table_new(NULL, NULL);
-	if (at->pid > 0 && g_hash_table_size(k->waiters) < WAITERS_MAX)
+	if (g_hash_table_size(k->waiters) < WAITERS_MAX)
 		g_hash_table_add(k->waiters, GUINT_TO_POINTER(at->pid));
-	find_path(l, k, at->pid > 0 ? (uint32_t)at->pid : 0);
+	find_path(l, k, (uint32_t)at->pid);
 	note_holder(l, lock, holder, false);
 }
 
@@ -308,7 +308,7 @@ static struct holder *most_of(const struct file_looks *l, guint lock, uint32_t i
 	return most;
 }
 
-/* The flock(1) of a shell has ended, or the lock is an open file's: whose that is, is known of now only. */
+/* The flock(1) of a shell has ended: who keeps the open file is known of now only. */
 static void find_keeper(const struct file_looks *l, struct holder *h)
 {
 	const struct lock *k = &g_array_index(l->locks, struct lock, h->lock);
@@ -348,7 +348,7 @@ static void put(const struct file_looks *l, struct profile *p, struct holder *h,
 		profile_add_limit(p, LIMIT_LOCKED, waiter, 0, text);
 }
 
-/* For one recorded process of each program that waits. Who waits for a lock of an open file is not known. */
+/* For one recorded process of each program that waits. */
 static void put_waited(const struct file_looks *l, struct profile *p, const struct lock *k, struct holder *h)
 {
 	const char *told[TOLD_MAX];
@@ -363,8 +363,6 @@ static void put_waited(const struct file_looks *l, struct profile *p, const stru
 		told[cnt++] = t->process;
 		put(l, p, h, t->pid, k->waits, false);
 	}
-	if (!g_hash_table_size(k->waiters))
-		put(l, p, h, 0, k->waits, false);
 }
 
 struct open_file {

@@ -383,10 +383,10 @@ static bool keeps_lock(const char *proc_dir, uint32_t pid, int fd, uint32_t take
 	size_t len;
 	g_autofree char *text = opener_text(path, OPENER_TEXT_MAX, &len);
 	uint64_t of;
-	int64_t by;	/* -1: the open file's */
+	uint32_t by;
 
 	for (const char *at = text; at && (at = strstr(at, "lock:")); at += strlen("lock:"))
-		if (sscanf(at, "lock: %*u: %*s %*s %*s %" SCNd64 " %*x:%*x:%" SCNu64, &by, &of) == 2 && (uint32_t)by == taker &&
+		if (sscanf(at, "lock: %*u: %*s %*s %*s %" SCNu32 " %*x:%*x:%" SCNu64, &by, &of) == 2 && by == taker &&
 		    (!ino || of == ino))
 			return true;
 	return false;

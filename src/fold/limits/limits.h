@@ -118,8 +118,8 @@ void file_looks_free(struct file_looks *l);	/* NULL is fine */
 void file_looks_look(struct file_looks *l, uint64_t elapsed_ns);	/* if it is time */
 void file_looks_put(struct file_looks *l, struct profile *p);
 /*
- * Who shares the open file of a file lock that was taken by a process that has ended, or by none (UINT32_MAX, OFD); ino 0:
- * of any file. 0: nobody was found. Reads descriptors of all processes.
+ * Who shares the open file of a file lock that was taken by a process that has ended; ino 0: of any file. 0: nobody was
+ * found. Reads descriptors of all processes.
  */
 uint32_t file_lock_keeper(const char *proc_dir, uint32_t taker, uint64_t ino);
 
