@@ -342,8 +342,8 @@ bool limit_child_read(const struct profile_limit *l, struct limit_child *ret, ch
 
 char *limit_locked_text(const struct limit_locked *l)
 {
-	return g_strdup_printf("%" PRIu32 " of %" PRIu32 " looks, %" PRIu32 " %" PRIu32 " %s %s\t%s\t%s\t%s\t%s",
-			       l->held, l->seen, l->holder, l->doer, child_words[l->does], l->is_sqlite ? "sqlite" : "file", l->name, l->doer_name,
+	return g_strdup_printf("%" PRIu32 " of %" PRIu32 " looks, %" PRIu32 " of %" PRIu32 " %" PRIu32
+			       " %s %s\t%s\t%s\t%s\t%s", l->held, l->seen, l->holder, l->holders, l->doer, child_words[l->does], l->is_sqlite ? "sqlite" : "file", l->name, l->doer_name,
 			       l->where, l->path);
 }
 
@@ -354,8 +354,8 @@ bool limit_locked_read(const struct profile_limit *l, struct limit_locked *ret, 
 	*ret = (struct limit_locked){ 0 };
 	*ret_buffer = l ? g_strsplit(l->text, "\t", 5) : NULL;
 	if (!l || l->kind != LIMIT_LOCKED || g_strv_length(*ret_buffer) != 5 || !*(*ret_buffer)[1] ||
-	    sscanf(l->text, "%" SCNu32 " of %" SCNu32 " looks, %" SCNu32 " %" SCNu32 " %15s %7s", &ret->held, &ret->seen,
-		   &ret->holder, &ret->doer, word, kind) != 6 || ret->held > ret->seen)
+	    sscanf(l->text, "%" SCNu32 " of %" SCNu32 " looks, %" SCNu32 " of %" SCNu32 " %" SCNu32 " %15s %7s", &ret->held,
+		   &ret->seen, &ret->holder, &ret->holders, &ret->doer, word, kind) != 7 || ret->held > ret->seen)
 		return false;
 	ret->does = does_of_word(word);
 	ret->is_sqlite = strcmp(kind, "sqlite") == 0;

@@ -243,7 +243,8 @@ bool limit_child_is_unanswered(const struct profile *p, const struct limit_child
 
 struct limit_locked {
 	uint32_t held, seen;	/* looks at which the holder had it, of those at which anyone waited, or of all for a database */
-	uint32_t holder, doer;	/* processes: the doer is the holder, or its child for which it waits; 0: not known */
+	uint32_t holder, holders;	/* the last process, and about how many of its name had it in turn */
+	uint32_t doer;	/* the holder, or its child for which it waits; 0: not known */
 	enum child_does does;	/* what that one did at most of them */
 	bool is_sqlite;
 	/* not escaped; "" if not known. where: the peer, or the path that it opens; path: of what is locked */

@@ -112,12 +112,29 @@ static bool tells_doing(const struct limit_locked *k)
 	       k->does != CHILD_SEVERAL;
 }
 
+/* "backup.pl/4711", "worker.py processes" */
+static void append_holder(GString *s, const struct limit_locked *k)
+{
+	if (k->holders <= 1) {
+		text_who(s, k->name, k->holder, FINDING_NAME_COLUMNS);
+		return;
+	}
+	text_safe_cut(s, k->name, FINDING_NAME_COLUMNS);
+	g_string_append(s, " processes");
+}
+
 static void append_looks(GString *s, const struct limit_locked *k)
 {
 	g_string_append_printf(s, " at %" PRIu32 " of %" PRIu32 " looks", k->held, k->seen);
 	if (!tells_doing(k))
 		return;
-	if (k->doer != k->holder) {
+	if (k->holders > 1 && k->doer != k->holder) {
+		g_string_append(s, ", each with a child, ");
+		text_safe_cut(s, *k->doer_name ? k->doer_name : "process", FINDING_NAME_COLUMNS);
+		g_string_append(s, ", that meanwhile ");
+	} else if (k->holders > 1) {
+		g_string_append(s, ", each of which meanwhile ");
+	} else if (k->doer != k->holder) {
 		g_string_append(s, ", whose child ");
 		text_who(s, *k->doer_name ? k->doer_name : "process", k->doer, FINDING_NAME_COLUMNS);
 		g_string_append(s, " meanwhile ");
@@ -140,7 +157,7 @@ bool locked_append_evidence(GString *s, const struct findings *f, const struct f
 	if (is_own)
 		g_string_append(s, "another connection of its own process");
 	else
-		text_who(s, k.name, k.holder, FINDING_NAME_COLUMNS);
+		append_holder(s, &k);
 	g_string_append(s, " had ");
 	if (k.is_sqlite) {
 		text_safe_cut(s, k.path, FINDING_NAME_COLUMNS);
@@ -161,7 +178,7 @@ void locked_append_of_wait(GString *s, const struct findings *f, uint32_t wait)
 	if (!names || k.holder == profile_thread(f->profile, profile_wait(f->profile, wait)->thread)->pid)
 		return;
 	g_string_append(s, ", which ");
-	text_who(s, k.name, k.holder, FINDING_NAME_COLUMNS);
+	append_holder(s, &k);
 	g_string_append(s, " had");
 	append_looks(s, &k);
 }

@@ -43,7 +43,7 @@ struct lock {
 /* Processes of one name that had it, which may follow each other, as those of a script do. */
 struct holder {
 	guint lock;
-	uint32_t pid;	/* the last */
+	uint32_t pid, pids_cnt;	/* the last, and about how many in turn */
 	char *name;	/* NULL: it had ended, and another one keeps the open file */
 	uint64_t has, reads;	/* with a lock that others wait for, or to write; to read */
 	uint32_t cnt[CHILD_DOES_COUNT], doer[CHILD_DOES_COUNT];	/* looks, and the last of whom that was */
@@ -193,6 +193,7 @@ static void note_holder(struct file_looks *l, guint lock, const struct line *at,
 
 	if (!h)
 		return;
+	h->pids_cnt += h->pid != pid || !h->pids_cnt;
 	h->pid = pid;
 	*(reads ? &h->reads : &h->has) |= bit;
 	if (name && d.pid)
@@ -339,7 +340,8 @@ static void put(const struct file_looks *l, struct profile *p, struct holder *h,
 	g_autofree char *name = plain(h->name), *doer = plain(h->doer_name[does]), *where = plain(h->where[does]),
 			*path = plain(k->path);
 	const struct limit_locked row = {
-		.held = bits((reads ? h->reads : h->has) & waits), .seen = bits(waits), .holder = h->pid, .doer = h->doer[does],
+		.held = bits((reads ? h->reads : h->has) & waits), .seen = bits(waits),
+		.holder = h->pid, .holders = h->pids_cnt, .doer = h->doer[does],
 		.does = does, .name = name, .doer_name = doer, .where = where, .path = path, .is_sqlite = k->is_sqlite,
 	};
 	g_autofree char *text = limit_locked_text(&row);

@@ -13,18 +13,20 @@
 static void test_file(void)
 {
 	static const struct { const char *object, *limit, *evidence, *advice; } cases[] = {
-		{ "/data/seq", "8 of 9 looks, 77 78 runs file\tbackup.sh: flock\ttar\t\t/data/seq",
+		{ "/data/seq", "8 of 9 looks, 77 of 1 78 runs file\tbackup.sh: flock\ttar\t\t/data/seq",
 		  "backup.sh: flock/77 had it at 8 of 9 looks, whose child tar/78 meanwhile runs", "on a copy" },
-		{ ".../seq", "8 of 9 looks, 77 77 sleeps file\tbackup.pl\t\t\t/data/seq",
+		{ ".../seq", "8 of 9 looks, 77 of 1 77 sleeps file\tbackup.pl\t\t\t/data/seq",
 		  "backup.pl/77 had it at 8 of 9 looks, and meanwhile sleeps until a timer", "pauses with the lock" },
-		{ "/data/seq", "8 of 9 looks, 77 77 network file\tbackup.pl\t\t10.0.0.5:80\t/data/seq",
+		{ "/data/seq", "8 of 9 looks, 77 of 1 77 network file\tbackup.pl\t\t10.0.0.5:80\t/data/seq",
 		  "and meanwhile waits for 10.0.0.5:80", "waits for an answer" },
+		{ "/data/seq", "8 of 9 looks, 77 of 3 78 runs file\tbackup.sh: flock\ttar\t\t/data/seq",
+		  "backup.sh: flock processes had it at 8 of 9 looks, each with a child, tar, that meanwhile runs", "on a copy" },
 		/* another file; at few looks; one of the queue; a database */
-		{ ".../other", "8 of 9 looks, 77 77 sleeps file\tbackup.pl\t\t\t/data/seq", NULL, NULL },
-		{ "/data/seq", "3 of 9 looks, 77 77 sleeps file\tbackup.pl\t\t\t/data/seq", NULL, NULL },
-		{ "/data/seq", "1 of 1 looks, 77 77 sleeps file\tbackup.pl\t\t\t/data/seq", NULL, NULL },
-		{ "/data/seq", "8 of 9 looks, 10 10 sleeps file\tapp\t\t\t/data/seq", NULL, NULL },
-		{ "/data/seq", "8 of 9 looks, 77 77 sleeps sqlite\tbackup.pl\t\t\t/data/seq", NULL, NULL },
+		{ ".../other", "8 of 9 looks, 77 of 1 77 sleeps file\tbackup.pl\t\t\t/data/seq", NULL, NULL },
+		{ "/data/seq", "3 of 9 looks, 77 of 1 77 sleeps file\tbackup.pl\t\t\t/data/seq", NULL, NULL },
+		{ "/data/seq", "1 of 1 looks, 77 of 1 77 sleeps file\tbackup.pl\t\t\t/data/seq", NULL, NULL },
+		{ "/data/seq", "8 of 9 looks, 10 of 1 10 sleeps file\tapp\t\t\t/data/seq", NULL, NULL },
+		{ "/data/seq", "8 of 9 looks, 77 of 1 77 sleeps sqlite\tbackup.pl\t\t\t/data/seq", NULL, NULL },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -70,7 +72,7 @@ static void test_behind(void)
 			 add_wait(p, thread_of(p, tid, "app", 5), 'S', 4, 2400,
 				  "main@app push@app pthread_cond_wait@libc.so.6", FUTEX),
 			 writer, "main@app write_all@app pthread_cond_broadcast@libc.so.6", 4, 9600);
-	profile_add_limit(p, LIMIT_LOCKED, 10, 0, "9 of 9 looks, 77 77 sleeps file\tbackup.pl\t\t\t/data/journal");
+	profile_add_limit(p, LIMIT_LOCKED, 10, 0, "9 of 9 looks, 77 of 1 77 sleeps file\tbackup.pl\t\t\t/data/journal");
 	struct explanation *e = explanation_new(p, NULL);
 	const struct headline *h = headline_with(e, "app waits for a condition");
 
@@ -84,11 +86,11 @@ static void test_behind(void)
 static void test_sqlite(void)
 {
 	static const struct { const char *limit, *evidence, *advice; } cases[] = {
-		{ "8 of 9 looks, 77 78 runs sqlite\trollup.pl\tsh\t\t/data/shop.db",
+		{ "8 of 9 looks, 77 of 1 78 runs sqlite\trollup.pl\tsh\t\t/data/shop.db",
 		  "rollup.pl/77 had /data/shop.db locked at 8 of 9 looks, whose child sh/78 meanwhile runs", "commit sooner" },
-		{ "8 of 9 looks, 10 10 sleeps sqlite\tapp\t\t\t/data/shop.db",
+		{ "8 of 9 looks, 10 of 1 10 sleeps sqlite\tapp\t\t\t/data/shop.db",
 		  "another connection of its own process had /data/shop.db locked at 8 of 9 looks", "Another connection writes" },
-		{ "8 of 9 looks, 77 77 sleeps file\tapp\t\t\t/data/shop.db", NULL, "Another connection writes" },
+		{ "8 of 9 looks, 77 of 1 77 sleeps file\tapp\t\t\t/data/shop.db", NULL, "Another connection writes" },
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {

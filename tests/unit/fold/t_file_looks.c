@@ -84,7 +84,7 @@ static void test_looks(void)
 {
 	static const struct { const char *locks[4], *kernel, *link, *told; } cases[] = {
 		{ { TAKEN("4194202") AWAITED, TAKEN("4194202"), TAKEN("4194201") "2: -> FLOCK  ADVISORY  WRITE 9 fe:00:13 0 EOF\n" },
-		  FLOCK, "/data/seq", "1 of 1 looks, 4194202 4194203 sleeps file\tback up\ttar\t\t/data/seq" },
+		  FLOCK, "/data/seq", "1 of 1 looks, 4194202 of 1 4194203 sleeps file\tback up\ttar\t\t/data/seq" },
 		/* another program waits, or it is not known who has it */
 		{ { TAKEN("4194202") "1: -> FLOCK  ADVISORY  WRITE 77 fe:00:12 0 EOF\n" }, FLOCK, "/data/seq", NULL },
 		{ { TAKEN("4194209") AWAITED, "nonsense\n", "" }, FLOCK, "/data/seq", NULL },
@@ -93,9 +93,9 @@ static void test_looks(void)
 		{ { "1: OFDLCK ADVISORY  WRITE -1 fe:00:12 0 EOF\n1: -> OFDLCK ADVISORY  WRITE -1 fe:00:12 0 EOF\n" },
 		  FLOCK, "/data/seq", NULL },
 		{ { HELD("4194202", "1073741825"), HELD("4194202", "1073741825"), "" }, SLEEP, "/data/shop.db",
-		  "2 of 3 looks, 4194202 4194203 sleeps sqlite\tback up\ttar\t\t/data/shop.db" },
+		  "2 of 3 looks, 4194202 of 1 4194203 sleeps sqlite\tback up\ttar\t\t/data/shop.db" },
 		{ { HELD("4194202", "120"), HELD("4194201", "120"), HELD("4194202", "120") }, SLEEP, "/data/shop.db-shm",
-		  "2 of 3 looks, 4194202 4194203 sleeps sqlite\tback up\ttar\t\t/data/shop.db" },
+		  "2 of 3 looks, 4194202 of 1 4194203 sleeps sqlite\tback up\ttar\t\t/data/shop.db" },
 		/* no bytes of SQLite's, and nobody who sleeps */
 		{ { HELD("4194202", "7"), HELD("4194202", "7"), HELD("4194202", "7") }, SLEEP, "/data/shop.db", NULL },
 		{ { HELD("4194202", "1073741825") }, FLOCK, "/data/shop.db", NULL },
@@ -125,9 +125,9 @@ static void test_looks(void)
 
 static void test_text(void)
 {
-	static const char *const wrong[] = { "", "1 of 2 looks, 7 8 runs file\tx\ty\tz",
-					     "3 of 2 looks, 7 8 runs file\tx\ty\tz\tp",
-					     "1 of 2 looks, 7 8 runs file\t\ty\tz\tp", "a of b looks\tx\ty\tz\tp" };
+	static const char *const wrong[] = { "", "1 of 2 looks, 7 of 1 8 runs file\tx\ty\tz",
+					     "3 of 2 looks, 7 of 1 8 runs file\tx\ty\tz\tp",
+					     "1 of 2 looks, 7 of 1 8 runs file\t\ty\tz\tp", "a of b looks\tx\ty\tz\tp" };
 
 	for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
 		const struct profile_limit l = { .kind = LIMIT_LOCKED, .text = wrong[i] };
