@@ -188,6 +188,7 @@ struct record_options {
 	struct group_limits *groups;
 	struct silent_peers *silent;
 	struct net_looks *looks;
+	struct file_looks *locks;
 	struct failing_calls *failing;
 	uint64_t noted_ns;	/* time of the last note, relative to the window's start */
 	uint64_t slice_ns;
@@ -407,6 +408,7 @@ static bool on_tick(struct run *run, uint64_t elapsed_ns)
 		silent_peers_look(o->silent, (uint32_t)run->child, elapsed_ns);
 	look_at_failing(run, o, elapsed_ns);
 	look_at_clients(run, o, elapsed_ns);
+	file_looks_look(o->locks, elapsed_ns);
 	return true;
 }
 
@@ -490,6 +492,7 @@ static int write_recording(struct run *run, struct record_options *o, const char
 	p->info.command_line = profile_string(p, command_line);
 	p->info.filters = profile_string(p, filters);
 	limits_look(p, o->groups, o->looks, "/proc");
+	file_looks_put(o->locks, p);
 	silent_peers_put(o->silent, p);
 	failing_calls_put(o->failing, p);
 	cpu_users_end(g_steal_pointer(&o->others), p);
@@ -522,7 +525,7 @@ int cmd_record(int argc, char **argv)
 				 .default_budget_ppm = DEFAULT_BUDGET_PPM,
 				 .wants_wakers = true };
 	struct record_options own = { .groups = group_limits_new("/proc"), .silent = silent_peers_new("/proc"),
-				   .looks = net_looks_new("/proc"),
+				   .looks = net_looks_new("/proc"), .locks = file_looks_new("/proc"),
 				   .failing = failing_calls_new() };
 	struct run run = { .name = "record",
 			   .target = &target,
@@ -586,6 +589,7 @@ out:
 	group_limits_free(own.groups);
 	silent_peers_free(own.silent);
 	net_looks_free(own.looks);
+	file_looks_free(own.locks);
 	failing_calls_free(own.failing);
 	run_release(&run);
 	target_release(&target);

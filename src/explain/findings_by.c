@@ -912,6 +912,7 @@ static void find_cause_of(const struct cause_finder *c, struct finding *row)
 		find_by_of_deadlock(c, row);
 	else if (reason_family(row->reason) != FAMILY_CPU)
 		find_by(c, row);
+	locked_take_over(c->f, row);
 	row->is_told_elsewhere = row->is_told_elsewhere || (!row->deadlock && is_pipe_of_shell(c, row));
 }
 

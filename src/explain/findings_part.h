@@ -256,6 +256,13 @@ const char *peer_runs_advice_of(const struct findings *f, const struct finding *
 /* "; that server was busy with one command at 5 of 15 looks while others waited" */
 void one_command_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 const char *one_command_advice_of(const struct findings *f, const struct finding *row);	/* NULL: it was not */
+/* What has a file lock at most looks, and is none of those that wait, takes the place of who handed it on last. */
+void locked_take_over(const struct findings *f, struct finding *row);
+/* "; backup.sh: flock/4711 had it at 12 of 14 looks, whose child tar/4712 meanwhile runs"; false: nothing is known */
+bool locked_append_evidence(GString *s, const struct findings *f, const struct finding *row);
+/* ", which backup.pl/4711 had at 12 of 14 looks, .." of the lock that this wait is for */
+void locked_append_of_wait(GString *s, const struct findings *f, uint32_t wait);
+const char *locked_advice_of(const struct findings *f, const struct finding *row);	/* NULL: nothing is known */
 
 bool finding_has_process(const struct findings *f, const struct finding *row, uint32_t pid);	/* Does it wait there? */
 

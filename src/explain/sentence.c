@@ -353,7 +353,7 @@ static void append_limit(GString *s, const struct findings *f, const struct find
 {
 	const struct profile_limit *l = row->limit.limit;
 
-	if (!l)
+	if (!locked_append_evidence(s, f, row) && !l)
 		append_file_holder(s, f, row);
 	append_only_client(s, f, row);
 	child_append_evidence(s, f, row);

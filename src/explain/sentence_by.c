@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analyse/plumbing.h"
+#include "explain/findings_part.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 
@@ -118,6 +119,8 @@ static void append_doing(GString *s, const struct findings *f, const struct find
 		sentence_function(s, f, by->does_frame, " in ");
 	if (s->str[s->len - 1] == ',')	/* after an object */
 		g_string_truncate(s, s->len - 1);
+	if (by->does_wait)
+		locked_append_of_wait(s, f, by->does_wait - 1);
 	append_next(s, f, by);
 }
 

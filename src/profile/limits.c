@@ -34,6 +34,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_BLOCKED] = "blocked", [LIMIT_OTHERS] = "others", [LIMIT_WORKERS] = "workers", [LIMIT_STATEMENTS] = "statements",
 	[LIMIT_SIGNALLER] = "signaller",
 	[LIMIT_END] = "end",
+	[LIMIT_LOCKED] = "locked",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -336,6 +337,7 @@ static const char *const child_words[CHILD_DOES_COUNT] = {
 	[CHILD_FILE_LOCK] = "file-lock", [CHILD_TERMINAL] = "terminal", [CHILD_NETWORK] = "network",
 	[CHILD_OWN_PIPE] = "own-pipe", [CHILD_OWN_PIPE_FULL] = "own-pipe-full",
 	[CHILD_EVENTS] = "events", [CHILD_OTHER] = "other", [CHILD_SEVERAL] = "several",
+	[CHILD_FIFO] = "fifo",
 };
 
 char *limit_child_text(const struct limit_child *c)
@@ -394,6 +396,33 @@ bool limit_child_read(const struct profile_limit *l, struct limit_child *ret, ch
 	ret->there = strcmp(address, "-") ? there : NULL;
 	ret->name = l->text + at;
 	return read_does(word, &ret->does) && ret->does != CHILD_GONE;
+}
+
+char *limit_locked_text(const struct limit_locked *l)
+{
+	return g_strdup_printf("%" PRIu32 " of %" PRIu32 " looks, %" PRIu32 " of %" PRIu32 " %" PRIu32
+			       " %s %s\t%s\t%s\t%s\t%s", l->held, l->seen, l->holder, l->holders, l->doer, child_words[l->does], l->is_sqlite ? "sqlite" : "file", l->name, l->doer_name,
+			       l->where, l->path);
+}
+
+bool limit_locked_read(const struct profile_limit *l, struct limit_locked *ret, char ***ret_buffer)
+{
+	char word[16], kind[8];
+
+	*ret = (struct limit_locked){ 0 };
+	*ret_buffer = l ? g_strsplit(l->text, "\t", 5) : NULL;
+	if (!l || l->kind != LIMIT_LOCKED || g_strv_length(*ret_buffer) != 5 || !*(*ret_buffer)[1] ||
+	    sscanf(l->text, "%" SCNu32 " of %" SCNu32 " looks, %" SCNu32 " of %" SCNu32 " %" SCNu32 " %15s %7s", &ret->held,
+		   &ret->seen, &ret->holder, &ret->holders, &ret->doer, word, kind) != 7 || ret->held > ret->seen)
+		return false;
+	if (!read_does(word, &ret->does))
+		ret->does = CHILD_GONE;
+	ret->is_sqlite = strcmp(kind, "sqlite") == 0;
+	ret->name = (*ret_buffer)[1];
+	ret->doer_name = (*ret_buffer)[2];
+	ret->where = (*ret_buffer)[3];
+	ret->path = (*ret_buffer)[4];
+	return true;
 }
 
 bool limit_child_is_unanswered(const struct profile *p, const struct limit_child *c)

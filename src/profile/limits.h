@@ -54,6 +54,7 @@ enum profile_limit_kind {
 	LIMIT_STATEMENTS,	/* what sessions of this server of PostgreSQL were seen to do at statements: LIMIT_STATEMENTS_FORMAT */
 	LIMIT_SIGNALLER,	/* how often a thread that ended waits of other processes, in memory that they share, was busy: LIMIT_RESTS_FORMAT */
 	LIMIT_END,	/* a process at a pipe's other end, or a helper of process tid: what it does, by looks: limit_end_text() */
+	LIMIT_LOCKED,	/* who had the file lock for which the process waited, by looks: limit_locked_text() */
 	LIMIT_KIND_COUNT
 };
 
@@ -255,6 +256,7 @@ enum child_does {
 	CHILD_NETWORK,	/* on its only outgoing connection */
 	CHILD_EVENTS,	/* on several sockets, or on clients */
 	CHILD_OTHER,
+	CHILD_FIFO,	/* until a named pipe's other end is opened */
 	CHILD_SEVERAL,	/* one of several children that the process waits for */
 	CHILD_DOES_COUNT
 };
@@ -283,6 +285,18 @@ char *limit_end_text(const struct limit_end *e);
 bool limit_end_read(const struct profile_limit *l, struct limit_end *ret, char *there, size_t size);
 /* Of the process, whoever asks it. NULL: none. */
 const struct profile_limit *profile_end(const struct profile *p, uint32_t pid);
+struct limit_locked {
+	uint32_t held, seen;	/* looks at which the holder had it, of those at which anyone waited, or of all for a database */
+	uint32_t holder, holders;	/* the last process, and about how many of its name had it in turn */
+	uint32_t doer;	/* the holder, or its child for which it waits; 0: not known */
+	enum child_does does;	/* what that one did at most of them */
+	bool is_sqlite;
+	/* not escaped; "" if not known. where: the peer, or the path that it opens; path: of what is locked */
+	const char *name, *doer_name, *where, *path;
+};
+char *limit_locked_text(const struct limit_locked *l);
+/* False: not a valid LIMIT_LOCKED. The names are in *ret_buffer, for g_strfreev(). */
+bool limit_locked_read(const struct profile_limit *l, struct limit_locked *ret, char ***ret_buffer);
 
 struct limit_fails {
 	uint64_t cnt, ns;	/* how often, in how long a time */

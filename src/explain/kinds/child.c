@@ -74,11 +74,21 @@ static const char *const says[CHILD_DOES_COUNT] = {
 	[CHILD_EVENTS] = "waits for events, or at a descriptor",
 	[CHILD_OTHER] = "sleeps",
 	[CHILD_SEVERAL] = "and others had not ended",
+	[CHILD_FIFO] = "waits until the other end of a named pipe is opened",
 };
 
 const char *child_says(enum child_does does)
 {
 	return says[does];
+}
+
+void child_append_does(GString *s, enum child_does does, const char *where)
+{
+	g_string_append(s, says[does]);
+	if (does != CHILD_NETWORK && !where)
+		return;
+	g_string_append(s, does == CHILD_NETWORK ? "" : ", ");
+	text_safe_cut(s, where ?: "the network", FINDING_NAME_COLUMNS);
 }
 
 /* "child curl/4712 waits for 127.0.0.1:80"; returns its number if it waits for a file lock, else 0 */
@@ -169,6 +179,8 @@ const char *child_advice(const struct findings *f, const struct finding *row)
 		return "A stopped process does nothing: continue it (kill -CONT), or detach its debugger.";
 	case CHILD_TERMINAL:
 		return "Somebody has to type there, or read: give the child its input otherwise (an option, </dev/null).";
+	case CHILD_FIFO:
+		return "It goes on when somebody opens the other end of that named pipe: start who should, or end it.";
 	case CHILD_OWN_PIPE_FULL:
 		return "Neither goes on, unless another thread reads that pipe: read all that the child prints before you wait for its end "
 		       "(communicate(), capture_output), or send it to a file.";

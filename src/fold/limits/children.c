@@ -100,6 +100,28 @@ uint32_t child_at_file_lock(const char *proc_dir, uint32_t pid)
 	return c.does == CHILD_FILE_LOCK && c.pid != pid ? c.pid : 0;
 }
 
+struct process_doing process_doing_of(const char *proc_dir, uint32_t pid)
+{
+	const struct looker l = { .proc_dir = proc_dir };
+	const struct child c = last_of(&l, (struct child){ .pid = pid, .does = look_at(&l, pid) });
+
+	return (struct process_doing){ c.does == CHILD_GONE ? 0 : c.pid, c.does };
+}
+
+char *process_doing_where(const char *proc_dir, const struct process_doing *d)
+{
+	if (d->does == CHILD_FIFO)
+		return path_of_call(proc_dir, d->pid, d->pid);
+	if (d->does != CHILD_NETWORK)
+		return NULL;
+	const struct looker l = { .proc_dir = proc_dir, .nets = net_tables_new(proc_dir) };
+	const struct net_socket *s = looker_connection(&l, d->pid);
+	char *there = s ? net_end_text(&s->remote) : NULL;
+
+	net_tables_free(l.nets);
+	return there;
+}
+
 static bool has_terminal(const struct looker *l, uint32_t pid)
 {
 	g_autofree char *link = looker_link_of_call(l, pid);

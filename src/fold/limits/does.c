@@ -40,6 +40,8 @@ static const struct place {
 	{ "tcp_", CHILD_NETWORK },
 	{ "unix_stream_", CHILD_NETWORK },
 	{ "n_tty_read", CHILD_TERMINAL },
+	{ "wait_for_partner", CHILD_FIFO },
+	{ "fifo_open", CHILD_FIFO },
 };
 
 enum child_does looker_does(const struct looker *l, uint32_t pid, const char *status)

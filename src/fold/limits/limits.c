@@ -353,21 +353,22 @@ static bool is_there(const char *proc_dir, uint32_t tid)
 #define KEEPER_LOOKS 20000
 
 /* Does this descriptor hold a lock taken by process `taker`? "lock:\t1: FLOCK  ADVISORY  WRITE 4711 fe:00:12 0 EOF" */
-static bool keeps_lock(const char *proc_dir, uint32_t pid, int fd, uint32_t taker)
+static bool keeps_lock(const char *proc_dir, uint32_t pid, int fd, uint32_t taker, uint64_t ino)
 {
 	g_autofree char *path = g_strdup_printf("%s/%" PRIu32 "/fdinfo/%d", proc_dir, pid, fd);
 	size_t len;
 	g_autofree char *text = opener_text(path, OPENER_TEXT_MAX, &len);
+	uint64_t of;
 	uint32_t by;
 
 	for (const char *at = text; at && (at = strstr(at, "lock:")); at += strlen("lock:"))
-		if (sscanf(at, "lock: %*u: %*s %*s %*s %" SCNu32, &by) == 1 && by == taker)
+		if (sscanf(at, "lock: %*u: %*s %*s %*s %" SCNu32 " %*x:%*x:%" SCNu64, &by, &of) == 2 && by == taker &&
+		    (!ino || of == ino))
 			return true;
 	return false;
 }
 
-/* The process that shares the open file of the lock, and so has the lock. 0: none was found. */
-static uint32_t find_keeper(const char *proc_dir, uint32_t taker)
+uint32_t file_lock_keeper(const char *proc_dir, uint32_t taker, uint64_t ino)
 {
 	g_autoptr(GDir) dir = g_dir_open(proc_dir, 0, NULL);
 	unsigned left = KEEPER_LOOKS;
@@ -376,7 +377,7 @@ static uint32_t find_keeper(const char *proc_dir, uint32_t taker)
 		uint32_t pid = (uint32_t)g_ascii_strtoull(name, NULL, 10);
 
 		for (int fd = 0; pid && fd < KEEPER_FDS; fd++, left--)
-			if (keeps_lock(proc_dir, pid, fd, taker))
+			if (keeps_lock(proc_dir, pid, fd, taker, ino))
 				return pid;
 	}
 	return 0;
@@ -388,7 +389,7 @@ static uint32_t file_keeper(GHashTable *keepers, const char *proc_dir, uint32_t 
 	gpointer known = NULL;
 
 	if (!g_hash_table_lookup_extended(keepers, GUINT_TO_POINTER(taker), NULL, &known)) {
-		known = GUINT_TO_POINTER(find_keeper(proc_dir, taker));
+		known = GUINT_TO_POINTER(file_lock_keeper(proc_dir, taker, 0));
 		g_hash_table_insert(keepers, GUINT_TO_POINTER(taker), known);
 	}
 	return GPOINTER_TO_UINT(known);

@@ -71,6 +71,8 @@ void sessions_look(struct profile *p, const char *proc_dir);
  * system (FUSE, NFS, ..): makes the path that they passed their object.
  */
 void paths_look(struct profile *p, const char *proc_dir);
+/* The path that a thread passed to the system call that it is in. NULL: it is in none with a path. */
+char *path_of_call(const char *proc_dir, uint32_t pid, uint32_t tid);
 
 #define CYCLES_PAIRS_MAX 64	/* pairs of waiting and awaited process to check */
 
@@ -118,6 +120,22 @@ void net_looks_look(struct net_looks *l, const GArray *pids, uint64_t elapsed_ns
  * many. Only connections in our network namespace are known.
  */
 void owed_look(struct profile *p, struct net_looks *looks, struct sock_peers *peers);
+
+/*
+ * Who has the file locks, and SQLite's, that others wait for: a look each half second, later each eighth of the time so
+ * far. Adds LIMIT_LOCKED for those that recorded threads wait for.
+ */
+struct file_looks;
+
+struct file_looks *file_looks_new(const char *proc_dir);
+void file_looks_free(struct file_looks *l);	/* NULL is fine */
+void file_looks_look(struct file_looks *l, uint64_t elapsed_ns);	/* if it is time */
+void file_looks_put(struct file_looks *l, struct profile *p);
+/*
+ * Who shares the open file of a file lock that was taken by a process that has ended; ino 0: of any file. 0: nobody was
+ * found. Reads descriptors of all processes.
+ */
+uint32_t file_lock_keeper(const char *proc_dir, uint32_t taker, uint64_t ino);
 
 /* Limits of control groups, versions 1 and 2, from their files. */
 
@@ -188,6 +206,15 @@ bool *pool_served_ports_new(const GArray *sockets);
  */
 void backlog_look(struct profile *p, const struct net_looks *looks, struct net_tables *nets, const char *proc_dir,
 		  uint32_t pid);
+
+/* What a process does, or the child that it waits for, or that one's: pid is whose doing it is. 0: it has ended. */
+struct process_doing {
+	uint32_t pid;
+	enum child_does does;
+};
+struct process_doing process_doing_of(const char *proc_dir, uint32_t pid);
+/* "127.0.0.1:80", or the path of a named pipe that it opens. NULL: not known, or neither. */
+char *process_doing_where(const char *proc_dir, const struct process_doing *d);
 
 /* Only child of a process that waits for it to end, if the child waits for a file lock. 0: there is none. */
 uint32_t child_at_file_lock(const char *proc_dir, uint32_t pid);

@@ -159,3 +159,34 @@ char *fd_link_mapping(const char *proc_dir, uint32_t pid, uint64_t addr, uint64_
 	fclose(from);
 	return found;
 }
+
+#define FILES_MAX 256	/* descriptors of a process, for one inode */
+
+struct file_search {
+	const char *proc_dir;
+	uint32_t pid;
+	uint64_t ino;
+	unsigned left;
+	char *found;
+};
+
+static bool take_inode(const struct opener_entry *e, void *data)
+{
+	struct file_search *s = data;
+	const int fd = e->link && *e->link == '/' ? (int)g_ascii_strtoull(e->name, NULL, 10) : -1;
+	g_autofree char *info = fd >= 0 ? read_info(s->proc_dir, s->pid, fd) : NULL;
+	uint64_t ino;
+
+	if (info && fdinfo_number(info, "ino", &ino) && ino == s->ino)
+		s->found = g_strdup(e->link);
+	return !s->found && --s->left;
+}
+
+char *fd_link_of_inode(const char *proc_dir, uint32_t pid, uint64_t ino)
+{
+	g_autofree char *fds = g_strdup_printf("%s/%" PRIu32 "/fd", proc_dir, pid);
+	struct file_search s = { proc_dir, pid, ino, FILES_MAX, NULL };
+
+	opener_list(fds, true, take_inode, &s);
+	return s.found;
+}

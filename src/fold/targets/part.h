@@ -121,6 +121,9 @@ char *fd_link_text(const char *proc_dir, uint32_t pid, int fd, uint64_t ino);
 /* Details of a descriptor with that text: "2 sockets, 1 eventfd", "every 20 ms", ... NULL: none. */
 char *fd_link_detail(const char *proc_dir, uint32_t pid, int fd, const char *text);
 
+/* The path of a file with that inode that the process has open. NULL: none of its first few hundred. */
+char *fd_link_of_inode(const char *proc_dir, uint32_t pid, uint64_t ino);
+
 /* The path of the mapping at the address, "[heap]" and so on. NULL: none. ino 0: any file. */
 char *fd_link_mapping(const char *proc_dir, uint32_t pid, uint64_t addr, uint64_t ino);
 

@@ -18,8 +18,8 @@ static char *directory_of(const char *proc_dir, uint32_t pid, int fd)
 	return opener_link(link);
 }
 
-/* "257 0xffffff9c 0x55d0.. 0x241 ..": the path that the thread passed. NULL: it is in another call by now. */
-static char *path_of(const char *proc_dir, uint32_t pid, uint32_t tid)
+/* "257 0xffffff9c 0x55d0.. 0x241 .." */
+char *path_of_call(const char *proc_dir, uint32_t pid, uint32_t tid)
 {
 	g_autofree char *name = g_strdup_printf("task/%" PRIu32 "/syscall", tid), *text = opener_process_text(proc_dir, pid, name);
 	char path[PATH_MAX], *at = text;
@@ -69,7 +69,7 @@ void paths_look(struct profile *p, const char *proc_dir)
 		if (k == G_N_ELEMENTS(places))
 			continue;
 		left--;
-		g_autofree char *path = path_of(proc_dir, t->pid, t->tid);
+		g_autofree char *path = path_of_call(proc_dir, t->pid, t->tid);
 
 		if (path)
 			w->object = 1 + profile_object(p, &(struct object){ .kind = places[k].kind, .name = path });
