@@ -386,7 +386,8 @@ static bool is_asked_on(const struct findings *f, const struct finding *row, con
 					       g_strcmp0(cause->by.comm, row->process) == 0;
 
 	return row->reason == REASON_NETWORK_RECEIVE && may_hold_up(cause) && is_of_others(f, row, cause) &&
-	       finding_process_name(f, row->by.pid) == cause->process && !is_mutual && (!has_own_limit(row) || cause->backlog) &&
+	       finding_process_name(f, row->by.pid) == cause->process && !is_mutual &&
+	       (!has_own_limit(row) || cause->backlog) &&
 	       !row->deadlock && is_mostly_for(row) && cause->time_ns > cause_longest_waiter_ns(f, row) / 2;
 }
 
@@ -463,8 +464,9 @@ static struct finding *served_by(const struct findings *f, const struct finding 
 	const struct object *o = finding_object(f, row);
 	uint32_t pid = row->by.pid ?: o && !object_is_lock(o) ? o->pid : 0;
 
-	if (row->reason != REASON_NETWORK_RECEIVE || row->deadlock || row->is_behind || has_own_limit(row) ||
-	    !is_of_client(f, row, servers))
+	/* whoever was chosen is what the user looks at */
+	if (!profile_is_of_machine(f->profile) || row->reason != REASON_NETWORK_RECEIVE || row->deadlock ||
+	    row->is_behind || has_own_limit(row) || !is_of_client(f, row, servers))
 		return NULL;
 	const uint64_t least_ns = cause_longest_waiter_ns(f, row) / SERVED_PART;
 

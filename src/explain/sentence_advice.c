@@ -149,7 +149,8 @@ static bool is_mostly_of_few(const struct finding *row)
 		tail_cnt += i > from ? row->hist[i] : 0;
 		tail += i > from ? weight : 0;
 	}
-	return row->max_ns >= FINDING_NOTICED_NS && all_cnt >= TAIL_WAITS_MIN && tail_cnt <= all_cnt / 3 && tail > all / 2;
+	return row->max_ns >= FINDING_NOTICED_NS && all_cnt >= TAIL_WAITS_MIN && tail_cnt <= all_cnt / 3 &&
+	       tail > all / 2;
 }
 
 static const char *advice_of_limit(const struct findings *f, const struct finding *row)
@@ -457,7 +458,8 @@ static bool may_ask_one_by_one(const struct findings *f, const struct finding *r
 	const struct object *o = finding_object(f, row);
 
 	return !o || o->kind != OBJECT_EPOLL ||
-	       pool_asks_one_by_one(f, finding_pid(f, row), profile_upstream(f->profile, profile_wait(f->profile, row->wait)));
+	       pool_asks_one_by_one(f, finding_pid(f, row),
+				    profile_upstream(f->profile, profile_wait(f->profile, row->wait)));
 }
 
 /*
@@ -775,7 +777,8 @@ static const char *advice_of_no_answer(const struct findings *f, const struct fi
 
 static bool has_slow_tail(const struct finding *row)
 {
-	return row->reason == REASON_NETWORK_RECEIVE && !row->limit.limit && !row->timed_out_cnt && is_mostly_of_few(row);
+	return row->reason == REASON_NETWORK_RECEIVE && !row->limit.limit && !row->timed_out_cnt &&
+	       is_mostly_of_few(row);
 }
 
 /* By who is at the other end; NULL: that says nothing more. */
@@ -801,7 +804,8 @@ static const char *advice_of_other_end(const struct findings *f, const struct fi
 /* Whoever answers mostly waits for what a rule knows, as a lock of a database; NULL: it does not. */
 static const char *advice_of_what_it_does(const struct findings *f, const struct finding *row)
 {
-	const bool is_known = row->reason == REASON_NETWORK_RECEIVE && row->by.does_wait && row->by.does_ns && finding_mostly_does(row);
+	const bool is_known = row->reason == REASON_NETWORK_RECEIVE && row->by.does_wait && row->by.does_ns &&
+			      finding_mostly_does(row);
 	const struct rule *rule = is_known ? reasons_rule(f->reasons, row->by.does_wait - 1) : NULL;
 
 	return rule && rule->reason == row->by.does ? rule->advice : NULL;
@@ -812,7 +816,8 @@ static const char *advice_of_whom(const struct findings *f, const struct finding
 {
 	const char *advice = is_of_rule(f, row) ? NULL : advice_of_slow_sync(row);
 
-	advice = advice ?: advice_of_what_it_does(f, row) ?: peer_runs_advice_of(f, row) ?: backlog_advice(f, row) ?: advice_of_server(f, row);
+	advice = advice ?: advice_of_what_it_does(f, row) ?: peer_runs_advice_of(f, row);
+	advice = advice ?: backlog_advice(f, row) ?: advice_of_server(f, row);
 	if (!advice && row->is_unanswered)
 		advice = UNANSWERED_ADVICE;
 	advice = advice ?: advice_of_other_end(f, row);

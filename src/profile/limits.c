@@ -83,7 +83,8 @@ bool profile_statements(const struct profile *p, struct limit_statements *ret)
 
 bool profile_cpu_others(const struct profile *p, struct limit_others *ret)
 {
-	const struct profile_limit *l = FIRST_ROW(const struct profile_limit, x, p->limits, x->kind == LIMIT_OTHERS, x, NULL);
+	const struct profile_limit *l =
+		FIRST_ROW(const struct profile_limit, x, p->limits, x->kind == LIMIT_OTHERS, x, NULL);
 	int at = 0;
 
 	*ret = (struct limit_others){ .pid = l ? l->pid : 0, .name = "" };
@@ -503,7 +504,8 @@ bool wait_is_for_signal_of_others(const struct profile *p, const struct wait *w)
 	const struct object *o = profile_wait_object(p, w);
 
 	/* its place tells it apart, so it has no process's address */
-	return o && (o->kind == LOCK_SEMAPHORE || o->kind == LOCK_CONDITION || o->kind == LOCK_FUTEX) && !o->is_private && !o->pid &&
+	return o && (o->kind == LOCK_SEMAPHORE || o->kind == LOCK_CONDITION || o->kind == LOCK_FUTEX) &&
+	       !o->is_private && !o->pid &&
 	       !o->holder_tid && *o->place == '/' && wait_is_asleep(w);
 }
 
@@ -528,7 +530,8 @@ const struct profile_limit *profile_stopped(const struct profile *p, const struc
 {
 	const uint32_t awaited = p->limits->len ? profile_awaited(p, w) : 0;
 
-	return awaited ? FIRST_ROW(const struct profile_limit, l, p->limits, l->kind == LIMIT_STOPPED && l->pid == awaited, l, NULL) :
+	return awaited ? FIRST_ROW(const struct profile_limit, l, p->limits,
+				   l->kind == LIMIT_STOPPED && l->pid == awaited, l, NULL) :
 			 NULL;
 }
 

@@ -44,7 +44,8 @@ static bool is_for_recorder(const struct profile *p, const struct wait *w)
 	const uint32_t pid = profile_thread(p, w->thread)->pid;
 	const uint32_t holder = wait_is_for_file_lock(p, w) ? profile_file_lock_holder(p, pid) : 0;
 
-	return profile_find_limit(p, LIMIT_RECORDER, pid, 0) || (holder && profile_find_limit(p, LIMIT_RECORDER, holder, 0));
+	return profile_find_limit(p, LIMIT_RECORDER, pid, 0) ||
+	       (holder && profile_find_limit(p, LIMIT_RECORDER, holder, 0));
 }
 
 void bystanders_find(const struct profile *p, const struct rule *const *rule, const uint8_t *reason, uint8_t *idle)

@@ -314,7 +314,8 @@ static bool is_held_up(const struct finder *f, uint32_t i, const struct ended *e
 	const struct wait *w = profile_wait(f->p, i);
 
 	if (!peer_is_memory_server(profile_upstream(f->p, w)))
-		return idle_has_stalls(f->p, w, false) && e->upstream_ns / MAX(e->upstream_cnt, 1) < w->max_ns / STANDS_OUT &&
+		return idle_has_stalls(f->p, w, false) &&
+		       e->upstream_ns / MAX(e->upstream_cnt, 1) < w->max_ns / STANDS_OUT &&
 		       is_asked_by_clients(f, w);
 	const uint32_t server = profile_wait_object(f->p, w)->pid;
 	const enum server_does does = profile_server_does(f->p, server);

@@ -216,7 +216,8 @@ void helpers_append_evidence(GString *s, const struct findings *f, const struct 
 
 	if (!row->limit.helpers || !read_end(l, &e))
 		return;
-	const uint32_t clients = limit_owed_read(profile_find_limit(f->profile, LIMIT_OWED, finding_pid(f, row), 0), &made, &there);
+	const struct profile_limit *owed = profile_find_limit(f->profile, LIMIT_OWED, finding_pid(f, row), 0);
+	const uint32_t clients = limit_owed_read(owed, &made, &there);
 
 	g_string_append_printf(s, "; %s clients wait for answers, and %s busy at %" PRIu32 " of %" PRIu32 " looks", TEXT_COUNT(clients),
 			       row->limit.helpers == 1 ? "that child was" : "those children were", e.e.busy, e.e.looks);

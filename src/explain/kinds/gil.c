@@ -115,7 +115,8 @@ static unsigned threads_at(struct gil_places *g, const struct finding *row)
 	EACH_ROW(i, const struct wait, w, f->profile->waits) {
 		const struct object *o = f->blocked_in[i] == row->id ? profile_wait_object(f->profile, w) : NULL;
 
-		if (o && object_is_gil(o) && o->holder_tid && *o->place && gil_same_place(gil_place(g, o->place), row->by.place))
+		if (o && object_is_gil(o) && o->holder_tid && *o->place &&
+		    gil_same_place(gil_place(g, o->place), row->by.place))
 			g_hash_table_add(seen, GUINT_TO_POINTER(o->holder_tid));
 	}
 	return MAX(g_hash_table_size(seen), 1);
@@ -132,7 +133,8 @@ static int64_t delayed_in(const struct gil_places *g, const struct finding *row)
 	EACH_ROW(i, const struct wait, w, f->profile->waits) {
 		const int64_t frame = f->blocked_in[i] == row->id && w->user ?
 					      plumbing_user_parent(reasons_plumbing(f->reasons), w->user) : -1;
-		const struct frame *fr = is_of_program(g, frame) ? profile_get_frame(f->profile, (uint32_t)frame) : NULL;
+		const struct frame *fr =
+			is_of_program(g, frame) ? profile_get_frame(f->profile, (uint32_t)frame) : NULL;
 
 		if (!fr || !fr->name || cause_same_function(f->profile, frame, row->by.frame))
 			continue;

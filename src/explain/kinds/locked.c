@@ -68,7 +68,8 @@ static char **find(const struct findings *f, const struct finding *row, uint32_t
 
 		if (l->kind != LIMIT_LOCKED || !is_of(f, l, row, wait, sqlite))
 			continue;
-		if (limit_locked_read(l, &k, &names) && k.is_sqlite == sqlite && k.seen >= LOOKS_MIN && k.held * 2 >= k.seen &&
+		if (limit_locked_read(l, &k, &names) && k.is_sqlite == sqlite && k.seen >= LOOKS_MIN &&
+		    k.held * 2 >= k.seen &&
 		    (!most || k.held > ret->held)) {
 			*ret = k;
 			g_strfreev(most);

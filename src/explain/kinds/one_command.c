@@ -62,7 +62,8 @@ bool one_command_may_be(const struct findings *f, const struct finding *row)
 	const enum server_does does = o ? profile_server_does(f->profile, o->pid) : SERVER_UNKNOWN;
 
 	return server_of(f, row) ||
-	       (o && o->kind == OBJECT_EPOLL && row->reason == REASON_NETWORK_RECEIVE && row->max_ns >= FINDING_NOTICED_NS &&
+	       (o && o->kind == OBJECT_EPOLL && row->reason == REASON_NETWORK_RECEIVE &&
+		row->max_ns >= FINDING_NOTICED_NS &&
 		(does == SERVER_WORKS || does == SERVER_WORKS_AT_TIMES));
 }
 

@@ -84,5 +84,7 @@ const char *peer_runs_advice_of(const struct findings *f, const struct finding *
 {
 	const struct object *o = finding_object(f, row);
 
-	return row->reason == REASON_NETWORK_RECEIVE && o ? peer_runs_advice(f->profile, o->name, o->pid, row->time_ns) : NULL;
+	if (row->reason != REASON_NETWORK_RECEIVE || !o)
+		return NULL;
+	return peer_runs_advice(f->profile, o->name, o->pid, row->time_ns);
 }

@@ -64,7 +64,8 @@ static bool find_others(const struct findings *f, const struct finding *row, str
 {
 	const bool is_bound = row->limit.limit && row->limit.limit->kind == LIMIT_CPUS;
 
-	return row->reason == REASON_CPU_QUEUE && !row->is_yield && !row->bursts.cnt && profile_cpu_others(f->profile, ret) &&
+	return row->reason == REASON_CPU_QUEUE && !row->is_yield && !row->bursts.cnt &&
+	       profile_cpu_others(f->profile, ret) &&
 	       (is_bound || ret->permille * OTHERS_PART >= f->profile->info.cpus * 1000);
 }
 

@@ -161,8 +161,9 @@ static char *say_unseen(const struct thread *one, bool has_others, const char *w
 static char *say_workers(const struct findings *f)
 {
 	const struct profile *p = f->profile;
-	const struct profile_limit *l = FIRST_ROW(const struct profile_limit, x, p->limits,
-						  x->kind == LIMIT_WORKERS && selection_has_process(f->selection, p, x->pid), x, NULL);
+	const struct profile_limit *l =
+		FIRST_ROW(const struct profile_limit, x, p->limits,
+			  x->kind == LIMIT_WORKERS && selection_has_process(f->selection, p, x->pid), x, NULL);
 	uint32_t cnt = 0;
 	int at = 0;
 

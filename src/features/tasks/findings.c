@@ -648,7 +648,8 @@ static void find_peer(const struct profile *p, const struct task_findings *f, st
 	if (a.epoll && a.most && (is_one || (is_alone && a.epoll->pid == a.most->pid))) {
 		w->peer = object_upstream(a.epoll);
 		w->server = a.epoll->pid;
-		w->advice = advice_of_peer(p, w, w->server) ?: servers_advice(w->peer, is_busy(p, w->server)) ?: w->advice;
+		w->advice = advice_of_peer(p, w, w->server) ?: servers_advice(w->peer, is_busy(p, w->server))
+			    ?: w->advice;
 		w->advice = is_many_small(p, w, a.asked_cnt) ? MANY_SMALL_ADVICE : w->advice;
 		w->advice = one_command_advice(p, w->peer, w->server) ?: w->advice;
 	} else if (!is_one && (w->peer = task_peer_of_call(p, w))) {

@@ -17,7 +17,8 @@ static uint32_t asked_by(const struct profile *p, uint32_t pid)
 	EACH_ROW(i, const struct wait, w, p->waits) {
 		const struct object *o = profile_wait_object(p, w);
 
-		if (profile_thread(p, w->thread)->pid != pid || !o || (o->kind != OBJECT_SOCKET && o->kind != OBJECT_EPOLL) ||
+		if (profile_thread(p, w->thread)->pid != pid || !o ||
+		    (o->kind != OBJECT_SOCKET && o->kind != OBJECT_EPOLL) ||
 		    object_is_accepted(o) || !o->pid || o->pid == pid || w->blocked_ns <= most_ns)
 			continue;
 		most_ns = w->blocked_ns;
@@ -38,7 +39,8 @@ void task_clients_rank(const struct profile *p, struct task_findings *f)
 {
 	EACH_ROW(i, struct task_wait, w, f->rows) {
 		const enum awaited k = awaited_of(w);
-		const uint32_t asked = w->rank_ns && (k == NETWORK || k == LIBRARY) && !serves(p, w->pid) ? asked_by(p, w->pid) : 0;
+		const bool asks = w->rank_ns && (k == NETWORK || k == LIBRARY) && !serves(p, w->pid);
+		const uint32_t asked = asks ? asked_by(p, w->pid) : 0;
 
 		EACH_ROW_WHILE(n, const struct task_wait, o, f->rows, asked)
 			if (o->pid == asked && o->rank_ns && o->task_ns >= w->task_ns / CLIENTS_PART)

@@ -125,7 +125,9 @@ static const long selects[] = {
 #endif
 	SYS_pselect6,
 };
-static const long reads[] = { SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg };
+static const long reads[] = {
+	SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg,
+};
 
 static char *link_of(const struct looker *l, uint32_t pid, int fd)
 {
@@ -197,7 +199,7 @@ static bool is_own(const struct looker *l, uint32_t pid, int fd, GHashTable *own
 /* At one descriptor of others it waits for these, at none it sleeps. */
 static void take_polled(const struct looker *l, uint32_t pid, const struct call *call, struct looked *ret)
 {
-	struct pollfd fds[POLLED_MAX];
+	struct pollfd fds[POLLED_MAX] = { 0 };
 	const struct opener_piece piece = { .addr = call->args[0], .ret = fds, .bytes = call->args[1] * sizeof(*fds) };
 	g_autoptr(GHashTable) own = pool_sockets_new(l->proc_dir, pid);
 	unsigned others = 0;

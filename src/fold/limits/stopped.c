@@ -96,12 +96,14 @@ static uint64_t queue_of(const struct looker *l, uint32_t waiter, const struct o
 		const size_t len = after ? (size_t)(after - there) : strlen(there);
 
 		locals = net_tables_unix(l->nets);
-		return FIRST_ROW(const struct unix_socket, s, locals, s->listens && s->queued && strlen(s->name) == len &&
-				 strncmp(s->name, there, len) == 0, s->inode, 0);
+		return FIRST_ROW(const struct unix_socket, s, locals,
+				 s->listens && s->queued && strlen(s->name) == len &&
+					 strncmp(s->name, there, len) == 0, s->inode, 0);
 	}
 	/* a listener on any address does not show where the peer is */
 	if (!sockets || !net_end_read(there, &end) ||
-	    !ANY_ROW(const struct net_socket, s, sockets, memcmp(s->local.address, end.address, sizeof(end.address)) == 0))
+	    !ANY_ROW(const struct net_socket, s, sockets,
+		     memcmp(s->local.address, end.address, sizeof(end.address)) == 0))
 		return 0;
 	const struct net_socket *found = net_table_listener(sockets, &end);
 
@@ -324,7 +326,8 @@ void stopped_holders_look(struct profile *p, const char *proc_dir)
 			look_at_sharers(&l, w, search.pids, &left);
 			continue;
 		}
-		const uint32_t awaited = wait_is_for_file_lock(p, w) || (o && object_is_lock(o)) ? profile_awaited(p, w) : 0;
+		const bool is_held = wait_is_for_file_lock(p, w) || (o && object_is_lock(o));
+		const uint32_t awaited = is_held ? profile_awaited(p, w) : 0;
 
 		if (awaited && g_hash_table_add(seen, GUINT_TO_POINTER(awaited)))
 			tell(&l, awaited, awaited);
@@ -345,7 +348,8 @@ static GArray *signallers_new(const struct profile *p)
 		const struct wait *w = profile_wait(p, wake->wait);
 		const struct waker *by = profile_get_waker(p, wake->waker);
 
-		if (by->irq || !by->pid || by->pid == profile_thread(p, w->thread)->pid || !wait_is_for_signal_of_others(p, w))
+		if (by->irq || !by->pid || by->pid == profile_thread(p, w->thread)->pid ||
+		    !wait_is_for_signal_of_others(p, w))
 			continue;
 		struct signaller *known = FIRST_ROW(struct signaller, s, all, s->tid == by->tid, s, NULL);
 		const struct signaller fresh = { .pid = by->pid, .tid = by->tid, .ended_ns = wake->blocked_ns };

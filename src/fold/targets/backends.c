@@ -262,7 +262,8 @@ void backends_put(struct backends *b, struct profile *p, const struct client_sea
 			is_read = fd_owners_read(s->owners, true);
 		if (server->waits)
 			put_server(b, server, s, p);
-		g_autofree char *text = g_strdup_printf(LIMIT_STATEMENTS_FORMAT, server->active, server->runs, server->reads);
+		g_autofree char *text =
+			g_strdup_printf(LIMIT_STATEMENTS_FORMAT, server->active, server->runs, server->reads);
 
 		if (server->active >= STATEMENTS_MIN)
 			profile_add_limit(p, LIMIT_STATEMENTS, server->pid, 0, text);

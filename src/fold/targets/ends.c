@@ -217,7 +217,8 @@ void ends_put(struct ends *e, struct profile *p, const struct client_search *s)
 			continue;
 		const enum child_does does = most_seen(row);
 		g_autofree char *text = limit_end_text(&(struct limit_end){
-			.busy = row->busy, .seen = row->seen[does], .looks = row->looks, .does = does, .next = row->next,
+			.busy = row->busy, .seen = row->seen[does], .looks = row->looks, .does = does,
+			.next = row->next,
 			.there = *row->there ? row->there : NULL, .name = row->name });
 
 		profile_add_limit(p, LIMIT_END, row->pid, row->asker, text);

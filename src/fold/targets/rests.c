@@ -163,7 +163,8 @@ static void note_commander(struct server_rests *r, struct looked_at *s, uint64_t
 	unsigned others;
 	const uint32_t pid = inode ? fd_owners_find(r->owners, inode, FD_READS | FD_WRITES, 0, &others) : 0;
 	char *name = pid ? process_script_name(pid) ?: fd_owners_name(r->owners, pid) : NULL;
-	struct commander *known = FIRST_ROW(struct commander, x, s->commanders, name && strcmp(x->name, name) == 0, x, NULL);
+	struct commander *known =
+		FIRST_ROW(struct commander, x, s->commanders, name && strcmp(x->name, name) == 0, x, NULL);
 	const struct commander fresh = { .pid = pid, .cnt = 1, .look = s->held, .name = name };
 
 	if (known) {

@@ -131,7 +131,8 @@ struct fold_targets *fold_targets_new(struct profile *profile, const char *proc_
 
 FREES(fold_targets_free, struct fold_targets, t, crossed_free(t->targets); g_ptr_array_unref(t->sought);
       fd_owners_free(t->owners); sock_peers_free(t->peers); connections_free(t->connections); net_homes_free(t->homes);
-      server_rests_free(t->rests); backends_free(t->backends); ends_free(t->ends); net_tables_free(t->nets); g_free(t->proc_dir))
+      server_rests_free(t->rests); backends_free(t->backends); ends_free(t->ends); net_tables_free(t->nets);
+      g_free(t->proc_dir))
 
 /*
  * " -> 127.0.0.1:8081 (python3)": the upstream of the loop. A connection may exist only while an answer is due, so
