@@ -856,8 +856,8 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return reason_advice(row->reason);
 	if (row->loop && row->loop->advice && !knows_loop(f, row))
 		return row->loop->advice;
-	advice = blocked_advice_of(f, row) ?: locked_advice_of(f, row) ?: ends_advice(f, row) ?: advice_of_holder(f, row)
-		 ?: backlog_advice_of_drops(row->backlog);
+	advice = blocked_advice_of(f, row) ?: locked_advice_of(f, row) ?: ends_advice(f, row);
+	advice = advice ?: advice_of_holder(f, row) ?: backlog_advice_of_drops(row->backlog);
 	if (advice)
 		return advice;
 	if (row->is_fork)
