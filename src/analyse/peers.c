@@ -197,6 +197,35 @@ bool peers_send_unasked(const struct profile *p, uint32_t pid)
 	return peer_sends_unasked(&all) && all.blocked_ns / MAX(all.count, 1) >= PEER_UNASKED_NS;
 }
 
+bool peers_serves(const struct profile *p, uint32_t pid)
+{
+	const struct peer_ends ends = peer_ends_of(p, pid);
+
+	return ends.clients_cnt || ends.listens;
+}
+
+uint32_t peers_awaited(const struct profile *p, uint32_t pid, bool asks)
+{
+	uint64_t longest_ns = 0;
+	uint32_t found = 0;
+
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		const struct object *o = profile_wait_object(p, w);
+
+		if (profile_thread(p, w->thread)->pid != pid || w->blocked_ns <= longest_ns || !o || !o->pid ||
+		    o->pid == pid)
+			continue;
+		const bool is_connection = (o->kind == OBJECT_SOCKET || o->kind == OBJECT_EPOLL) &&
+					   !object_is_accepted(o);
+
+		if (asks ? !is_connection : object_is_lock(o))
+			continue;
+		longest_ns = w->blocked_ns;
+		found = o->pid;
+	}
+	return found;
+}
+
 GHashTable *peers_servers_new(const struct profile *p)
 {
 	GHashTable *servers = g_hash_table_new(NULL, NULL);

@@ -78,6 +78,15 @@ struct peer_ends {
 };
 struct peer_ends peer_ends_of(const struct profile *p, uint32_t pid);
 
+/* Others have connected to it, or may. */
+bool peers_serves(const struct profile *p, uint32_t pid);
+
+/*
+ * The process that this one waits longest for: by pipe or socket; asks: by a connection that it has made. 0: none is
+ * known.
+ */
+uint32_t peers_awaited(const struct profile *p, uint32_t pid, bool asks);
+
 /* Ids of processes that serve: others wait for their answers, or they have accepted connections. */
 GHashTable *peers_servers_new(const struct profile *p);
 

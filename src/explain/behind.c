@@ -252,24 +252,6 @@ static bool is_for_job_that_sleeps(const struct findings *f, const struct findin
 	       row->by.does_ns > row->time_ns / 2 && !(profile_wait(f->profile, row->wait)->flags & WAIT_OPEN_AT_END);
 }
 
-/* The process that a process waits longest for, by pipe or socket; 0: unknown. */
-static uint32_t waits_for(const struct profile *p, uint32_t pid)
-{
-	uint64_t longest_ns = 0;
-	uint32_t found = 0;
-
-	EACH_ROW(i, const struct wait, w, p->waits) {
-		const struct object *o = profile_wait_object(p, w);
-
-		if (profile_thread(p, w->thread)->pid != pid || w->blocked_ns <= longest_ns || !o ||
-		    object_is_lock(o) || !o->pid || o->pid == pid)
-			continue;
-		longest_ns = w->blocked_ns;
-		found = o->pid;
-	}
-	return found;
-}
-
 /* A relay waits for return data, whose sender indirectly waits for what the relay carries there in another thread. */
 static bool is_for_its_own(const struct findings *f, const struct finding *row)
 {
@@ -279,7 +261,7 @@ static bool is_for_its_own(const struct findings *f, const struct finding *row)
 	for (unsigned i = 0;
 	     pid && i < FINDING_HOPS_MAX && !row->deadlock && !deadlock_is_alone(f->profile, finding_pid(f, row));
 	     i++) {
-		pid = waits_for(f->profile, pid);
+		pid = peers_awaited(f->profile, pid, false);
 		if (pid == finding_pid(f, row))
 			return true;
 	}
@@ -376,8 +358,9 @@ static bool is_of_others(const struct findings *f, const struct finding *row, co
 }
 
 /*
- * The asked program asks a third one for most of that time, or is held up otherwise.  Many clients may wait for one thread: the one of them that
- * waits longest is the measure.  A limit of the asking one's connections is no cause where the asked one accepts no more.
+ * The asked program asks a third one for most of that time, or is held up otherwise.  Many clients may wait for one
+ * thread: the one of them that waits longest is the measure.  A limit of the asking one's connections is no cause where
+ * the asked one accepts no more.
  */
 static bool is_asked_on(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
@@ -464,13 +447,12 @@ static struct finding *served_by(const struct findings *f, const struct finding 
 	const struct object *o = finding_object(f, row);
 	uint32_t pid = row->by.pid ?: o && !object_is_lock(o) ? o->pid : 0;
 
-	/* whoever was chosen is what the user looks at */
-	if (!profile_is_of_machine(f->profile) || row->reason != REASON_NETWORK_RECEIVE || row->deadlock ||
-	    row->is_behind || has_own_limit(row) || !is_of_client(f, row, servers))
+	if (!servers || row->reason != REASON_NETWORK_RECEIVE || row->deadlock || row->is_behind ||
+	    has_own_limit(row) || !is_of_client(f, row, servers))
 		return NULL;
 	const uint64_t least_ns = cause_longest_waiter_ns(f, row) / SERVED_PART;
 
-	for (unsigned i = 0; pid && i < FINDING_HOPS_MAX; i++, pid = waits_for(f->profile, pid)) {
+	for (unsigned i = 0; pid && i < FINDING_HOPS_MAX; i++, pid = peers_awaited(f->profile, pid, false)) {
 		struct finding *most = NULL;
 
 		EACH_ROW(k, struct finding, cause, f->rows)
@@ -494,7 +476,8 @@ static bool has_led_peer(const struct findings *f, const struct finding *row, co
 
 void behind_find_peers(struct findings *f)
 {
-	g_autoptr(GHashTable) servers = peers_servers_new(f->profile);
+	/* else whoever was chosen is what the user looks at */
+	g_autoptr(GHashTable) servers = profile_is_of_machine(f->profile) ? peers_servers_new(f->profile) : NULL;
 
 	EACH_FIRST(i, row, f, FINDINGS_TOLD_MAX) {
 		struct finding *known = unanswered_for(f, row) ?: lock_asked_for(f, row) ?: served_by(f, row, servers);

@@ -221,10 +221,10 @@ void full_append_most(GString *s, const struct findings *f);
 bool child_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
 /* "; its child curl/4711 waits for 127.0.0.1:80, from where nothing has come for 7.50 s" */
 void child_append_evidence(GString *s, const struct findings *f, const struct finding *row);
-/* "sleeps until a timer", "waits for 127.0.0.1:80"; where NULL: not known */
+/* "sleeps until a timer", "waits for 127.0.0.1:80"; where: NULL if that is all, of CHILD_NETWORK it ends the words */
 void child_append_does(GString *s, enum child_does does, const char *where);
 const char *child_advice(const struct findings *f, const struct finding *row);
-const char *child_says(enum child_does does);	/* "waits for room in a pipe" */
+#define STOPPED_ADVICE "A stopped process does nothing: continue it (kill -CONT), or detach its debugger."
 
 /* The reader of the pipe for whose room the row waits was not recorded: what it was seen to do, and its own reader. */
 bool ends_are_told(const struct findings *f, const struct finding *row);

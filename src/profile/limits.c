@@ -81,6 +81,17 @@ bool profile_statements(const struct profile *p, struct limit_statements *ret)
 			     &ret->read) == 3;
 }
 
+uint32_t limit_workers_read(const struct profile_limit *l, const char **ret_name)
+{
+	uint32_t cnt = 0;
+	int at = 0;
+
+	if (!l || sscanf(l->text, "%" SCNu32 " %n", &cnt, &at) != 1 || !at)
+		return 0;
+	*ret_name = l->text + at;
+	return cnt;
+}
+
 bool profile_cpu_others(const struct profile *p, struct limit_others *ret)
 {
 	const struct profile_limit *l =

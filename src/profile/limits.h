@@ -220,6 +220,9 @@ struct limit_statements {
 /* Of the only server that was looked at; false: none, or several. */
 bool profile_statements(const struct profile *p, struct limit_statements *ret);
 
+/* The number of children, and the name of the first. 0: not a LIMIT_WORKERS. */
+uint32_t limit_workers_read(const struct profile_limit *l, const char **ret_name);
+
 /* The number of connections or datagrams, and the address in *ret_where. 0: neither LIMIT_BACKLOG nor LIMIT_DROPPED. */
 uint32_t limit_backlog_read(const struct profile_limit *l, const char **ret_where);
 

@@ -272,14 +272,6 @@ static enum idle_kind parked(const struct finder *f, uint32_t i)
 	return depth < facts->busy_depth ? IDLE_POOL : IDLE_NOT;
 }
 
-/* Others connect to its process. */
-static bool is_asked_by_clients(const struct finder *f, const struct wait *w)
-{
-	const struct peer_ends ends = peer_ends_of(f->p, profile_thread(f->p, w->thread)->pid);
-
-	return ends.clients_cnt || ends.listens;
-}
-
 /* Nobody connects to its process, and most of the time is in waits of such a length, beside short questions. */
 static bool is_worker_at_rest(const struct finder *f, const struct wait *w)
 {
@@ -291,7 +283,7 @@ static bool is_worker_at_rest(const struct finder *f, const struct wait *w)
 	}
 	if (long_cnt < RESTS_MIN || long_ns < w->blocked_ns / 4 * 3)
 		return false;
-	return !is_asked_by_clients(f, w);
+	return !peers_serves(f->p, profile_thread(f->p, w->thread)->pid);
 }
 
 /* A command whose answer takes long waits for work (BRPOP). */
@@ -316,7 +308,7 @@ static bool is_held_up(const struct finder *f, uint32_t i, const struct ended *e
 	if (!peer_is_memory_server(profile_upstream(f->p, w)))
 		return idle_has_stalls(f->p, w, false) &&
 		       e->upstream_ns / MAX(e->upstream_cnt, 1) < w->max_ns / STANDS_OUT &&
-		       is_asked_by_clients(f, w);
+		       peers_serves(f->p, profile_thread(f->p, w->thread)->pid);
 	const uint32_t server = profile_wait_object(f->p, w)->pid;
 	const enum server_does does = profile_server_does(f->p, server);
 	struct server_held held;

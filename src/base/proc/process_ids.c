@@ -87,6 +87,14 @@ static bool has_in_title(const char *title, const char *name)
 	return words && g_strv_contains((const char *const *)words, name);
 }
 
+char process_state(const char *proc_dir, uint32_t pid)
+{
+	g_autofree char *stat = opener_process_text(proc_dir, pid, "stat");
+	const char *end = stat ? strrchr(stat, ')') : NULL;	/* a name may have any bytes */
+
+	return end && end[1] == ' ' ? end[2] : 0;
+}
+
 static bool is_interpreter(const char *executable)
 {
 	static const char *const interpreters[] = { "python*", "pypy*", "perl*", "ruby*", "node*", "php*", "bash",
@@ -126,6 +134,13 @@ char *process_script_name(uint32_t pid)
 	const bool is_text = script && strpbrk(script, "\n ;");
 
 	return script && *script && !is_text ? g_strdup(module_base_name(script)) : NULL;
+}
+
+char *process_called(const char *proc_dir, uint32_t pid)
+{
+	char *script = process_script_name(pid), *comm = script ? NULL : opener_process_text(proc_dir, pid, "comm");
+
+	return script ? script : comm ? g_strchomp(comm) : NULL;
 }
 
 /*

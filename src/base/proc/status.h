@@ -44,6 +44,12 @@ bool process_ids_named(const char *name, GArray *ids);
 /* The file name of the script that its interpreter runs; NULL: it runs none, or that is not known. Free with g_free(). */
 char *process_script_name(uint32_t pid);
 
+/* That, or else the process's own name; NULL: it is gone. */
+char *process_called(const char *proc_dir, uint32_t pid);
+
+/* The letter of its first thread's state, as in /proc/PID/stat; 0: it is gone. */
+char process_state(const char *proc_dir, uint32_t pid);
+
 /* ids: uint32_t; NULL: none. */
 bool process_ids_contain(const GArray *ids, uint32_t id);
 

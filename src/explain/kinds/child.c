@@ -77,18 +77,13 @@ static const char *const says[CHILD_DOES_COUNT] = {
 	[CHILD_FIFO] = "waits until the other end of a named pipe is opened",
 };
 
-const char *child_says(enum child_does does)
-{
-	return says[does];
-}
-
 void child_append_does(GString *s, enum child_does does, const char *where)
 {
 	g_string_append(s, says[does]);
-	if (does != CHILD_NETWORK && !where)
+	if (!where)
 		return;
 	g_string_append(s, does == CHILD_NETWORK ? "" : ", ");
-	text_safe_cut(s, where ?: "the network", FINDING_NAME_COLUMNS);
+	text_safe_cut(s, where, FINDING_NAME_COLUMNS);
 }
 
 /* "child curl/4712 waits for 127.0.0.1:80"; returns its number if it waits for a file lock, else 0 */
@@ -101,12 +96,10 @@ static uint32_t append_child(GString *s, const struct profile_limit *l, const ch
 		return 0;
 	g_string_append_printf(s, "%s ", role);
 	text_safe_cut(s, c.name, FINDING_NAME_COLUMNS);
-	g_string_append_printf(s, "/%" PRIu32 " %s", c.pid, says[c.does]);
-	if (c.does == CHILD_NETWORK) {
-		text_safe_cut(s, c.there ? c.there : "a connection", FINDING_NAME_COLUMNS);
-		if (c.silent_ns)
-			g_string_append_printf(s, ", from where nothing had come for %s", TEXT_NS(c.silent_ns));
-	}
+	g_string_append_printf(s, "/%" PRIu32 " ", c.pid);
+	child_append_does(s, c.does, c.does == CHILD_NETWORK ? c.there ?: "a connection" : NULL);
+	if (c.does == CHILD_NETWORK && c.silent_ns)
+		g_string_append_printf(s, ", from where nothing had come for %s", TEXT_NS(c.silent_ns));
 	return c.does == CHILD_FILE_LOCK ? c.pid : 0;
 }
 
@@ -176,7 +169,7 @@ const char *child_advice(const struct findings *f, const struct finding *row)
 		       "what it tries (record it, too).";
 	switch (c.does) {
 	case CHILD_STOPPED:
-		return "A stopped process does nothing: continue it (kill -CONT), or detach its debugger.";
+		return STOPPED_ADVICE;
 	case CHILD_TERMINAL:
 		return "Somebody has to type there, or read: give the child its input otherwise (an option, </dev/null).";
 	case CHILD_FIFO:

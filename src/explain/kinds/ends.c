@@ -75,11 +75,11 @@ static void append_end(GString *s, const struct profile *p, uint32_t pid, const 
 	struct end next;
 
 	text_who(s, one->e.name, pid, FINDING_NAME_COLUMNS);
-	g_string_append_printf(s, " %s", child_says(one->e.does));
-	if (one->e.does != CHILD_NETWORK)
-		return;
-	text_safe_cut(s, one->e.there ? one->there : "a connection", FINDING_NAME_COLUMNS);
-	if (!read_end(profile_end(p, one->e.next), &next))
+	const bool is_asking = one->e.does == CHILD_NETWORK;
+
+	g_string_append_c(s, ' ');
+	child_append_does(s, one->e.does, !is_asking ? NULL : one->e.there ? one->there : "a connection");
+	if (!is_asking || !read_end(profile_end(p, one->e.next), &next))
 		return;
 	g_string_append(s, " (");
 	text_safe_cut(s, next.e.name, FINDING_NAME_COLUMNS);
@@ -127,7 +127,7 @@ const char *ends_advice(const struct findings *f, const struct finding *row)
 		return "The last reader computes, which bounds all before it: a CPU profile of it tells more, or let several do it (pigz, xz "
 		       "-T0).";
 	case CHILD_STOPPED:
-		return "A stopped process does nothing: continue it (kill -CONT), or detach its debugger.";
+		return STOPPED_ADVICE;
 	case CHILD_DISK:
 		return "The last reader waits for its disk, which bounds all before it: see what it does there (record it, too; offcpu io).";
 	default:

@@ -142,7 +142,7 @@ static void append_looks(GString *s, const struct limit_locked *k)
 	} else {
 		g_string_append(s, ", and meanwhile ");
 	}
-	child_append_does(s, k->does, *k->where ? k->where : NULL);
+	child_append_does(s, k->does, *k->where ? k->where : k->does == CHILD_NETWORK ? "the network" : NULL);
 }
 
 bool locked_append_evidence(GString *s, const struct findings *f, const struct finding *row)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 #include "explain/little.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/find.h"
@@ -164,19 +162,21 @@ static char *say_workers(const struct findings *f)
 	const struct profile_limit *l =
 		FIRST_ROW(const struct profile_limit, x, p->limits,
 			  x->kind == LIMIT_WORKERS && selection_has_process(f->selection, p, x->pid), x, NULL);
-	uint32_t cnt = 0;
-	int at = 0;
+	const char *name;
+	uint32_t cnt = limit_workers_read(l, &name);
 
-	if (!l || sscanf(l->text, "%" SCNu32 " %n", &cnt, &at) != 1 || !at || profile_find_limit(p, LIMIT_CHILD, l->pid, 0))
+	if (!cnt || profile_find_limit(p, LIMIT_CHILD, l->pid, 0))
 		return NULL;
 	GString *s = g_string_new("Not recorded: ");
 
 	g_string_append_printf(s, "%s child%s of ", TEXT_COUNT(cnt), cnt == 1 ? "" : "ren");
 	text_who(s, finding_process_name(f, l->pid) ?: "process", l->pid, NAME_COLUMNS);
-	g_string_append(s, l->text[at] ? " (" : "");
-	text_safe_cut(s, l->text + at, NAME_COLUMNS);
-	g_string_append(s, l->text[at] ? "), and what they waited for: -p by name, or record --follow." :
-					 ", and what they waited for: -p by name, or record --follow.");
+	if (*name) {
+		g_string_append(s, " (");
+		text_safe_cut(s, name, NAME_COLUMNS);
+		g_string_append_c(s, ')');
+	}
+	g_string_append(s, ", and what they waited for: -p by name, or record --follow.");
 	return g_string_free(s, FALSE);
 }
 

@@ -642,7 +642,8 @@ static void find_peer(const struct profile *p, const struct task_findings *f, st
 		return;
 	}
 	/* clients have asked it, and it has not asked them */
-	bool is_one = peer_ends_of(p, w->pid).is_one;
+	const struct peer_ends ends = peer_ends_of(p, w->pid);
+	const bool is_one = ends.is_one, asks_several = ends.asked_cnt && !is_one;
 	bool is_alone = a.most_ns > a.all_ns / 10 * 9 && a.most_cnt > a.all_cnt / 10 * 9;
 
 	if (a.epoll && a.most && (is_one || (is_alone && a.epoll->pid == a.most->pid))) {
@@ -654,7 +655,7 @@ static void find_peer(const struct profile *p, const struct task_findings *f, st
 		w->advice = one_command_advice(p, w->peer, w->server) ?: w->advice;
 	} else if (!is_one && (w->peer = task_peer_of_call(p, w))) {
 		w->advice = advice_of_peer(p, w, 0) ?: servers_advice(w->peer, false) ?: w->advice;
-	} else if (a.most && a.most_ns > a.all_ns / 2 && !task_asks_several(p, w->pid)) {
+	} else if (a.most && a.most_ns > a.all_ns / 2 && !asks_several) {
 		w->ended_by = a.most;
 		w->ended_percent = 100 * (double)a.most_ns / (double)a.all_ns;
 	}

@@ -55,7 +55,6 @@ const char *awaited_advice(enum awaited k);
 
 /* Of a process that asks several servers, the one that the task's call is for; NULL: not known. */
 const char *task_peer_of_call(const struct profile *p, const struct task_wait *w);
-bool task_asks_several(const struct profile *p, uint32_t pid);
 
 /* Ranks tasks of clients behind those of whom they ask; of rows that are ranked by themselves. */
 void task_clients_rank(const struct profile *p, struct task_findings *f);

@@ -8,39 +8,13 @@
 
 #define CLIENTS_PART 4	/* 1/n of a client's time: less does not explain its wait */
 
-/* The process of this machine for whose answer that one waits longest; 0: none. */
-static uint32_t asked_by(const struct profile *p, uint32_t pid)
-{
-	uint64_t most_ns = 0;
-	uint32_t found = 0;
-
-	EACH_ROW(i, const struct wait, w, p->waits) {
-		const struct object *o = profile_wait_object(p, w);
-
-		if (profile_thread(p, w->thread)->pid != pid || !o ||
-		    (o->kind != OBJECT_SOCKET && o->kind != OBJECT_EPOLL) ||
-		    object_is_accepted(o) || !o->pid || o->pid == pid || w->blocked_ns <= most_ns)
-			continue;
-		most_ns = w->blocked_ns;
-		found = o->pid;
-	}
-	return found;
-}
-
-static bool serves(const struct profile *p, uint32_t pid)
-{
-	const struct peer_ends ends = peer_ends_of(p, pid);
-
-	return ends.clients_cnt || ends.listens;
-}
-
 /* Nobody asks its process, and whom it asks has tasks that wait for about as long: it only queues behind these. */
 void task_clients_rank(const struct profile *p, struct task_findings *f)
 {
 	EACH_ROW(i, struct task_wait, w, f->rows) {
 		const enum awaited k = awaited_of(w);
-		const bool asks = w->rank_ns && (k == NETWORK || k == LIBRARY) && !serves(p, w->pid);
-		const uint32_t asked = asks ? asked_by(p, w->pid) : 0;
+		const bool asks = w->rank_ns && (k == NETWORK || k == LIBRARY) && !peers_serves(p, w->pid);
+		const uint32_t asked = asks ? peers_awaited(p, w->pid, true) : 0;
 
 		EACH_ROW_WHILE(n, const struct task_wait, o, f->rows, asked)
 			if (o->pid == asked && o->rank_ns && o->task_ns >= w->task_ns / CLIENTS_PART)

@@ -64,10 +64,3 @@ const char *task_peer_of_call(const struct profile *p, const struct task_wait *w
 	}
 	return found;
 }
-
-bool task_asks_several(const struct profile *p, uint32_t pid)
-{
-	const char *peers[PEERS_MAX];
-
-	return peers_of(p, pid, peers) > 1;
-}

@@ -26,8 +26,7 @@ static enum child_does look_at(const struct looker *l, uint32_t pid)
 	return status ? looker_does(l, pid, status) : CHILD_GONE;
 }
 
-/* The children of a process's first thread, uint32_t. */
-static GArray *children_of(const char *proc_dir, uint32_t pid)
+GArray *children_of(const char *proc_dir, uint32_t pid)
 {
 	g_autofree char *name = g_strdup_printf("task/%" PRIu32 "/children", pid),
 			*text = opener_process_text(proc_dir, pid, name);
@@ -290,20 +289,15 @@ void workers_look(struct profile *p, const char *proc_dir)
 	EACH_ROW_WHILE(i, const struct thread, t, p->threads, left) {
 		if (t->pid != t->tid || ran_ns(p, t->pid) > p->info.duration_ns / RESTS_SHARE)
 			continue;
-		g_autofree char *name = g_strdup_printf("task/%u/children", t->pid);
-		g_autofree char *children = opener_process_text(proc_dir, t->pid, name), *comm = NULL;
+		g_autoptr(GArray) children = children_of(proc_dir, t->pid);
+		g_autofree char *comm = NULL;
 		uint32_t cnt = 0;
 
 		left--;
-		for (char *at = children; at && *at;) {
-			const uint32_t pid = (uint32_t)g_ascii_strtoull(at, &at, 10);
-
-			at += *at == ' ';
-			if (!pid)
-				break;
-			if (g_hash_table_contains(recorded, GUINT_TO_POINTER(pid)))
+		EACH_ROW(k, const uint32_t, pid, children) {
+			if (g_hash_table_contains(recorded, GUINT_TO_POINTER(*pid)))
 				continue;
-			comm = comm ?: opener_process_text(proc_dir, pid, "comm");
+			comm = comm ?: opener_process_text(proc_dir, *pid, "comm");
 			cnt++;
 		}
 		g_autofree char *text = g_strdup_printf(LIMIT_WORKERS_FORMAT "%s", cnt, comm ? g_strchomp(comm) : "");

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/opener/opener.h"
 #include "base/proc/status.h"
 
 #define NAMED_PERMILLE 50	/* of a CPU: processes that used less are not asked for their names */
@@ -35,64 +34,72 @@ struct cpu_users *cpu_users_begin(const char *proc_dir)
 	return u;
 }
 
-/* Processes of one name. */
-struct user {
-	uint64_t ms, most_ms;
-	uint32_t pid, cnt;	/* the one that used most; all of them */
-};
-
-static void add(GHashTable *users, const char *proc_dir, uint32_t pid, uint64_t ms)
+GHashTable *programs_new(void)
 {
-	g_autofree char *comm = opener_process_text(proc_dir, pid, "comm");
-	g_autofree char *name = process_script_name(pid) ?: g_strdup(comm ? g_strchomp(comm) : "");
-	struct user *u = g_hash_table_lookup(users, name);
+	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+}
 
-	if (!*name)
-		return;
-	if (!u) {
-		u = g_new0(struct user, 1);
-		g_hash_table_insert(users, g_strdup(name), u);
+void programs_add(GHashTable *programs, const char *name, uint32_t pid, uint64_t value)
+{
+	struct program *one = g_hash_table_lookup(programs, name);
+
+	if (!one) {
+		one = g_new0(struct program, 1);
+		g_hash_table_insert(programs, g_strdup(name), one);
 	}
-	u->ms += ms;
-	u->cnt++;
-	if (ms >= u->most_ms) {
-		u->most_ms = ms;
-		u->pid = pid;
+	one->sum += value;
+	one->cnt++;
+	if (value >= one->most) {
+		one->most = value;
+		one->pid = pid;
 	}
+}
+
+const struct program *programs_largest(GHashTable *programs, const char **ret_name)
+{
+	const struct program *largest = NULL;
+	GHashTableIter iter;
+	gpointer name, value;
+
+	g_hash_table_iter_init(&iter, programs);
+	while (g_hash_table_iter_next(&iter, &name, &value)) {
+		const struct program *one = value;
+
+		if (one->sum <= (largest ? largest->sum : 0))
+			continue;
+		largest = one;
+		*ret_name = name;
+	}
+	return largest;
 }
 
 void cpu_users_end(struct cpu_users *u, struct profile *p)
 {
-	g_autoptr(GHashTable) recorded = limits_pids_new(p),
-			      users = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	g_autoptr(GHashTable) recorded = limits_pids_new(p), programs = programs_new();
 	g_autoptr(GArray) pids = u ? process_ids() : NULL;
 	const uint64_t window_ms = u ? MAX((clock_ns(CLOCK_MONOTONIC) - u->from_ns) / 1000000, 1) : 1;
-	const char *most = NULL;
-	GHashTableIter iter;
-	gpointer name, user;
-	struct user best = { 0 };
+	const char *name = NULL;
 
 	for (guint i = 0; pids && i < pids->len; i++) {
 		const uint32_t pid = g_array_index(pids, uint32_t, i);
 		const uint64_t before = GPOINTER_TO_SIZE(g_hash_table_lookup(u->before, GUINT_TO_POINTER(pid)));
 		const uint64_t now = used_ms(pid), ms = now - MIN(before, now);
 
-		if (ms * 1000 >= window_ms * NAMED_PERMILLE && pid != (uint32_t)getpid() &&
-		    !g_hash_table_contains(recorded, GUINT_TO_POINTER(pid)))
-			add(users, u->proc_dir, pid, ms);
+		if (ms * 1000 < window_ms * NAMED_PERMILLE || pid == (uint32_t)getpid() ||
+		    g_hash_table_contains(recorded, GUINT_TO_POINTER(pid)))
+			continue;
+		g_autofree char *called = process_called(u->proc_dir, pid);
+
+		if (called && *called)
+			programs_add(programs, called, pid, ms);
 	}
-	g_hash_table_iter_init(&iter, users);
-	while (g_hash_table_iter_next(&iter, &name, &user))
-		if (((const struct user *)user)->ms > best.ms) {
-			best = *(const struct user *)user;
-			most = name;
-		}
-	const uint32_t permille = (uint32_t)(best.ms * 1000 / window_ms);
+	const struct program *most = programs_largest(programs, &name);
+	const uint32_t permille = most ? (uint32_t)(most->sum * 1000 / window_ms) : 0;
 
 	if (permille >= CPU_USERS_PERMILLE) {
-		g_autofree char *text = g_strdup_printf(LIMIT_OTHERS_FORMAT "%s", permille, best.cnt, most);
+		g_autofree char *text = g_strdup_printf(LIMIT_OTHERS_FORMAT "%s", permille, most->cnt, name);
 
-		profile_add_limit(p, LIMIT_OTHERS, best.pid, 0, text);
+		profile_add_limit(p, LIMIT_OTHERS, most->pid, 0, text);
 	}
 	cpu_users_free(u);
 }

@@ -218,6 +218,8 @@ char *process_doing_where(const char *proc_dir, const struct process_doing *d);
 
 /* Only child of a process that waits for it to end, if the child waits for a file lock. 0: there is none. */
 uint32_t child_at_file_lock(const char *proc_dir, uint32_t pid);
+/* The children of a process's first thread, uint32_t. */
+GArray *children_of(const char *proc_dir, uint32_t pid);
 /* The process, its children, and theirs; of more than `max` some. */
 GArray *processes_below(const char *proc_dir, uint32_t pid, guint max);
 
@@ -259,6 +261,16 @@ void starters_look(struct profile *p, const char *proc_dir);
 #define REFAULTS_MIN 50	/* pages a second */
 
 void refaults_look(struct profile *p, struct group_limits *groups, const char *proc_dir);
+
+/* Processes of one name, and what they took of something. */
+struct program {
+	uint64_t sum, most;
+	uint32_t pid, cnt;	/* the one that took most; all of them */
+};
+GHashTable *programs_new(void);	/* name -> struct program; free with g_hash_table_unref() */
+void programs_add(GHashTable *programs, const char *name, uint32_t pid, uint64_t value);
+/* The one with the largest sum; NULL: none has any. */
+const struct program *programs_largest(GHashTable *programs, const char **ret_name);
 
 /*
  * Who uses the CPU quota of a control group, by the CPU time of its processes (with children that they reaped) at the

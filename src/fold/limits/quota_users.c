@@ -83,28 +83,12 @@ struct quota_users *quota_users_begin(const char *proc_dir, const GArray *pids)
 	return NULL;
 }
 
-/* Processes with the same name. */
-struct user {
-	uint64_t ticks, most;
-	uint32_t pid;	/* the one with most ticks */
-};
-
 static void add_member(const struct quota_users *q, GHashTable *users, uint32_t pid, uint64_t ticks)
 {
 	g_autofree char *name = opener_process_text(q->proc_dir, pid, "comm");
-	struct user *u = name ? g_hash_table_lookup(users, g_strdelimit(name, "\n", '\0')) : NULL;
 
-	if (!name)
-		return;
-	if (!u) {
-		u = g_new0(struct user, 1);
-		g_hash_table_insert(users, g_strdup(name), u);
-	}
-	u->ticks += ticks;
-	if (ticks >= u->most) {
-		u->most = ticks;
-		u->pid = pid;
-	}
+	if (name)
+		programs_add(users, g_strdelimit(name, "\n", '\0'), pid, ticks);
 }
 
 static uint32_t permille_of(const struct quota_users *q, uint64_t ticks)
@@ -118,12 +102,9 @@ static uint32_t permille_of(const struct quota_users *q, uint64_t ticks)
 static char *used_in(const struct quota_users *q, GHashTable *recorded, const char *group)
 {
 	g_autoptr(GArray) members = members_new(group);
-	g_autoptr(GHashTable) users = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	g_autoptr(GHashTable) users = programs_new();
+	const char *name = NULL;
 	uint64_t own = 0;
-	const struct user *most = NULL;
-	const char *most_name = NULL;
-	GHashTableIter iter;
-	gpointer name, user;
 
 	for (guint i = 0; i < members->len; i++) {
 		uint32_t member = g_array_index(members, uint32_t, i);
@@ -135,18 +116,11 @@ static char *used_in(const struct quota_users *q, GHashTable *recorded, const ch
 		else
 			add_member(q, users, member, ticks);
 	}
-	g_hash_table_iter_init(&iter, users);
-	while (g_hash_table_iter_next(&iter, &name, &user)) {
-		const struct user *u = user;
+	const struct program *most = programs_largest(users, &name);
 
-		if (!most || u->ticks > most->ticks) {
-			most = u;
-			most_name = name;
-		}
-	}
-	if (!most || most->ticks <= own || permille_of(q, most->ticks) < TOLD_PERMILLE)
+	if (!most || most->sum <= own || permille_of(q, most->sum) < TOLD_PERMILLE)
 		return NULL;
-	return g_strdup_printf(LIMIT_USED_FORMAT "%s", permille_of(q, own), permille_of(q, most->ticks), most->pid, most_name);
+	return g_strdup_printf(LIMIT_USED_FORMAT "%s", permille_of(q, own), permille_of(q, most->sum), most->pid, name);
 }
 
 void quota_users_end(struct quota_users *q, struct profile *p)

@@ -21,14 +21,14 @@
 #define SIGNAL_LOOKS 7
 #define SIGNAL_PAUSE_US 7000
 
-struct looker {
+struct scene {
 	struct profile *p;
 	struct net_tables *nets;
 	struct sock_peers *ends;
 	const char *proc_dir;
 };
 
-static char *status_of(const struct looker *l, uint32_t pid)
+static char *status_of(const struct scene *l, uint32_t pid)
 {
 	g_autofree char *name = g_strdup_printf("task/%" PRIu32 "/status", pid);
 
@@ -53,7 +53,7 @@ static uint64_t switches_of(const char *status)
 }
 
 /* Its status, if it is stopped and stays so; NULL: it is not. Free with g_free(). */
-static char *stopped_status(const struct looker *l, uint32_t pid)
+static char *stopped_status(const struct scene *l, uint32_t pid)
 {
 	g_autofree char *status = pid ? status_of(l, pid) : NULL;
 
@@ -71,7 +71,7 @@ static bool is_told(const struct profile *p, uint32_t awaited)
 }
 
 /* by: the process or thread that is stopped, and for which `awaited` stands. */
-static void tell(const struct looker *l, uint32_t awaited, uint32_t by)
+static void tell(const struct scene *l, uint32_t awaited, uint32_t by)
 {
 	g_autofree char *status = is_told(l->p, awaited) ? NULL : stopped_status(l, by);
 	const uint64_t process = status ? proc_status_number(status, "Tgid") : 0;
@@ -85,7 +85,7 @@ static void tell(const struct looker *l, uint32_t awaited, uint32_t by)
 }
 
 /* The inode of the socket where the object's peer listens, if connections wait there to be accepted. 0: none do. */
-static uint64_t queue_of(const struct looker *l, uint32_t waiter, const struct object *o)
+static uint64_t queue_of(const struct scene *l, uint32_t waiter, const struct object *o)
 {
 	const char *there = object_upstream(o) ?: o->kind == OBJECT_SOCKET && !object_is_accepted(o) ? o->name : NULL;
 	const GArray *sockets = there ? net_tables_of(l->nets, waiter) : NULL, *locals;
@@ -110,7 +110,7 @@ static uint64_t queue_of(const struct looker *l, uint32_t waiter, const struct o
 	return found && found->queued ? found->inode : 0;
 }
 
-static bool has_socket(const struct looker *l, uint32_t pid, uint64_t inode)
+static bool has_socket(const struct scene *l, uint32_t pid, uint64_t inode)
 {
 	g_autoptr(GHashTable) own = pool_sockets_new(l->proc_dir, pid);
 
@@ -121,7 +121,7 @@ static bool has_socket(const struct looker *l, uint32_t pid, uint64_t inode)
  * A server's children accept what comes at its address, which it only watches. One of them that is stopped while
  * connections wait there; 0: none is, or another one goes on.
  */
-static uint32_t stopped_worker(const struct looker *l, uint32_t waiter, const struct object *o)
+static uint32_t stopped_worker(const struct scene *l, uint32_t waiter, const struct object *o)
 {
 	g_autoptr(GArray) pids = processes_below(l->proc_dir, o->pid, WORKERS_MAX);
 	g_autofree bool *are = g_new0(bool, (gsize)pids->len + 1);
@@ -149,7 +149,7 @@ static uint32_t stopped_worker(const struct looker *l, uint32_t waiter, const st
 }
 
 /* One of the connections that the process has made to there lacks an answer. */
-static bool has_asked(const struct looker *l, uint32_t pid, const char *there)
+static bool has_asked(const struct scene *l, uint32_t pid, const char *there)
 {
 	struct net_end end;
 	const GArray *sockets = l->ends && there && net_end_read(there, &end) ? net_tables_of(l->nets, pid) : NULL;
@@ -163,7 +163,7 @@ static bool has_asked(const struct looker *l, uint32_t pid, const char *there)
 }
 
 /* The object's process, or who accepts at its address, if that is stopped, but not by the waiter, a debugger. 0: it is not. */
-static uint32_t stopped_in(const struct looker *l, uint32_t waiter, const struct object *o)
+static uint32_t stopped_in(const struct scene *l, uint32_t waiter, const struct object *o)
 {
 	g_autofree char *status = o->pid ? status_of(l, o->pid) : NULL;
 
@@ -181,7 +181,7 @@ static bool may_be_queued(const struct profile *p, const struct wait *w)
 }
 
 /* A connection that nobody has accepted has no process: it gets the one that listens, if that, or who accepts, is stopped. */
-static void look_at_queued(const struct looker *l, struct wait *w, struct fd_owners **owners)
+static void look_at_queued(const struct scene *l, struct wait *w, struct fd_owners **owners)
 {
 	const struct object *o = profile_wait_object(l->p, w);
 	const uint32_t pid = profile_thread(l->p, w->thread)->pid;
@@ -209,7 +209,7 @@ static void look_at_queued(const struct looker *l, struct wait *w, struct fd_own
 
 void stopped_peers_look(struct profile *p, struct net_tables *nets, struct sock_peers *ends, const char *proc_dir)
 {
-	const struct looker l = { .p = p, .nets = nets, .ends = ends, .proc_dir = proc_dir };
+	const struct scene l = { .p = p, .nets = nets, .ends = ends, .proc_dir = proc_dir };
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(hash_u64, g_int64_equal, g_free, NULL);
 	unsigned left = STOPPED_MAX, queued_left = QUEUED_MAX;
 	struct fd_owners *owners = NULL;
@@ -239,7 +239,7 @@ void stopped_peers_look(struct profile *p, struct net_tables *nets, struct sock_
 }
 
 struct search {
-	const struct looker *l;
+	const struct scene *l;
 	GArray *pids;	/* NULL: not listed yet */
 };
 
@@ -255,14 +255,14 @@ static bool take_stopped(const struct opener_entry *e, void *data)
 }
 
 /* struct maps_line; the text has their paths. NULL: unreadable. */
-static GArray *mappings_of(const struct looker *l, uint32_t pid, char **ret_text)
+static GArray *mappings_of(const struct scene *l, uint32_t pid, char **ret_text)
 {
 	*ret_text = living_maps(l->proc_dir, pid, MAPS_TEXT_MAX);
 	return *ret_text ? maps_lines(*ret_text) : NULL;
 }
 
 /* The place of what is waited for is in memory that both have. */
-static bool shares(const struct looker *l, uint32_t pid, uint32_t other, const char *place)
+static bool shares(const struct scene *l, uint32_t pid, uint32_t other, const char *place)
 {
 	g_autofree char *text = NULL, *others_text = NULL;
 	g_autoptr(GArray) own = mappings_of(l, pid, &text);
@@ -284,7 +284,7 @@ static bool shares(const struct looker *l, uint32_t pid, uint32_t other, const c
 }
 
 /* Whoever shares the memory of what the thread waits for may be the one to end that: it is stopped. */
-static void look_at_sharers(const struct looker *l, const struct wait *w, const GArray *stopped, unsigned *left)
+static void look_at_sharers(const struct scene *l, const struct wait *w, const GArray *stopped, unsigned *left)
 {
 	const struct thread *t = profile_thread(l->p, w->thread);
 	const char *place = profile_wait_object(l->p, w)->place;
@@ -308,7 +308,7 @@ static void look_at_sharers(const struct looker *l, const struct wait *w, const 
 
 void stopped_holders_look(struct profile *p, const char *proc_dir)
 {
-	const struct looker l = { .p = p, .proc_dir = proc_dir };
+	const struct scene l = { .p = p, .proc_dir = proc_dir };
 	struct search search = { .l = &l };
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 	unsigned left = SHARERS_MAX;
@@ -364,7 +364,7 @@ static GArray *signallers_new(const struct profile *p)
 
 void signallers_look(struct profile *p, const char *proc_dir)
 {
-	const struct looker l = { .p = p, .proc_dir = proc_dir };
+	const struct scene l = { .p = p, .proc_dir = proc_dir };
 	g_autoptr(GArray) all = signallers_new(p);
 
 	for (unsigned i = 0; i < SIGNAL_LOOKS && all->len; i++) {

@@ -8,7 +8,6 @@
 #include <netinet/tcp.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/find.h"
 #include "base/opener/opener.h"
 #include "base/order.h"
@@ -19,7 +18,6 @@
 #define SERVERS_MAX 4
 #define BACKENDS_MAX 128	/* of one server, at one look */
 #define LOOKS_MAX 64	/* bits of a mask */
-#define LOOKS_SHARE 8	/* of the time so far: how seldom a long window is looked at */
 #define CLIENTS_MAX 32	/* sessions whose client is sought */
 #define STATEMENTS_MIN 5	/* seen: fewer may all be by chance */
 
@@ -41,7 +39,7 @@ struct backends {
 	GArray *fresh;	/* uint32_t: those that are sought */
 	GArray *servers, *rows;	/* struct server, struct backend */
 	unsigned looks;
-	uint64_t start_ns, next_ns;
+	struct pace pace;
 };
 
 struct backends *backends_new(const char *proc_dir)
@@ -102,18 +100,10 @@ static struct backend *row_of(struct backends *b, uint32_t server, uint32_t pid)
 	return &g_array_index(b->rows, struct backend, b->rows->len - 1);
 }
 
-static char state_of(const struct backends *b, uint32_t pid)
-{
-	g_autofree char *stat = opener_process_text(b->proc_dir, pid, "stat");
-	const char *end = stat ? strrchr(stat, ')') : NULL;
-
-	return end && end[1] == ' ' ? end[2] : 0;
-}
-
 /* At a statement: does it compute, or read? A statement that sleeps waits for something else. */
 static void note_active(const struct backends *b, struct server *s, uint32_t pid)
 {
-	const char state = state_of(b, pid);
+	const char state = process_state(b->proc_dir, pid);
 
 	s->active++;
 	s->runs += state == 'R';
@@ -136,27 +126,16 @@ static void look_at(struct backends *b, struct server *s, uint32_t pid, uint64_t
 
 void backends_look(struct backends *b)
 {
-	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-
 	EACH_ROW_OF(i, const uint32_t, pid, b->fresh)
 		find_server(b, *pid);
 	g_array_set_size(b->fresh, 0);
-	if (!b->servers->len || b->looks >= LOOKS_MAX || now_ns < b->next_ns)
+	if (!b->servers->len || b->looks >= LOOKS_MAX || !pace_is_due(&b->pace))
 		return;
-	b->start_ns = b->start_ns ?: now_ns;
-	b->next_ns = now_ns + (now_ns - b->start_ns) / LOOKS_SHARE;
 	EACH_ROW_OF(i, struct server, s, b->servers) {
-		g_autofree char *name = g_strdup_printf("task/%u/children", s->pid);
-		g_autofree char *children = opener_process_text(b->proc_dir, s->pid, name);
-		char *at = children;
+		g_autoptr(GArray) children = children_of(b->proc_dir, s->pid);
 
-		for (unsigned left = BACKENDS_MAX; at && *at && left; left--) {
-			uint32_t pid = (uint32_t)g_ascii_strtoull(at, &at, 10);
-
-			if (!pid)
-				break;
-			look_at(b, s, pid, UINT64_C(1) << b->looks);
-		}
+		for (guint k = 0; k < MIN(children->len, BACKENDS_MAX); k++)
+			look_at(b, s, g_array_index(children, uint32_t, k), UINT64_C(1) << b->looks);
 	}
 	b->looks++;
 }
@@ -192,7 +171,7 @@ static void add_holder(GArray *holders, const struct client_search *s, const str
 	const uint64_t inode = client_inode(s, row->pid);
 	unsigned others;
 	const uint32_t pid = inode ? fd_owners_find(s->owners, inode, FD_READS | FD_WRITES, 0, &others) : 0;
-	char *name = pid ? process_script_name(pid) ?: fd_owners_name(s->owners, pid) : NULL;
+	char *name = pid ? process_called(s->proc_dir, pid) : NULL;
 	struct holder *known = FIRST_ROW(struct holder, x, holders, name && strcmp(x->name, name) == 0, x, NULL);
 	const struct holder fresh = { .pid = pid, .name = name, .rests = rests };
 
@@ -271,5 +250,5 @@ void backends_put(struct backends *b, struct profile *p, const struct client_sea
 	}
 	g_array_set_size(b->rows, 0);
 	b->looks = 0;
-	b->start_ns = b->next_ns = 0;
+	b->pace = (struct pace){ 0 };
 }

@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/find.h"
 #include "base/opener/opener.h"
 #include "base/proc/status.h"
@@ -18,7 +17,6 @@
 #define ENDS_MAX 24
 #define HELPERS_MAX 16	/* children of one process */
 #define HOPS_MAX 4
-#define LOOKS_SHARE 8	/* of the time so far: how seldom a long window is looked at */
 #define LOOKS_FEW 3
 #define LAST_LOOKS 5
 #define LAST_PAUSE_US 20000
@@ -37,7 +35,7 @@ struct ends {
 	char *proc_dir;
 	GArray *rows;	/* struct end */
 	GHashTable *askers;	/* processes whose children are known */
-	uint64_t start_ns, next_ns;
+	struct pace pace;
 };
 
 static void clear_end(void *data)
@@ -69,7 +67,7 @@ static void note(struct ends *e, uint32_t pid, uint32_t asker, unsigned hops)
 			g_array_remove_index(e->rows, i - 1);
 	if (e->rows->len >= ENDS_MAX)
 		return;
-	row.name = process_script_name(pid) ?: opener_process_text(e->proc_dir, pid, "comm");
+	row.name = process_called(e->proc_dir, pid);
 	if (!row.name)
 		return;
 	g_strstrip(g_strdelimit(row.name, "\n", ' '));
@@ -184,13 +182,8 @@ static void look_at_all(struct ends *e, const struct client_search *s)
 
 void ends_look(struct ends *e, const struct client_search *s)
 {
-	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-
-	if (!e->rows->len || !s->owners || now_ns < e->next_ns)
-		return;
-	e->start_ns = e->start_ns ?: now_ns;
-	e->next_ns = now_ns + (now_ns - e->start_ns) / LOOKS_SHARE;
-	look_at_all(e, s);
+	if (e->rows->len && s->owners && pace_is_due(&e->pace))
+		look_at_all(e, s);
 }
 
 static enum child_does most_seen(const struct end *row)
@@ -225,5 +218,5 @@ void ends_put(struct ends *e, struct profile *p, const struct client_search *s)
 	}
 	g_array_set_size(e->rows, 0);
 	g_hash_table_remove_all(e->askers);
-	e->start_ns = e->next_ns = 0;
+	e->pace = (struct pace){ 0 };
 }

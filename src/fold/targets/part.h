@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "abi/target_abi.h"
+#include "base/clock.h"
 #include "base/proc/net_table.h"
 #include "profile/profile.h"
 
@@ -51,6 +52,26 @@ void server_rests_free(struct server_rests *r);	/* NULL is fine */
 void server_rests_look(struct server_rests *r);
 /* Adds LIMIT_RESTS for each, and begins anew. */
 void server_rests_put(struct server_rests *r, struct profile *p);
+
+/*
+ * When to look from outside in a window: at each call at first, later each eighth of the time so far. Zero: a new window
+ * begins with the first look.
+ */
+struct pace {
+	uint64_t start_ns, next_ns;
+};
+#define PACE_SHARE 8
+
+static inline bool pace_is_due(struct pace *p)
+{
+	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (now_ns < p->next_ns)
+		return false;
+	p->start_ns = p->start_ns ?: now_ns;
+	p->next_ns = now_ns + (now_ns - p->start_ns) / PACE_SHARE;
+	return true;
+}
 
 /* Sessions of PostgreSQL that wait for locks, by looks now and then, and whose is idle in a transaction meanwhile. */
 #define BLOCKED_MAX 16	/* sessions that are told */

@@ -96,11 +96,9 @@ static bool rests(const struct server_rests *r, uint32_t pid)
 		SYS_epoll_pwait,
 	};
 	g_autofree char *call = opener_process_text(r->proc_dir, pid, "syscall");	/* "running", or "232 0x5 .." */
-	g_autofree char *stat = opener_process_text(r->proc_dir, pid, "stat");
-	const char *end = stat ? strrchr(stat, ')') : NULL;
 	const long nr = call && g_ascii_isdigit(*call) ? strtol(call, NULL, 10) : -1;
 
-	return end && g_str_has_prefix(end, ") S") && ANY(x, waits, *x == nr);
+	return process_state(r->proc_dir, pid) == 'S' && ANY(x, waits, *x == nr);
 }
 
 /* A connection of such a server, by what came last. */
@@ -162,7 +160,7 @@ static void note_commander(struct server_rests *r, struct looked_at *s, uint64_t
 {
 	unsigned others;
 	const uint32_t pid = inode ? fd_owners_find(r->owners, inode, FD_READS | FD_WRITES, 0, &others) : 0;
-	char *name = pid ? process_script_name(pid) ?: fd_owners_name(r->owners, pid) : NULL;
+	char *name = pid ? process_called(r->proc_dir, pid) : NULL;
 	struct commander *known =
 		FIRST_ROW(struct commander, x, s->commanders, name && strcmp(x->name, name) == 0, x, NULL);
 	const struct commander fresh = { .pid = pid, .cnt = 1, .look = s->held, .name = name };
