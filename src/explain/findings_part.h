@@ -307,8 +307,8 @@ void clocks_find(struct findings *f);
 bool clocks_is_all(const struct findings *f, const struct finding *row);
 /* Such threads that sleep with a lock that others wait for.  Needs the causes. */
 void clocks_find_waited_for(struct findings *f);
-/* " It ends the waits of 12 threads, which wait in ask_quote nearly all the time: .."; nothing if it does not. */
-void clocks_append_meanwhile(GString *s, const struct findings *f, const struct finding *clock);
+/* " It ends the waits of 12 threads, which wait in ask_quote nearly all the time: .."; else false, and nothing. */
+bool clocks_append_meanwhile(GString *s, const struct findings *f, const struct finding *clock);
 
 /*
  * What a thread does between its sleeps: it asks somebody each time (a poll), or uses what others wait for and may

@@ -119,6 +119,14 @@ bool nagle_has_delayed_acks(const struct findings *f, const struct finding *row)
 	"These 40 to 50 ms are an acknowledgement that TCP delays, while a side holds back a small write for it: write a request " \
 	"in one piece, or set TCP_NODELAY on both sides."
 
+/* The same of a server's answers. */
+#define HELD_BACK_SAYS "the end of an answer was held back (Nagle's algorithm) until the client acknowledged its beginning"
+#define HELD_BACK_ADVICE \
+	"Clients delay that by up to 40 ms: let the server set TCP_NODELAY, or send an answer in one piece (head and body in one " \
+	"write)."
+/* "java sends answers in pieces: .." with advice, of the server with most of them; false, and nothing: there is none. */
+bool held_back_append_most(GString *s, const struct findings *f);
+
 /*
  * An event loop waits for an answer, and has many more waiting clients than connections to the one it asks: the
  * clients may queue for these.

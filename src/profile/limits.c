@@ -34,7 +34,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_BLOCKED] = "blocked", [LIMIT_OTHERS] = "others", [LIMIT_WORKERS] = "workers", [LIMIT_STATEMENTS] = "statements",
 	[LIMIT_SIGNALLER] = "signaller",
 	[LIMIT_END] = "end",
-	[LIMIT_LOCKED] = "locked",
+	[LIMIT_LOCKED] = "locked", [LIMIT_HELD_BACK] = "held-back",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -245,6 +245,11 @@ static const char *past_looks(const char *text, struct limit_looks *ret)
 			*ret = (struct limit_looks){ 0 };
 	}
 	return text + at;
+}
+
+const char *limit_held_back_read(const struct profile_limit *l, struct limit_looks *ret)
+{
+	return past_looks(l->text, ret);
 }
 
 struct limit_looks limit_looks_read(const struct profile_limit *l)

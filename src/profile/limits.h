@@ -54,6 +54,7 @@ enum profile_limit_kind {
 	LIMIT_STATEMENTS,	/* what sessions of this server of PostgreSQL were seen to do at statements: LIMIT_STATEMENTS_FORMAT */
 	LIMIT_SIGNALLER,	/* how often a thread that ended waits of other processes, in memory that they share, was busy: LIMIT_RESTS_FORMAT */
 	LIMIT_END,	/* a process at a pipe's other end, or a helper of process tid: what it does, by looks: limit_end_text() */
+	LIMIT_HELD_BACK,	/* Nagle's algorithm delays ends of answers that the process sends from this address: LIMIT_LOOKS_FORMAT */
 	LIMIT_LOCKED,	/* who had the file lock for which the process waited, by looks: limit_locked_text() */
 	LIMIT_KIND_COUNT
 };
@@ -200,6 +201,8 @@ struct limit_looks {
 	uint32_t asked, connections;	/* of LIMIT_ASKED_FORMAT; 0: unknown */
 };
 struct limit_looks limit_looks_read(const struct profile_limit *l);
+/* The server's address; looks at connections of its clients. */
+const char *limit_held_back_read(const struct profile_limit *l, struct limit_looks *ret);
 
 struct limit_blocked {
 	uint32_t seen, all, held, holder;

@@ -205,7 +205,7 @@ static struct meanwhile *meanwhile_new(const struct findings *f, const struct fi
  * Threads that wait nearly all the time for what a clock does when it wakes may be workers without work, or wait for
  * answers of which each takes that sleep: their stacks are the same.
  */
-void clocks_append_meanwhile(GString *s, const struct findings *f, const struct finding *clock)
+bool clocks_append_meanwhile(GString *s, const struct findings *f, const struct finding *clock)
 {
 	const struct profile *p = f->profile;
 	g_autofree struct meanwhile *of = meanwhile_new(f, clock);
@@ -223,8 +223,9 @@ void clocks_append_meanwhile(GString *s, const struct findings *f, const struct 
 		most = !most || m->ns > most->ns ? m : most;
 	}
 	if (cnt < MEANWHILE_MIN)
-		return;
+		return false;
 	g_string_append_printf(s, " It ends the waits of %" PRIu32 " threads, which wait", cnt);
 	sentence_function(s, f, finding_frame(f, most->longest - 1), " in ");
 	g_string_append(s, " nearly all the time: if they wait for its answers, that sleep is what is slow.");
+	return true;
 }

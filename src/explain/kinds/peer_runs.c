@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The server that is waited for computes for most of these waits: its CPU time tells, where it was not recorded, and of
- * PostgreSQL what its sessions were seen to do.
+ * What the server that is waited for does meanwhile, as was seen from outside: it computes for most of these waits, by its
+ * CPU time where it was not recorded, and by what PostgreSQL's sessions were seen to do; or its answers stay in its socket.
  */
 #include "explain/limits.h"
 
 #include <string.h>
 
+#include "base/proc/net_table.h"
 #include "explain/findings_part.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
@@ -36,8 +37,48 @@ static bool find_statements(const struct profile *p, const char *peer, struct li
 	       (ret->ran * 2 >= ret->seen || ret->read * 2 >= ret->seen);
 }
 
+/* That server has answers whose ends Nagle's algorithm holds back; of several the one with most of them. */
+static const struct profile_limit *find_held_back(const struct profile *p, const struct selection *selection, const char *peer,
+						  uint32_t pid)
+{
+	const struct profile_limit *found = NULL;
+	struct limit_looks most = { 0 }, looks;
+
+	EACH_ROW(i, const struct profile_limit, l, p->limits) {
+		if (l->kind != LIMIT_HELD_BACK || !selection_has_process(selection, p, l->pid) || (pid && l->pid != pid))
+			continue;
+		if ((!peer || net_text_is_same(peer, limit_held_back_read(l, &looks))) && looks.seen > most.seen) {
+			most = looks;
+			found = l;
+		}
+	}
+	return found;
+}
+
+bool held_back_append_most(GString *s, const struct findings *f)
+{
+	const struct profile_limit *l = find_held_back(f->profile, f->selection, NULL, 0);
+	struct limit_looks looks;
+
+	if (!l)
+		return false;
+	limit_held_back_read(l, &looks);
+	text_safe_cut(s, finding_process_name(f, l->pid) ?: "a process", FINDING_NAME_COLUMNS);
+	g_string_append_printf(s, " sends answers in pieces: at %" PRIu32 " of %" PRIu32 " looks at connections of clients " HELD_BACK_SAYS
+				  ". " HELD_BACK_ADVICE, looks.seen, looks.all);
+	return true;
+}
+
 void peer_runs_append(GString *s, const struct profile *p, const char *peer, uint32_t pid, uint64_t waits_ns)
 {
+	const struct profile_limit *held = peer ? find_held_back(p, NULL, peer, pid) : NULL;
+	struct limit_looks looks;
+
+	if (held) {
+		limit_held_back_read(held, &looks);
+		g_string_append_printf(s, "; at %" PRIu32 " of %" PRIu32 " looks at connections there " HELD_BACK_SAYS, looks.seen, looks.all);
+		return;
+	}
 	struct limit_statements st;
 	struct limit_others o;
 
@@ -59,6 +100,9 @@ const char *peer_runs_advice(const struct profile *p, const char *peer, uint32_t
 {
 	struct limit_statements st;
 	struct limit_others o;
+
+	if (peer && find_held_back(p, NULL, peer, pid))
+		return HELD_BACK_ADVICE;
 	const bool has_statements = find_statements(p, peer, &st);
 
 	if (has_statements && st.read > st.ran)

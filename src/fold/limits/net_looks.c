@@ -24,6 +24,10 @@
 #define QUEUE_PAUSE_US 3000	/* connections that are accepted within this time do not wait */
 #define AGAIN 8	/* number of looks at the end, because connections may exist only briefly and change while they are read */
 #define OWED_PAUSE_US 7000
+#define HELD_BACK_MIN 3	/* looks at connections: an end of an answer may be met on its way once */
+#define HELD_BACK_PART 6	/* of all such looks */
+#define HELD_BACK_AGAIN 4
+#define HELD_BACK_PAUSE_US 25000	/* an acknowledgement is delayed by 40 ms */
 #define ASKED_MIN 8	/* answers: fewer do not tell how many segments each is */
 #define ANSWER_SEGMENTS_MAX 4
 
@@ -44,6 +48,8 @@ struct owing {
 	uint32_t looks, owing;	/* looks at its clients; those at which they waited for answers */
 	GArray *clients;	/* uint32_t, of each look at which clients waited, maybe for events */
 	GHashTable *upstreams;	/* address -> struct asked_end, of its own connections */
+	uint32_t clients_looked, held_back;	/* connections of clients, over all looks; those with an end of an answer held back */
+	struct net_end held_back_at;	/* our end of the last one */
 };
 
 struct net_looks {
@@ -169,6 +175,9 @@ static struct look read_owed(struct net_looks *all, struct owing *o, struct sock
 			const struct client c = sock_peers_client(peers, pid, s);
 
 			g_array_append_val(clients, c);
+			o->clients_looked++;
+			o->held_back += c.is_held_back;
+			o->held_back_at = c.is_held_back ? s->local : o->held_back_at;
 		} else {
 			count_made(o, sockets, s, has_asked(peers, pid, s));
 			l.asks = true;
@@ -363,6 +372,24 @@ static struct look read_anew(struct net_looks *all, struct owing *o, struct sock
 	return l;
 }
 
+/* The first look decides whether others are worth their time. */
+static void look_at_held_back(struct profile *p, struct net_looks *all, struct sock_peers *peers, uint32_t pid,
+			      uint64_t old_ns)
+{
+	struct owing *o = owing_of(all, pid);
+
+	for (unsigned i = 0; i < HELD_BACK_AGAIN && o->held_back && o->looks < LOOKS_FEW; i++) {
+		g_usleep(HELD_BACK_PAUSE_US);
+		read_anew(all, o, peers, pid, old_ns);
+	}
+	if (o->held_back < HELD_BACK_MIN || o->held_back < o->clients_looked / HELD_BACK_PART)
+		return;
+	g_autofree char *there = net_end_text(&o->held_back_at);
+	g_autofree char *text = g_strdup_printf(LIMIT_LOOKS_FORMAT "%s", o->held_back, o->clients_looked, there);
+
+	profile_add_limit(p, LIMIT_HELD_BACK, pid, 0, text);
+}
+
 static void look_at_owed(struct profile *p, struct net_looks *all, struct sock_peers *peers, uint32_t pid,
 			 unsigned *again)
 {
@@ -376,6 +403,7 @@ static void look_at_owed(struct profile *p, struct net_looks *all, struct sock_p
 	}
 	note_look(o, &l);
 	put_owed(p, o, all->proc_dir, pid);
+	look_at_held_back(p, all, peers, pid, old_ns);
 }
 
 /* Its process may have clients: an event loop, or a thread for each connection that it has accepted. */

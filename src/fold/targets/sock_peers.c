@@ -303,6 +303,13 @@ static enum owes owes_of(const struct tcp_facts *f)
 	return f->data_segs_in && may_owe(info) ? OWES_MAYBE : OWES_NOT;
 }
 
+/* Neither the congestion window nor a full segment explains it: the unsent data waits for the acknowledgement. */
+static bool holds_back(const struct tcp_facts *f)
+{
+	return f->notsent_bytes && f->info.tcpi_unacked && f->info.tcpi_unacked < f->info.tcpi_snd_cwnd &&
+	       f->notsent_bytes < f->info.tcpi_snd_mss && !f->info.tcpi_retransmits && !f->info.tcpi_probes;
+}
+
 struct client sock_peers_client(struct sock_peers *s, uint32_t pid, const struct net_socket *socket)
 {
 	struct inet_diag_msg answer;
@@ -316,6 +323,7 @@ struct client sock_peers_client(struct sock_peers *s, uint32_t pid, const struct
 		.received_cnt = facts.data_segs_in,
 		.sent_cnt = facts.data_segs_out,
 		.unread_bytes = answer.idiag_rqueue,
+		.is_held_back = holds_back(&facts),
 	};
 }
 
@@ -361,15 +369,12 @@ bool sock_peers_is_silent(struct sock_peers *s, uint32_t pid, const struct net_s
 	return facts.info.tcpi_last_data_sent < facts.info.tcpi_last_data_recv || !facts.data_segs_in;
 }
 
-/* Neither the congestion window nor a full segment explains it: the unsent data waits for the acknowledgement. */
 bool sock_peers_holds_back(struct sock_peers *s, uint32_t pid, const struct net_socket *socket)
 {
 	struct inet_diag_msg answer;
 	struct tcp_facts facts;
 
-	return ask_about(s, pid, socket, &answer, &facts) && facts.notsent_bytes && facts.info.tcpi_unacked &&
-	       facts.info.tcpi_unacked < facts.info.tcpi_snd_cwnd && facts.notsent_bytes < facts.info.tcpi_snd_mss &&
-	       !facts.info.tcpi_retransmits && !facts.info.tcpi_probes;
+	return ask_about(s, pid, socket, &answer, &facts) && holds_back(&facts);
 }
 
 bool sock_peers_room(struct sock_peers *s, uint32_t pid, const struct net_socket *listener, uint32_t *ret_room)

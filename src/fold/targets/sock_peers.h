@@ -50,6 +50,7 @@ struct client {
 	uint64_t received_ns;
 	uint32_t received_cnt, sent_cnt;
 	uint32_t unread_bytes;	/* of what it received; unknown at the other end */
+	bool is_held_back;	/* sock_peers_holds_back(); unknown at the other end */
 };
 struct client sock_peers_client(struct sock_peers *s, uint32_t pid, const struct net_socket *socket);
 /* The same seen from the other end, which the process asks: does that owe it an answer? */
