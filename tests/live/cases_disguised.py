@@ -357,3 +357,35 @@ def who_waits_for_redis_is_told_if_that_works(env):
     finally:
         for process in programs:
             end(process)
+
+
+@case
+def answers_that_stay_in_the_socket(env):
+    """A server sends head and body apart, and no thread waits for what TCP holds back; with TCP_NODELAY nothing is."""
+    for at_once in 0, 1:
+        process = script(env, [sys.executable, "-c"], """
+            import os, socket, threading
+            listener = socket.create_server(("127.0.0.1", 0))
+            parent = os.getpid()
+            if not os.fork():
+                def browse():
+                    with socket.create_connection(listener.getsockname()) as s:
+                        while os.getppid() == parent:
+                            s.sendall(b"GET /item")
+                            if len(s.recv(64, socket.MSG_WAITALL)) < 64: break
+                for _ in range(4): threading.Thread(target=browse).start()
+            else:
+                def serve(s):
+                    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, AT_ONCE)
+                    while s.recv(64):
+                        s.sendall(b"h" * 24)
+                        s.sendall(b"b" * 40)
+                for _ in range(4): threading.Thread(target=serve, args=listener.accept()[:1]).start()
+                print(flush=True)
+            """.replace("AT_ONCE", str(at_once)))
+        _, first = record(env, process, "4")
+        if at_once:
+            first.lacks("acknowledged")
+        else:
+            first.names("sends answers in pieces", "until the client acknowledged its beginning", culprits=["TCP_NODELAY"])
+        end(process)

@@ -365,6 +365,27 @@ static void test_nagle(void)
 	}
 }
 
+/* The end of a server's answers is held back: clients are told why, if it is that server that they wait for. */
+static void test_held_back(void)
+{
+	for (int is_other = 0; is_other < 2; is_other++) {
+		struct profile *p = window_new();
+
+		add_wait(p, runner(p, 20, "page"), 'S', 20, 41, "main@page ask@page read@libc.so.6", RECV);
+		g_array_index(p->waits, struct wait, 0).object = socket_of(p, "127.0.0.1:81 (shop)", is_other ? 31 : 30);
+		profile_add_limit(p, LIMIT_HELD_BACK, 30, 0, "12 of 40 looks: 127.0.0.1:81");
+		struct findings *f = findings_new(p, NULL);
+		struct parts parts;
+
+		parts_of(f, 0, &parts);
+		g_assert_true((strstr(parts.evidence, "; at 12 of 40 looks at connections there the end of an answer") != NULL) == !is_other);
+		g_assert_true((strstr(parts.advice, "let the server set TCP_NODELAY") != NULL) == !is_other);
+		parts_clear(&parts);
+		findings_free(f);
+		profile_free(p);
+	}
+}
+
 /* Two processes that wait for each other go first; of one alone it is only told what waits in its queue. */
 static void test_cycle(void)
 {
@@ -410,6 +431,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/peers/taken at end", test_taken_at_end);
 	g_test_add_func("/peers/full queue", test_full_queue);
 	g_test_add_func("/peers/nagle", test_nagle);
+	g_test_add_func("/peers/held back", test_held_back);
 	g_test_add_func("/peers/cycle", test_cycle);
 	return g_test_run();
 }
