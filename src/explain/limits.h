@@ -129,9 +129,12 @@ bool held_back_append_most(GString *s, const struct findings *f);
 
 /*
  * An event loop waits for an answer, and has many more waiting clients than connections to the one it asks: the
- * clients may queue for these.
+ * clients may queue for these.  Threads that wait for results do so where others take these from a connection.
  */
 bool owed_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
+/* "; as the recording ended 24 clients waited there, and that server had one connection to 10.0.0.7:80 (pricing)" */
+void owed_append_queue(GString *s, const struct profile *p, uint32_t pid);
+const char *owed_queue_advice(const struct profile *p, uint32_t pid);	/* NULL: the server, pid, has no such queue */
 /*
  * If nothing else is found, for the process with the most waiting clients: "7 clients of haproxy waited for answers
  * as the recording ended, with one connection to 127.0.0.1:8081 (python3), and little is found in its threads".

@@ -13,7 +13,37 @@
 #include "features/tasks/findings.h"
 
 #define QUEUE_TIMES 2	/* ratio of clients to connections: fewer may have just arrived */
+#define OWED_QUEUE_ADVICE \
+	"If a connection there carries one request at a time, the others queue: allow more connections (maxconn, maxSockets, a " \
+	"pool's size) if the server there has room for more. Else look at that server."
 #define WAKES_EACH 5	/* minimum wakings of a server's threads per request */
+
+/* Most of its connections there were owed nothing at most looks: nobody queues for them. */
+static bool are_free(const struct profile_limit *l)
+{
+	const struct limit_looks looks = limit_looks_read(l);
+
+	return looks.asked * 2 < looks.connections;
+}
+
+/* There are many more clients than connections to that server, and these are busy. */
+static bool is_queue(const struct profile_limit *l)
+{
+	const char *there;
+	uint32_t made, clients = limit_owed_read(l, &made, &there);
+
+	return there && clients >= QUEUE_TIMES * made && !are_free(l);
+}
+
+/* Threads wait for results, which others take from a connection, as a library's: what is known is who asks whom. */
+static bool queues_for_results(const struct findings *f, const struct finding *row, const struct profile_limit *l)
+{
+	const char *there;
+	uint32_t made;
+
+	limit_owed_read(l, &made, &there);
+	return finding_is_by(f, row, "*-future*") && !row->by.does_ns && row->threads_cnt >= QUEUE_TIMES * made && is_queue(l);
+}
 
 bool owed_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
 {
@@ -23,6 +53,10 @@ bool owed_find(const struct findings *f, const struct finding *row, struct findi
 	const char *upstream = o ? profile_upstream(f->profile, profile_wait(f->profile, row->wait)) : NULL, *there;
 	uint32_t made, clients = limit_owed_read(l, &made, &there);
 
+	if (clients && there && queues_for_results(f, row, l)) {
+		*ret = (struct finding_limit){ .limit = l };
+		return true;
+	}
 	if (!clients || row->reason != REASON_NETWORK_RECEIVE || !upstream || !there ||
 	    !net_text_is_same(upstream, there))
 		return false;
@@ -46,14 +80,6 @@ static bool pool_beside(const struct profile *p, const struct profile_limit *owe
 
 	return clients && limit_pool_read(profile_find_limit(p, LIMIT_POOL, owed->pid, 0), ret) &&
 	       !net_text_is_same(ret->there, there);
-}
-
-/* Most of its connections there were owed nothing at most looks: nobody queues for them. */
-static bool are_free(const struct profile_limit *l)
-{
-	const struct limit_looks looks = limit_looks_read(l);
-
-	return looks.asked * 2 < looks.connections;
 }
 
 /* ", which was busy in 7 of 7 looks", ", of which 3.9 were busy on average"; false: unknown */
@@ -82,10 +108,7 @@ const char *owed_advice(const struct findings *f, const struct finding *row)
 	    clients >= QUEUE_TIMES * pool.cnt)
 		return "If a request keeps one of the other connections (a pool's) while it waits for this answer, the others queue for "
 		       "those: give it back before asking, or raise that pool. Else look at the server that is asked.";
-	return clients >= QUEUE_TIMES * made && !are_free(row->limit.limit) ?
-		       "If a connection there carries one request at a time, the others queue: allow more connections (maxconn, "
-		       "maxSockets, a pool's size) if the server there has room for more. Else look at that server." :
-		       NULL;
+	return is_queue(row->limit.limit) ? OWED_QUEUE_ADVICE : NULL;
 }
 
 static void append_made(GString *s, uint32_t made)
@@ -132,9 +155,38 @@ void owed_append_evidence(GString *s, const struct findings *f, const struct fin
 	append_when(s, row->limit.limit);
 	g_string_append_printf(s, " %s clients waited for answers, with ", TEXT_COUNT(clients));
 	append_made(s, made);
-	g_string_append(s, "there");
+	text_safe_cut(s, row->reason == REASON_NETWORK_RECEIVE ? "there" : there, FINDING_NAME_COLUMNS);
 	append_busy(s, row->limit.limit, made);
 	append_others(s, f, row);
+}
+
+/* The process that is asked has a queue itself. */
+static const struct profile_limit *queue_of(const struct profile *p, uint32_t pid)
+{
+	const struct profile_limit *l = pid ? profile_find_limit(p, LIMIT_OWED, pid, 0) : NULL;
+
+	return l && is_queue(l) ? l : NULL;
+}
+
+void owed_append_queue(GString *s, const struct profile *p, uint32_t pid)
+{
+	const struct profile_limit *l = queue_of(p, pid);
+	const char *there;
+	uint32_t made, clients = l ? limit_owed_read(l, &made, &there) : 0;
+
+	if (!clients)
+		return;
+	g_string_append(s, "; ");
+	append_when(s, l);
+	g_string_append_printf(s, " %s clients waited there, and that server had ", TEXT_COUNT(clients));
+	append_made(s, made);
+	text_safe_cut(s, there, FINDING_NAME_COLUMNS);
+	append_busy(s, l, made);
+}
+
+const char *owed_queue_advice(const struct profile *p, uint32_t pid)
+{
+	return queue_of(p, pid) ? OWED_QUEUE_ADVICE : NULL;
 }
 
 /* By how often its threads wake: the number of concurrent requests and their rate give the time of each. */

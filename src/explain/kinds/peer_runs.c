@@ -38,14 +38,14 @@ static bool find_statements(const struct profile *p, const char *peer, struct li
 }
 
 /* That server has answers whose ends Nagle's algorithm holds back; of several the one with most of them. */
-static const struct profile_limit *find_held_back(const struct profile *p, const struct selection *selection, const char *peer,
-						  uint32_t pid)
+static const struct profile_limit *find_held_back(const struct profile *p, const struct selection *sel,
+						  const char *peer, uint32_t pid)
 {
 	const struct profile_limit *found = NULL;
 	struct limit_looks most = { 0 }, looks;
 
 	EACH_ROW(i, const struct profile_limit, l, p->limits) {
-		if (l->kind != LIMIT_HELD_BACK || !selection_has_process(selection, p, l->pid) || (pid && l->pid != pid))
+		if (l->kind != LIMIT_HELD_BACK || !selection_has_process(sel, p, l->pid) || (pid && l->pid != pid))
 			continue;
 		if ((!peer || net_text_is_same(peer, limit_held_back_read(l, &looks))) && looks.seen > most.seen) {
 			most = looks;
@@ -87,8 +87,10 @@ void peer_runs_append(GString *s, const struct profile *p, const char *peer, uin
 				       st.ran >= st.read ? "computed" : "waited for the disk");
 		return;
 	}
-	if (!find(p, peer, pid, waits_ns, &o))
+	if (!find(p, peer, pid, waits_ns, &o)) {
+		owed_append_queue(s, p, pid);
 		return;
+	}
 	g_string_append(s, "; ");
 	text_safe_cut(s, o.name, FINDING_NAME_COLUMNS);
 	if (o.processes > 1)
@@ -109,7 +111,7 @@ const char *peer_runs_advice(const struct profile *p, const char *peer, uint32_t
 		return "Its statements read from the disk: see which (pg_stat_statements, EXPLAIN (ANALYZE, BUFFERS)): an index may be missing, "
 		       "or memory (shared_buffers, work_mem).";
 	if (!has_statements && !find(p, peer, pid, waits_ns, &o))
-		return NULL;
+		return owed_queue_advice(p, pid);
 	return servers_is_database(peer) ?
 		       "Its statements take CPU time, not locks or disks: see which (pg_stat_statements, SHOW PROCESSLIST, the slow query "
 		       "log) and their plans (EXPLAIN): an index may be missing." :

@@ -104,7 +104,7 @@ void sentence_task_evidence(GString *s, const struct findings *f, const struct t
 		text_safe_cut(s, w->itself, NAME_COLUMNS);
 	}
 	blocked_append(s, f->profile, w->peer, 0);
-	peer_runs_append(s, f->profile, w->peer, 0, w->task_ns);
+	peer_runs_append(s, f->profile, w->peer, w->server, w->task_ns);
 	if (one_command_advice(f->profile, w->peer, w->server))
 		g_string_append(s, "; that server");
 	one_command_append(s, f->profile, w->server);

@@ -386,6 +386,38 @@ static void test_held_back(void)
 	}
 }
 
+/* Threads that wait for results, or clients of their process: it has few connections to whom it asks, all busy; not so where most are free. */
+static void test_results_queue(void)
+{
+	enum { QUEUES, ARE_FREE, OF_CLIENT, CASES };
+
+	for (int i = 0; i < CASES; i++) {
+		struct profile *p = window_new();
+		const char *asked = i == ARE_FREE ? "7 of 7 looks, 2 of 14 asked: 20 clients wait, 2 connections to 10.0.0.9:80 (pricing)" :
+						    "7 of 7 looks, 13 of 14 asked: 20 clients wait, 2 connections to 10.0.0.9:80 (pricing)";
+
+		for (uint32_t t = 0; i != OF_CLIENT && t < 6; t++)
+			add_wait(p, runner(p, 20 + t, "quote"), 'S', 10, 400, "main@shop std::__future_base::_State_baseV2::wait@shop "
+				 "std::__atomic_futex_unsigned_base::_M_futex_wait_until@libstdc++.so.6", "__x64_sys_futex@[kernel] futex_wait_queue@[kernel]");
+		if (i == OF_CLIENT) {
+			add_wait(p, runner(p, 20, "page"), 'S', 20, 200, "main@page ask@page read@libc.so.6", RECV);
+			g_array_index(p->waits, struct wait, 0).object = socket_of(p, "127.0.0.1:81 (shop)", 30);
+		}
+		profile_add_limit(p, LIMIT_OWED, i == OF_CLIENT ? 30 : 10, 0, asked);
+		struct findings *f = findings_new(p, NULL);
+		struct parts parts;
+
+		parts_of(f, 0, &parts);
+		g_test_message("%d: %s; %s %s", i, parts.sentence, parts.evidence, parts.advice);
+		g_assert_cmpint(strstr(parts.evidence, "2 connections to 10.0.0.9:80 (pricing), of which 1.9 were busy on average") != NULL, ==,
+				i != ARE_FREE);
+		g_assert_cmpint(g_str_has_prefix(parts.advice, "If a connection there carries one request at a time"), ==, i != ARE_FREE);
+		parts_clear(&parts);
+		findings_free(f);
+		profile_free(p);
+	}
+}
+
 /* Two processes that wait for each other go first; of one alone it is only told what waits in its queue. */
 static void test_cycle(void)
 {
@@ -432,6 +464,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/peers/full queue", test_full_queue);
 	g_test_add_func("/peers/nagle", test_nagle);
 	g_test_add_func("/peers/held back", test_held_back);
+	g_test_add_func("/peers/results queue", test_results_queue);
 	g_test_add_func("/peers/cycle", test_cycle);
 	return g_test_run();
 }
