@@ -97,6 +97,10 @@ const char *sentence_busy_advice(const struct findings *f, const struct finding 
 {
 	if (unended_of(f, row))
 		return unended_of(f, row);
+	/* each turn would be far shorter, and may then hold nobody up */
+	if (row->busy == BUSY_LOOP && row->queue_ns >= row->on_cpu_ns / 2)
+		return "It waits for a CPU for much of that time: see who has them (record --runq-blame), have that run later or elsewhere, or "
+		       "give it less (nice, cpu.weight). Else do less in a turn.";
 	if (row->busy_rule && row->busy_rule->advice)
 		return row->busy_rule->advice;
 	return "What comes meanwhile waits: do less at a time, give it to a thread, or have more loops.";

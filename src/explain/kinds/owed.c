@@ -42,7 +42,8 @@ static bool queues_for_results(const struct findings *f, const struct finding *r
 	uint32_t made;
 
 	limit_owed_read(l, &made, &there);
-	return finding_is_by(f, row, "*-future*") && !row->by.does_ns && row->threads_cnt >= QUEUE_TIMES * made && is_queue(l);
+	return finding_is_by(f, row, "*-future*") && !row->by.does_ns && row->threads_cnt >= QUEUE_TIMES * made && is_queue(l) &&
+	       limit_looks_read(l).connections;
 }
 
 bool owed_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
@@ -160,12 +161,12 @@ void owed_append_evidence(GString *s, const struct findings *f, const struct fin
 	append_others(s, f, row);
 }
 
-/* The process that is asked has a queue itself. */
+/* The process that is asked has a queue itself.  A single look may have met connections that are mostly free. */
 static const struct profile_limit *queue_of(const struct profile *p, uint32_t pid)
 {
 	const struct profile_limit *l = pid ? profile_find_limit(p, LIMIT_OWED, pid, 0) : NULL;
 
-	return l && is_queue(l) ? l : NULL;
+	return l && is_queue(l) && limit_looks_read(l).connections ? l : NULL;
 }
 
 void owed_append_queue(GString *s, const struct profile *p, uint32_t pid)

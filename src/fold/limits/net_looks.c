@@ -402,6 +402,12 @@ static void look_at_owed(struct profile *p, struct net_looks *all, struct sock_p
 		l = read_anew(all, o, peers, pid, old_ns);
 	}
 	note_look(o, &l);
+	/* the only look: were these connections busy by chance? */
+	for (unsigned i = 1; i < LOOKS_FEW && o->looks < LOOKS_FEW && l.asks && is_owing(&l); i++) {
+		g_usleep(OWED_PAUSE_US);
+		l = read_anew(all, o, peers, pid, old_ns);
+		note_look(o, &l);
+	}
 	put_owed(p, o, all->proc_dir, pid);
 	look_at_held_back(p, all, peers, pid, old_ns);
 }
