@@ -275,7 +275,14 @@ static bool is_in_sentence(const struct profile_limit *l)
 	return l && (l->kind == LIMIT_FROZEN || l->kind == LIMIT_POLICY);
 }
 
-/* The file lock's holder was not recorded, but /proc/locks had it at the end. */
+/* flock(1) has the lock for the command that it runs, and which is known by who asked for that. */
+static bool is_for_command(const struct findings *f, const struct finding *row, const char *name)
+{
+	return finding_is_by(f, row, "file-lock") && strcmp(row->by.comm, "flock") == 0 && name &&
+	       strcmp(name, row->by.comm) != 0;
+}
+
+/* The file lock's holder was not recorded, or runs a command with it, but /proc/locks had it at the end. */
 static void append_file_holder(GString *s, const struct findings *f, const struct finding *row)
 {
 	const struct wait *w = profile_wait(f->profile, row->wait);
@@ -283,11 +290,11 @@ static void append_file_holder(GString *s, const struct findings *f, const struc
 	const uint32_t holder = profile_file_lock_holder(f->profile, pid);
 	const char *name = profile_file_lock_holder_name(f->profile, pid);
 
-	if (!holder || !wait_is_for_file_lock(f->profile, w) || !(w->flags & WAIT_OPEN_AT_END) || row->by.comm)
+	if (!holder || (row->by.comm ? !is_for_command(f, row, name) : !wait_is_for_file_lock(f->profile, w)))
 		return;
-	g_string_append(s, "; ");
+	g_string_append(s, row->by.comm ? ", at the end for " : "; ");
 	text_safe_cut(s, name ?: "process", FINDING_NAME_COLUMNS);
-	g_string_append_printf(s, "%c%" PRIu32 " has it", name ? '/' : ' ', holder);
+	g_string_append_printf(s, "%c%" PRIu32 "%s", name ? '/' : ' ', holder, row->by.comm ? "" : " has it");
 }
 
 /* "; process 4711 took it and has ended, and cat/4712 has its file open" */

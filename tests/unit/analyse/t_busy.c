@@ -48,6 +48,27 @@ static void test_loop(void)
 	profile_free(p);
 }
 
+/* A third of its turns and more it waits for a CPU: that comes before what a turn does. */
+static void test_loop_that_queues(void)
+{
+	for (int queues = 0; queues < 2; queues++) {
+		struct profile *p = window_new();
+		uint32_t t = runner(p, 10, "redis-server");
+
+		add_wait(p, t, 'S', 3, 30, LOOP " epoll_wait@libc.so.6", EPOLL);
+		add_wait(p, t, 'R', 4, queues ? 100 : 1, LOOP " readQueryFromClient@redis-server call@redis-server", "");
+		struct findings *f = findings_new(p, NULL);
+		struct parts parts;
+
+		g_assert_cmpint(g_array_index(f->rows, struct finding, 0).busy, ==, BUSY_LOOP);
+		parts_of(f, 0, &parts);
+		g_assert_cmpint(g_str_has_prefix(parts.advice, "It waits for a CPU for much of that time"), ==, queues);
+		parts_clear(&parts);
+		findings_free(f);
+		profile_free(p);
+	}
+}
+
 #define SYNC " cuStreamSynchronize@libcuda.so.1 ?@libcuda.so.1"
 
 /* Samples, or preemptions, of which some are in such a stack; NULL: nothing is told. */
@@ -569,6 +590,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/busy/loop", test_loop);
+	g_test_add_func("/busy/loop that queues", test_loop_that_queues);
 	g_test_add_func("/busy/loop with time", test_loop_with_time);
 	g_test_add_func("/busy/spin", test_spin);
 	g_test_add_func("/busy/no loop", test_no_loop);

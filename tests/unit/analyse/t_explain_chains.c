@@ -109,6 +109,28 @@ static void test_holders_meanwhile(void)
 	}
 }
 
+/* flock(1) has a lock for its shell, which is named; a program that ends a wait itself is the holder. */
+static void test_lock_for_a_script(void)
+{
+	static const char *const holders[] = { "flock", "indexer" };
+
+	for (unsigned i = 0; i < G_N_ELEMENTS(holders); i++) {
+		struct profile *p = window_new();
+		uint32_t upload = add_wait(p, process_of(p, 10, 10, "upload"), 'S', 10, 900, "main@upload save@upload flock@libc.so.6", FLOCK);
+
+		p->info.has_wakers = true;
+		woken_in(p, upload, process_of(p, 20, 20, holders[i]), "main@flock flock@libc.so.6", 10, 9000);
+		profile_add_limit(p, LIMIT_FILE_LOCK, 10, 0, "30 0 backup.sh");
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "upload waits for a lock on a file");
+
+		g_test_message("%s", h->evidence);
+		g_assert_cmpint(strstr(h->evidence, ", at the end for backup.sh/30") != NULL, ==, i == 0);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /*
  * Clients of one name with a service wait for it while it sleeps: the service leads, as nobody asks the clients.  If others
  * ask these they are a service themselves, whose wait says more than the sleep of whom it asks; so do clients that were
@@ -221,6 +243,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/proxy", test_proxy);
 	g_test_add_func("/explain/holders-meanwhile", test_holders_meanwhile);
+	g_test_add_func("/explain/lock-for-a-script", test_lock_for_a_script);
 	g_test_add_func("/explain/clients", test_clients);
 	g_test_add_func("/explain/ends-of-pipe", test_ends_of_pipe);
 	g_test_add_func("/explain/busy-helpers", test_busy_helpers);
