@@ -417,10 +417,8 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 	/* no all-clear while others wait, or what the program needs may be missing */
 	const bool is_silent = silent_append_most(s, f);
 	const bool is_taken = !is_silent && backlog_append_taken(s, f);
-	const bool is_held = !is_silent && !is_taken && one_command_append_most(s, f);
-	const bool is_held_back = !is_silent && !is_taken && !is_held && held_back_append_most(s, f);
-	const bool is_owing = is_silent || is_taken || is_held || is_held_back || owed_append_most(s, f, tasks) ||
-			      append_held(s, f, little, are_unseen);
+	const bool leads = is_silent || is_taken || one_command_append_most(s, f) || held_back_append_most(s, f);
+	const bool is_owing = leads || owed_append_most(s, f, tasks) || append_held(s, f, little, are_unseen);
 	const bool fails = !is_owing && connects_append_most(s, f, &failing);
 	const bool is_trying = !is_owing && !fails && tries_append_most(s, f);
 	const bool is_unsignalled = !is_owing && !fails && !is_trying && unsignalled_append_most(s, f, true);
@@ -429,7 +427,7 @@ static char *say_idle(const struct findings *f, const struct task_findings *task
 
 	if (is_unsignalled)
 		g_string_append(s, "." UNSIGNALLED_ADVICE " Else little is found");
-	if (is_still || is_silent || is_taken || is_held || is_held_back || is_trying)
+	if (is_still || leads || is_trying)
 		g_string_append(s, " Else little is found");
 	if (!s->len && f->meant_ns) {
 		g_string_append_printf(s, "%s, if this is meant: ", little);

@@ -35,15 +35,16 @@ static bool is_queue(const struct profile_limit *l)
 	return there && clients >= QUEUE_TIMES * made && !are_free(l);
 }
 
-/* Threads wait for results, which others take from a connection, as a library's: what is known is who asks whom. */
-static bool queues_for_results(const struct findings *f, const struct finding *row, const struct profile_limit *l)
+/* A single look may have met connections that are mostly free. */
+static bool is_seen_queue(const struct profile_limit *l)
 {
-	const char *there;
-	uint32_t made;
+	return is_queue(l) && limit_looks_read(l).connections;
+}
 
-	limit_owed_read(l, &made, &there);
-	return finding_is_by(f, row, "*-future*") && !row->by.does_ns && row->threads_cnt >= QUEUE_TIMES * made && is_queue(l) &&
-	       limit_looks_read(l).connections;
+/* Threads wait for results, which others take from a connection, as a library's: what is known is who asks whom. */
+static bool waits_for_results(const struct findings *f, const struct finding *row, uint32_t made)
+{
+	return finding_is_by(f, row, "*-future*") && !row->by.does_ns && row->threads_cnt >= QUEUE_TIMES * made;
 }
 
 bool owed_find(const struct findings *f, const struct finding *row, struct finding_limit *ret)
@@ -54,7 +55,7 @@ bool owed_find(const struct findings *f, const struct finding *row, struct findi
 	const char *upstream = o ? profile_upstream(f->profile, profile_wait(f->profile, row->wait)) : NULL, *there;
 	uint32_t made, clients = limit_owed_read(l, &made, &there);
 
-	if (clients && there && queues_for_results(f, row, l)) {
+	if (clients && waits_for_results(f, row, made) && is_seen_queue(l)) {
 		*ret = (struct finding_limit){ .limit = l };
 		return true;
 	}
@@ -161,12 +162,12 @@ void owed_append_evidence(GString *s, const struct findings *f, const struct fin
 	append_others(s, f, row);
 }
 
-/* The process that is asked has a queue itself.  A single look may have met connections that are mostly free. */
+/* The process that is asked has a queue itself. */
 static const struct profile_limit *queue_of(const struct profile *p, uint32_t pid)
 {
 	const struct profile_limit *l = pid ? profile_find_limit(p, LIMIT_OWED, pid, 0) : NULL;
 
-	return l && is_queue(l) && limit_looks_read(l).connections ? l : NULL;
+	return l && is_seen_queue(l) ? l : NULL;
 }
 
 void owed_append_queue(GString *s, const struct profile *p, uint32_t pid)

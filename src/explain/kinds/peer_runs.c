@@ -37,32 +37,32 @@ static bool find_statements(const struct profile *p, const char *peer, struct li
 	       (ret->ran * 2 >= ret->seen || ret->read * 2 >= ret->seen);
 }
 
-/* That server has answers whose ends Nagle's algorithm holds back; of several the one with most of them. */
+/* The selected server with most answers whose ends Nagle's algorithm holds back; NULL: none.  peer: NULL is any, as is pid 0. */
 static const struct profile_limit *find_held_back(const struct profile *p, const struct selection *sel,
-						  const char *peer, uint32_t pid)
+						  const char *peer, uint32_t pid, struct limit_looks *ret)
 {
 	const struct profile_limit *found = NULL;
-	struct limit_looks most = { 0 }, looks;
 
 	EACH_ROW(i, const struct profile_limit, l, p->limits) {
-		if (l->kind != LIMIT_HELD_BACK || !selection_has_process(sel, p, l->pid) || (pid && l->pid != pid))
+		struct limit_looks looks;
+		const char *there = limit_held_back_read(l, &looks);
+
+		if (l->kind != LIMIT_HELD_BACK || !selection_has_process(sel, p, l->pid) || (pid && l->pid != pid) ||
+		    (peer && !net_text_is_same(peer, there)) || (found && looks.seen <= ret->seen))
 			continue;
-		if ((!peer || net_text_is_same(peer, limit_held_back_read(l, &looks))) && looks.seen > most.seen) {
-			most = looks;
-			found = l;
-		}
+		*ret = looks;
+		found = l;
 	}
 	return found;
 }
 
 bool held_back_append_most(GString *s, const struct findings *f)
 {
-	const struct profile_limit *l = find_held_back(f->profile, f->selection, NULL, 0);
 	struct limit_looks looks;
+	const struct profile_limit *l = find_held_back(f->profile, f->selection, NULL, 0, &looks);
 
 	if (!l)
 		return false;
-	limit_held_back_read(l, &looks);
 	text_safe_cut(s, finding_process_name(f, l->pid) ?: "a process", FINDING_NAME_COLUMNS);
 	g_string_append_printf(s, " sends answers in pieces: at %" PRIu32 " of %" PRIu32 " looks at connections of clients " HELD_BACK_SAYS
 				  ". " HELD_BACK_ADVICE, looks.seen, looks.all);
@@ -71,17 +71,14 @@ bool held_back_append_most(GString *s, const struct findings *f)
 
 void peer_runs_append(GString *s, const struct profile *p, const char *peer, uint32_t pid, uint64_t waits_ns)
 {
-	const struct profile_limit *held = peer ? find_held_back(p, NULL, peer, pid) : NULL;
 	struct limit_looks looks;
-
-	if (held) {
-		limit_held_back_read(held, &looks);
-		g_string_append_printf(s, "; at %" PRIu32 " of %" PRIu32 " looks at connections there " HELD_BACK_SAYS, looks.seen, looks.all);
-		return;
-	}
 	struct limit_statements st;
 	struct limit_others o;
 
+	if (peer && find_held_back(p, NULL, peer, pid, &looks)) {
+		g_string_append_printf(s, "; at %" PRIu32 " of %" PRIu32 " looks at connections there " HELD_BACK_SAYS, looks.seen, looks.all);
+		return;
+	}
 	if (find_statements(p, peer, &st)) {
 		g_string_append_printf(s, "; of %" PRIu32 " statements seen there %" PRIu32 " %s", st.seen, MAX(st.ran, st.read),
 				       st.ran >= st.read ? "computed" : "waited for the disk");
@@ -102,8 +99,9 @@ const char *peer_runs_advice(const struct profile *p, const char *peer, uint32_t
 {
 	struct limit_statements st;
 	struct limit_others o;
+	struct limit_looks looks;
 
-	if (peer && find_held_back(p, NULL, peer, pid))
+	if (peer && find_held_back(p, NULL, peer, pid, &looks))
 		return HELD_BACK_ADVICE;
 	const bool has_statements = find_statements(p, peer, &st);
 

@@ -128,7 +128,7 @@ static bool holds_back(struct sock_peers *peers, uint32_t pid, const GArray *soc
 		    !g_hash_table_contains(own, &s->inode))
 			continue;
 		left--;
-		if (sock_peers_holds_back(peers, pid, s))
+		if (sock_peers_client(peers, pid, s).is_held_back)
 			return true;
 	}
 	return false;

@@ -369,14 +369,6 @@ bool sock_peers_is_silent(struct sock_peers *s, uint32_t pid, const struct net_s
 	return facts.info.tcpi_last_data_sent < facts.info.tcpi_last_data_recv || !facts.data_segs_in;
 }
 
-bool sock_peers_holds_back(struct sock_peers *s, uint32_t pid, const struct net_socket *socket)
-{
-	struct inet_diag_msg answer;
-	struct tcp_facts facts;
-
-	return ask_about(s, pid, socket, &answer, &facts) && holds_back(&facts);
-}
-
 bool sock_peers_room(struct sock_peers *s, uint32_t pid, const struct net_socket *listener, uint32_t *ret_room)
 {
 	struct inet_diag_msg answer;

@@ -50,7 +50,7 @@ struct client {
 	uint64_t received_ns;
 	uint32_t received_cnt, sent_cnt;
 	uint32_t unread_bytes;	/* of what it received; unknown at the other end */
-	bool is_held_back;	/* sock_peers_holds_back(); unknown at the other end */
+	bool is_held_back;	/* a small write waits for an acknowledgement (Nagle's algorithm); unknown at the other end */
 };
 struct client sock_peers_client(struct sock_peers *s, uint32_t pid, const struct net_socket *socket);
 /* The same seen from the other end, which the process asks: does that owe it an answer? */
@@ -64,12 +64,6 @@ bool sock_peers_may_owe(struct sock_peers *s, uint32_t pid, const struct net_soc
  * ago that was. False: no, or unknown.
  */
 bool sock_peers_is_silent(struct sock_peers *s, uint32_t pid, const struct net_socket *socket, uint64_t *ret_sent_ns);
-
-/*
- * Does an established TCP socket of the process hold back a small write until an earlier one is acknowledged (Nagle's
- * algorithm)? False: no, or unknown.
- */
-bool sock_peers_holds_back(struct sock_peers *s, uint32_t pid, const struct net_socket *socket);
 
 /* The length of the listening socket's accept queue. False: unknown. */
 bool sock_peers_room(struct sock_peers *s, uint32_t pid, const struct net_socket *listener, uint32_t *ret_room);

@@ -238,6 +238,26 @@ static void test_busy_helpers(void)
 	}
 }
 
+/* No all-clear while answers stay in a server's socket, of a process that is asked for. */
+static void test_answers_held_back(void)
+{
+	for (uint32_t pid = 10; pid <= 20; pid += 10) {
+		struct profile *p = window_new();
+		bool threads[] = { true }, waits[] = { true };
+		struct selection selection = { .threads = threads, .waits = waits };
+
+		add_wait(p, process_of(p, 10, 10, "shop"), 'D', 80, 4, "main@shop read@libc.so.6", "io_schedule@[kernel]");
+		profile_add_limit(p, LIMIT_HELD_BACK, pid, 0, "12 of 40 looks: 127.0.0.1:81");
+		struct explanation *e = explanation_new(p, &selection);
+
+		g_assert_true(g_str_has_prefix(e->little, pid == 10 ? "shop sends answers in pieces: at 12 of 40 looks at connections of clients "
+								      "the end of an answer was held back (Nagle's algorithm) until " :
+								      "Little to find: "));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -246,6 +266,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/lock-for-a-script", test_lock_for_a_script);
 	g_test_add_func("/explain/clients", test_clients);
 	g_test_add_func("/explain/ends-of-pipe", test_ends_of_pipe);
+	g_test_add_func("/explain/answers-held-back", test_answers_held_back);
 	g_test_add_func("/explain/busy-helpers", test_busy_helpers);
 	return g_test_run();
 }
