@@ -316,8 +316,9 @@ void behind_find(struct findings *f)
 			row->is_told_elsewhere = row->is_behind = true;
 		if (!cause)
 			continue;
-		if (row->loop && !cause->loop && cause->process == row->process)
-			cause->is_told_with = true; /* the loop's finding mentions it */
+		/* the loop's finding mentions it */
+		if (row->loop && !cause->loop && (cause->process == row->process || (is_for_program(f, row) && is_mostly_for(row))))
+			cause->is_told_with = true;
 		if (is_shells_sleep(row, cause)) {
 			row->is_told_elsewhere = false;
 			row->has_sleep = cause->is_told_elsewhere = cause->is_shells_sleep = true;
@@ -432,14 +433,38 @@ static bool is_of_client(const struct findings *f, const struct finding *row, GH
 	return true;
 }
 
+/* The process that listens for others of its program, which do its work: no finding has time of it. */
+static bool is_master_of(const struct findings *f, const struct finding *cause, uint32_t pid)
+{
+	return !cause->pid && finding_process_name(f, pid) == cause->process &&
+	       !ANY_ROW(struct finding, row, f->rows, row->pid == pid || finding_has_process(f, row, pid));
+}
+
 /* Does it take that process's time, so that whoever asks it waits? */
 static bool may_take_time(const struct findings *f, const struct finding *cause, uint32_t pid)
 {
 	return cause->reason != REASON_CPU_QUEUE && !cause->may_be_meant && !cause->is_told_elsewhere &&
-	       cause->clock_ns <= cause->time_ns / 2 && (cause->pid == pid || finding_has_process(f, cause, pid));
+	       cause->clock_ns <= cause->time_ns / 2 &&
+	       (cause->pid == pid || finding_has_process(f, cause, pid) || is_master_of(f, cause, pid));
 }
 
 #define SERVED_PART 4	/* of its longest waiting client's time: less does not explain that */
+
+struct finding *behind_served_by(const struct findings *f, uint32_t pid, const struct finding *client,
+				 uint64_t least_ns)
+{
+	for (unsigned i = 0; pid && i < FINDING_HOPS_MAX; i++, pid = peers_awaited(f->profile, pid, false)) {
+		struct finding *most = NULL;
+
+		EACH_ROW(k, struct finding, cause, f->rows)
+			if (cause != client && cause->time_ns >= least_ns && (!most || cause->time_ns > most->time_ns) &&
+			    may_take_time(f, cause, pid))
+				most = cause;
+		if (most)
+			return most;
+	}
+	return NULL;
+}
 
 /* What the process mostly waits for that a client asks, or the next one that it asks itself; NULL: nothing that long. */
 static struct finding *served_by(const struct findings *f, const struct finding *row, GHashTable *servers)
@@ -450,19 +475,7 @@ static struct finding *served_by(const struct findings *f, const struct finding 
 	if (!servers || row->reason != REASON_NETWORK_RECEIVE || row->deadlock || row->is_behind ||
 	    has_own_limit(row) || !is_of_client(f, row, servers))
 		return NULL;
-	const uint64_t least_ns = cause_longest_waiter_ns(f, row) / SERVED_PART;
-
-	for (unsigned i = 0; pid && i < FINDING_HOPS_MAX; i++, pid = peers_awaited(f->profile, pid, false)) {
-		struct finding *most = NULL;
-
-		EACH_ROW(k, struct finding, cause, f->rows)
-			if (cause != row && cause->time_ns >= least_ns && (!most || cause->time_ns > most->time_ns) &&
-			    may_take_time(f, cause, pid))
-				most = cause;
-		if (most)
-			return most;
-	}
-	return NULL;
+	return behind_served_by(f, pid, row, cause_longest_waiter_ns(f, row) / SERVED_PART);
 }
 
 /* The program that it asks has a queue of its own, which leads on to what this one's sentence does not name. */

@@ -300,12 +300,11 @@ struct explanation *explanation_new(const struct profile *p, const struct select
 	struct explanation *e = g_new0(struct explanation, 1);
 
 	e->findings = findings_new(p, selection);
-	e->tasks = task_findings_new(p, selection);
+	e->tasks = task_findings_new(p, selection, e->findings);
 	e->headlines = g_array_new(FALSE, TRUE, sizeof(struct headline));
 	g_array_set_clear_func(e->headlines, clear_headline);
 	if (p->info.rows_are)	/* rules are about threads' waits */
 		return e;
-	task_findings_queue(e->tasks, e->findings);
 	e->storm = p->info.has_storms ? storm_of(e->findings) : NULL;
 	e->unseen = unseen_new(e->findings);
 	e->little = little_new(e->findings, e->tasks, e->unseen);

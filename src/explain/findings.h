@@ -247,6 +247,14 @@ struct finding_rank {
 	const char *why;
 };
 struct finding_rank finding_rank(const struct finding *f);
+/*
+ * What process pid, or the next one that it asks itself, mostly waits for, at least least_ns, except for finding `client`
+ * (NULL: none) of one that asks it; NULL: nothing that long.
+ */
+struct finding *behind_served_by(const struct findings *f, uint32_t pid, const struct finding *client,
+				 uint64_t least_ns);
+
+/* By which findings are told in order. */
 static inline uint64_t finding_rank_ns(const struct finding *f)
 {
 	return finding_rank(f).ns;

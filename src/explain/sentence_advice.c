@@ -691,6 +691,33 @@ static const char *advice_of_timeouts(const struct findings *f, const struct fin
 	return NULL;
 }
 
+/* `advice` says to look at who ends the waits, of whom the sentence tells what they mostly do: what follows from that. */
+static const char *advice_by_enders(const struct finding *row, const char *advice)
+{
+	if (!strstr(advice, "report --wakers") || row->by.is_holder || !row->by.does_ns || !finding_mostly_does(row))
+		return advice;
+	if (row->by.does == REASON_ON_CPU)
+		return "Who ends these waits computes meanwhile: a CPU profile of that tells more (record --cpu).";
+	if (row->by.does == REASON_CPU_QUEUE)
+		return "Who ends these waits wants a CPU meanwhile: see who has them (record -a --runq-blame).";
+	return row->by.threads_cnt < row->threads_cnt ?
+		       "More wait than there are threads that end these waits, and those mostly wait themselves: see to what they wait for "
+		       "first. More of them, or a time limit of theirs, keep a slow one from holding up the others." :
+		       "Who ends these waits mostly waits itself: see to what that waits for first.";
+}
+
+/* Whoever reads from the pipe, into which an event loop writes, is too slow. */
+static const char *advice_of_loops_pipe(const struct findings *f, const struct finding *row)
+{
+	if (!finding_is_by(f, row, "pipe-write") || row->by.pid == row->pid)
+		return NULL;
+	return row->by.does_ns && finding_mostly_does(row) && row->by.does != REASON_ON_CPU ?
+		       "Who reads from that pipe mostly waits itself: see to what that waits for first. So that it does not hold up the loop "
+		       "write from another thread (a logger's transport), or drop what finds no room." :
+		       "Who reads from that pipe is slower than this writes: see what that does. So that it does not hold up the loop write "
+		       "from another thread (a logger's transport), or drop what finds no room.";
+}
+
 /* For waits for a task's result; NULL: not so, or the worker is unknown. */
 static const char *advice_of_workers(const struct findings *f, const struct finding *row)
 {
@@ -854,8 +881,11 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice_of_queue(f, row);
 	if (sentence_is_for_cpu(row))
 		return reason_advice(row->reason);
+	/* what holds up who ends these waits, the sentence's last words, is what to mend */
+	if (row->by.does == REASON_CPU_THROTTLED && row->by.does_ns && finding_mostly_does(row))
+		return reason_advice(REASON_CPU_THROTTLED);
 	if (row->loop && row->loop->advice && !knows_loop(f, row))
-		return row->loop->advice;
+		return advice_of_loops_pipe(f, row) ?: row->loop->advice;
 	advice = blocked_advice_of(f, row) ?: locked_advice_of(f, row) ?: ends_advice(f, row);
 	advice = advice ?: advice_of_holder(f, row) ?: backlog_advice_of_drops(row->backlog);
 	if (advice)
@@ -905,5 +935,5 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice;
 	if (is_many_small(f, row))
 		return MANY_SMALL_ADVICE;
-	return advice_of_whom(f, row) ?: reasons_advice(f->reasons, row->wait);
+	return advice_by_enders(row, advice_of_whom(f, row) ?: reasons_advice(f->reasons, row->wait));
 }

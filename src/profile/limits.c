@@ -77,8 +77,9 @@ bool profile_statements(const struct profile *p, struct limit_statements *ret)
 			return false;
 		one = l->kind == LIMIT_STATEMENTS ? l : one;
 	}
-	return one && sscanf(one->text, "%" SCNu32 " seen, %" SCNu32 " ran, %" SCNu32 " at a disk", &ret->seen, &ret->ran,
-			     &ret->read) == 3;
+	ret->flushed = 0;	/* older recordings do not tell it */
+	return one && sscanf(one->text, "%" SCNu32 " seen, %" SCNu32 " ran, %" SCNu32 " at a disk, %" SCNu32 " flush", &ret->seen,
+			     &ret->ran, &ret->read, &ret->flushed) >= 3;
 }
 
 uint32_t limit_workers_read(const struct profile_limit *l, const char **ret_name)

@@ -124,7 +124,7 @@ enum profile_limit_kind {
 #define LIMIT_WORKERS_FORMAT "%" PRIu32 " "
 
 /* Over all looks; those on a CPU or queued for one, those at a disk. */
-#define LIMIT_STATEMENTS_FORMAT "%" PRIu32 " seen, %" PRIu32 " ran, %" PRIu32 " at a disk"
+#define LIMIT_STATEMENTS_FORMAT "%" PRIu32 " seen, %" PRIu32 " ran, %" PRIu32 " at a disk, %" PRIu32 " flush"
 
 #define LIMIT_FILES_FORMAT "%" PRIu64 " of %" PRIu64 " descriptors"
 
@@ -218,7 +218,7 @@ struct limit_others {
 bool profile_cpu_others(const struct profile *p, struct limit_others *ret);
 
 struct limit_statements {
-	uint32_t seen, ran, read;
+	uint32_t seen, ran, read, flushed;	/* flushed: made what was written safe, or waited for that */
 };
 /* Of the only server that was looked at; false: none, or several. */
 bool profile_statements(const struct profile *p, struct limit_statements *ret);

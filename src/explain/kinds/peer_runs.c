@@ -30,11 +30,38 @@ static bool find(const struct profile *p, const char *peer, uint32_t pid, uint64
 	       ret->permille >= p->info.cpus * 10 * FULL_PERCENT;
 }
 
-/* Most of its statements compute, or wait for a disk. */
-static bool find_statements(const struct profile *p, const char *peer, struct limit_statements *ret)
+#define COMPUTES_ADVICE                                                                                                \
+	"Its statements take CPU time, not locks or disks: see which (pg_stat_statements, SHOW PROCESSLIST, the slow query " \
+	"log) and their plans (EXPLAIN): an index may be missing."
+
+/* What most statements of a server do. */
+struct statements {
+	const char *says, *advice;
+	uint32_t most, seen;
+};
+
+/* False: unknown, or several things. */
+static bool find_statements(const struct profile *p, const char *peer, struct statements *ret)
 {
-	return peer && strstr(peer, "(postgres)") && profile_statements(p, ret) &&
-	       (ret->ran * 2 >= ret->seen || ret->read * 2 >= ret->seen);
+	struct limit_statements st;
+
+	if (!peer || !strstr(peer, "(postgres)") || !profile_statements(p, &st))
+		return false;
+	const struct statements each[] = {
+		{ "computed", COMPUTES_ADVICE, st.ran, st.seen },
+		{ "waited for the disk",
+		  "Its statements read from the disk: see which (pg_stat_statements, EXPLAIN (ANALYZE, BUFFERS)): an index may be "
+		  "missing, or memory (shared_buffers, work_mem).",
+		  st.read, st.seen },
+		{ "waited until what they wrote was safe on disk (fsync)",
+		  "Each commit waits until its part of the WAL is safe on disk: do more in one transaction, synchronous_commit=off where "
+		  "the last moments may be lost, or see why that disk is slow (offcpu io: its limit, other writers).",
+		  st.flushed, st.seen },
+	};
+	const struct statements *most = FIRST(x, each, x->most * 2 >= st.seen, x, NULL);
+
+	*ret = most ? *most : *ret;
+	return most;
 }
 
 /* The selected server with most answers whose ends Nagle's algorithm holds back; NULL: none.  peer: NULL is any, as is pid 0. */
@@ -72,7 +99,7 @@ bool held_back_append_most(GString *s, const struct findings *f)
 void peer_runs_append(GString *s, const struct profile *p, const char *peer, uint32_t pid, uint64_t waits_ns)
 {
 	struct limit_looks looks;
-	struct limit_statements st;
+	struct statements st;
 	struct limit_others o;
 
 	if (peer && find_held_back(p, NULL, peer, pid, &looks)) {
@@ -80,8 +107,7 @@ void peer_runs_append(GString *s, const struct profile *p, const char *peer, uin
 		return;
 	}
 	if (find_statements(p, peer, &st)) {
-		g_string_append_printf(s, "; of %" PRIu32 " statements seen there %" PRIu32 " %s", st.seen, MAX(st.ran, st.read),
-				       st.ran >= st.read ? "computed" : "waited for the disk");
+		g_string_append_printf(s, "; of %" PRIu32 " statements seen there %" PRIu32 " %s", st.seen, st.most, st.says);
 		return;
 	}
 	if (!find(p, peer, pid, waits_ns, &o)) {
@@ -97,23 +123,17 @@ void peer_runs_append(GString *s, const struct profile *p, const char *peer, uin
 
 const char *peer_runs_advice(const struct profile *p, const char *peer, uint32_t pid, uint64_t waits_ns)
 {
-	struct limit_statements st;
+	struct statements st;
 	struct limit_others o;
 	struct limit_looks looks;
 
 	if (peer && find_held_back(p, NULL, peer, pid, &looks))
 		return HELD_BACK_ADVICE;
-	const bool has_statements = find_statements(p, peer, &st);
-
-	if (has_statements && st.read > st.ran)
-		return "Its statements read from the disk: see which (pg_stat_statements, EXPLAIN (ANALYZE, BUFFERS)): an index may be missing, "
-		       "or memory (shared_buffers, work_mem).";
-	if (!has_statements && !find(p, peer, pid, waits_ns, &o))
+	if (find_statements(p, peer, &st))
+		return st.advice;
+	if (!find(p, peer, pid, waits_ns, &o))
 		return owed_queue_advice(p, pid);
-	return servers_is_database(peer) ?
-		       "Its statements take CPU time, not locks or disks: see which (pg_stat_statements, SHOW PROCESSLIST, the slow query "
-		       "log) and their plans (EXPLAIN): an index may be missing." :
-		       "It computes meanwhile: a CPU profile of it tells more (record --cpu).";
+	return servers_is_database(peer) ? COMPUTES_ADVICE : "It computes meanwhile: a CPU profile of it tells more (record --cpu).";
 }
 
 void peer_runs_append_evidence(GString *s, const struct findings *f, const struct finding *row)

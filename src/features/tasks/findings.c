@@ -19,7 +19,6 @@
 #define PATH_FUNCTIONS_MAX 6
 #define NS_MAX (UINT64_C(1) << 50)	/* limit of task time, 13 days: sums over all groups stay far below 64 bits */
 #define SLEEP_DEPTH 2	/* as in idle.c: a housekeeping thread sleeps in its main function or one call below */
-#define TASKS_MIN 0.5	/* mean number of asyncio tasks, or runnable ones; fewer are no bottleneck */
 #define TASKS_LITTLE 0.1	/* likewise for goroutines; like little.c for threads */
 #define ONE_MIN 0.9	/* mean number of one task */
 #define ONE_MAX 1.1
@@ -761,7 +760,7 @@ static bool may_keep_pace(const struct profile *p, const struct task_findings *f
 	return true;
 }
 
-static void rank(const struct profile *p, struct task_findings *f)
+static void rank(const struct profile *p, struct task_findings *f, const struct findings *findings)
 {
 	find_dials(f);
 	EACH_ROW(i, struct task_wait, w, f->rows)
@@ -779,9 +778,10 @@ static void rank(const struct profile *p, struct task_findings *f)
 		w->says = awaited_says(k);
 		w->advice = w->is_sleep ? advice_of_sleep(p, w) : NULL;
 		w->advice = w->advice ?: awaited_advice(k);
-		f->cnt += w->rank_ns > 0;
 	}
-	task_clients_rank(p, f);
+	task_clients_rank(p, f, findings);
+	EACH_ROW(i, const struct task_wait, w, f->rows)
+		f->cnt += w->rank_ns > 0;
 	g_array_sort(f->rows, by_rank);
 }
 
@@ -849,7 +849,66 @@ static bool may_take_twice(const struct task_findings *f, const struct task_wait
 	return false;
 }
 
-struct task_findings *task_findings_new(const struct profile *p, const struct selection *selection)
+/* What the threads wait for in a function in which that task is in a system call. */
+static bool is_done_there(const struct findings *findings, const struct finding *row, const struct task_wait *w)
+{
+	const enum reason_family family = reason_family(row->reason);
+	const char *function =
+		row->frame < 0 ? NULL : profile_get_frame(findings->profile, (uint32_t)row->frame)->name;
+
+	return !row->busy && family != FAMILY_CPU && family != FAMILY_LOCK && function && passes(w->path, function);
+}
+
+/* The finding's wait is in the function that takes the lock, called in the same one of the program. */
+static bool is_in_call(const struct findings *findings, const struct finding *row, const struct task_wait *w)
+{
+	const struct profile *p = findings->profile;
+	const char *const functions[] = { w->function, NULL };
+	const char *const calls[] = { *w->call ? w->call : w->function, NULL };
+	const enum reason_family family = reason_family(row->reason);
+	const uint32_t user = profile_wait(p, row->wait)->user;
+
+	return !row->busy && family != FAMILY_CPU && family != FAMILY_LOCK && row->reason != REASON_SLEEP &&
+	       *w->function && profile_stack_names(p, user, functions) && profile_stack_names(p, user, calls);
+}
+
+static void find_under(const struct findings *findings, struct task_wait *w)
+{
+	EACH_ROW(k, const struct finding, row, findings->rows)
+		if (row->pid == w->pid && row->time_ns >= findings->profile->info.duration_ns / UNDER_PART &&
+		    (!w->under || row->time_ns > w->under->time_ns) && is_in_call(findings, row, w))
+			w->under = row;
+	if (w->under && w->under->reason == REASON_DISK_SYNC)
+		w->advice = SYNC_ADVICE;
+}
+
+/*
+ * Sets `behind` of those that wait for a lock whose holder is in a system call, for which a finding of threads tells.
+ * Sets `under` of others to what threads wait for in the function that takes the lock.
+ */
+static void find_threads(struct task_findings *f, const struct findings *findings)
+{
+	const uint64_t window_ns = findings->profile->info.duration_ns;
+
+	for (guint i = 0; i < f->cnt; i++) {
+		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
+
+		if (!is_lock(w))
+			continue;
+		EACH_ROW(k, const struct finding, row, findings->rows) {
+			if (!w->meanwhile || strcmp(w->meanwhile->state, "syscall") != 0 || row->pid != w->pid ||
+			    row->time_ns < window_ns / 2 || !is_done_there(findings, row, w->meanwhile))
+				continue;
+			w->behind = row;
+			w->advice = BEHIND_ADVICE;
+		}
+		if (!w->behind)
+			find_under(findings, w);
+	}
+}
+
+struct task_findings *task_findings_new(const struct profile *p, const struct selection *selection,
+					const struct findings *findings)
 {
 	struct task_findings *f = g_new0(struct task_findings, 1);
 
@@ -860,7 +919,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 		     profile_tasks(p, i)->window_ns) &&
 		    selection_has_process(selection, p, profile_tasks(p, i)->pid))
 			add_population(f, profile_tasks(p, i));
-	rank(p, f);
+	rank(p, f, findings);
 	EACH_ROW(i, struct task_wait, w, f->rows) {
 		if (!w->meant)
 			continue;
@@ -896,61 +955,9 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 		task_itself_find(p, f, w);
 		w->advice = backlog_advice_of_drops(w->drops) ?: w->advice;
 	}
+	if (findings)
+		find_threads(f, findings);
 	return f;
-}
-
-/* What the threads wait for in a function in which that task is in a system call. */
-static bool is_done_there(const struct findings *findings, const struct finding *row, const struct task_wait *w)
-{
-	const enum reason_family family = reason_family(row->reason);
-	const char *function =
-		row->frame < 0 ? NULL : profile_get_frame(findings->profile, (uint32_t)row->frame)->name;
-
-	return !row->busy && family != FAMILY_CPU && family != FAMILY_LOCK && function && passes(w->path, function);
-}
-
-/* The finding's wait is in the function that takes the lock, called in the same one of the program. */
-static bool is_in_call(const struct findings *findings, const struct finding *row, const struct task_wait *w)
-{
-	const struct profile *p = findings->profile;
-	const char *const functions[] = { w->function, NULL };
-	const char *const calls[] = { *w->call ? w->call : w->function, NULL };
-	const enum reason_family family = reason_family(row->reason);
-	const uint32_t user = profile_wait(p, row->wait)->user;
-
-	return !row->busy && family != FAMILY_CPU && family != FAMILY_LOCK && row->reason != REASON_SLEEP &&
-	       *w->function && profile_stack_names(p, user, functions) && profile_stack_names(p, user, calls);
-}
-
-static void find_under(const struct findings *findings, struct task_wait *w)
-{
-	EACH_ROW(k, const struct finding, row, findings->rows)
-		if (row->pid == w->pid && row->time_ns >= findings->profile->info.duration_ns / UNDER_PART &&
-		    (!w->under || row->time_ns > w->under->time_ns) && is_in_call(findings, row, w))
-			w->under = row;
-	if (w->under && w->under->reason == REASON_DISK_SYNC)
-		w->advice = SYNC_ADVICE;
-}
-
-void task_findings_queue(struct task_findings *f, const struct findings *findings)
-{
-	const uint64_t window_ns = findings->profile->info.duration_ns;
-
-	for (guint i = 0; i < f->cnt; i++) {
-		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
-
-		if (!is_lock(w))
-			continue;
-		EACH_ROW(k, const struct finding, row, findings->rows) {
-			if (!w->meanwhile || strcmp(w->meanwhile->state, "syscall") != 0 || row->pid != w->pid ||
-			    row->time_ns < window_ns / 2 || !is_done_there(findings, row, w->meanwhile))
-				continue;
-			w->behind = row;
-			w->advice = BEHIND_ADVICE;
-		}
-		if (!w->behind)
-			find_under(findings, w);
-	}
 }
 
 FREES(task_findings_free, struct task_findings, f, g_array_unref(f->rows); g_string_chunk_free(f->strings))

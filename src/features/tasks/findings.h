@@ -66,14 +66,12 @@ struct task_findings {
 	GStringChunk *strings;
 };
 
-/* Tasks of processes with a thread in the selection; NULL: all tasks. Borrows p. */
-struct task_findings *task_findings_new(const struct profile *p, const struct selection *selection);
-
 /*
- * Sets `behind` of those that wait for a lock whose holder is in a system call, for which a finding of threads tells.
- * Sets `under` of others to what threads wait for in the function that takes the lock.
+ * Tasks of processes with a thread in the selection; NULL: all tasks. Borrows p, and the findings of its threads, with
+ * which they are told; NULL: those are not known.
  */
-void task_findings_queue(struct task_findings *f, const struct findings *findings);
+struct task_findings *task_findings_new(const struct profile *p, const struct selection *selection,
+					const struct findings *findings);
 
 /*
  * Is a finding of threads negligible beside those of the program's tasks? The threads only carry tasks, so their time

@@ -46,6 +46,7 @@ enum awaited {
 	PINNED, /* likewise covered by findings of threads */
 };
 
+#define TASKS_MIN 0.5	/* mean number of asyncio tasks, runnable ones, or of those that only ask; fewer are no bottleneck */
 #define HELD_UP_PART 20	/* 1/n of the window: less is negligible beside the tasks' waits */
 
 enum awaited awaited_of(const struct task_wait *w);
@@ -56,8 +57,11 @@ const char *awaited_advice(enum awaited k);
 /* Of a process that asks several servers, the one that the task's call is for; NULL: not known. */
 const char *task_peer_of_call(const struct profile *p, const struct task_wait *w);
 
-/* Ranks tasks of clients behind those of whom they ask; of rows that are ranked by themselves. */
-void task_clients_rank(const struct profile *p, struct task_findings *f);
+/*
+ * Ranks tasks of clients behind those, or on a whole machine behind the threads (NULL: not known), of whom they ask; of
+ * rows that are ranked by themselves.
+ */
+void task_clients_rank(const struct profile *p, struct task_findings *f, const struct findings *findings);
 
 /* Sets `itself`, with words and advice, of tasks that ask their own service, and of those that are behind such ones. */
 void task_itself_find(const struct profile *p, const struct task_findings *f, struct task_wait *w);

@@ -8,17 +8,35 @@
 
 #define CLIENTS_PART 4	/* 1/n of a client's time: less does not explain its wait */
 
-/* Nobody asks its process, and whom it asks has tasks that wait for about as long: it only queues behind these. */
-void task_clients_rank(const struct profile *p, struct task_findings *f)
+/* Of a process that nobody asks. */
+static void rank_client(const struct task_findings *f, struct task_wait *w, uint32_t asked,
+			const struct findings *findings)
+{
+	EACH_ROW(n, const struct task_wait, o, f->rows)
+		if (o->pid == asked && o->rank_ns && o->task_ns >= w->task_ns / CLIENTS_PART)
+			w->rank_ns = MIN(w->rank_ns, o->rank_ns / 2 + 1);
+	/* else who asks is what the user looks at */
+	if (!findings || !profile_is_of_machine(findings->profile) || !finding_process_name(findings, asked))
+		return;
+	const uint64_t one_ns = MIN(w->task_ns, findings->profile->info.duration_ns);
+	const struct finding *cause = behind_served_by(findings, asked, NULL, one_ns / CLIENTS_PART);
+
+	if (cause)
+		w->rank_ns = MIN(w->rank_ns, finding_rank_ns(cause) / 2 + 1);
+	else if (w->tasks < TASKS_MIN)
+		w->rank_ns = 0;
+}
+
+/* A client only queues behind what those wait for whom it asks, if that is long enough to explain its wait. */
+void task_clients_rank(const struct profile *p, struct task_findings *f, const struct findings *findings)
 {
 	EACH_ROW(i, struct task_wait, w, f->rows) {
 		const enum awaited k = awaited_of(w);
 		const bool asks = w->rank_ns && (k == NETWORK || k == LIBRARY) && !peers_serves(p, w->pid);
 		const uint32_t asked = asks ? peers_awaited(p, w->pid, true) : 0;
 
-		EACH_ROW_WHILE(n, const struct task_wait, o, f->rows, asked)
-			if (o->pid == asked && o->rank_ns && o->task_ns >= w->task_ns / CLIENTS_PART)
-				w->rank_ns = MIN(w->rank_ns, o->rank_ns / 2 + 1);
+		if (asked)
+			rank_client(f, w, asked, findings);
 	}
 }
 

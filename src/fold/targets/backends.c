@@ -6,7 +6,9 @@
 #include "fold/targets/part.h"
 
 #include <netinet/tcp.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "base/find.h"
 #include "base/opener/opener.h"
@@ -24,7 +26,12 @@
 struct server {
 	uint32_t pid;
 	uint64_t waits;	/* looks at which any of its sessions waited for a lock */
-	uint32_t active, runs, reads;	/* sessions at a statement, over all looks; those on a CPU or queued for one; at a disk */
+	/*
+	 * sessions at a statement, over all looks; those on a CPU or queued for one; at a disk, except for flushes: the
+	 * sessions that make written data safe, or wait until another one has
+	 */
+	uint32_t active, runs, reads, flushes;
+	uint32_t syncs, sleeps;	/* at this look: processes in fsync(2), and sessions at a statement that wait for a process */
 };
 
 /* A bit for each look. */
@@ -100,14 +107,27 @@ static struct backend *row_of(struct backends *b, uint32_t server, uint32_t pid)
 	return &g_array_index(b->rows, struct backend, b->rows->len - 1);
 }
 
-/* At a statement: does it compute, or read? A statement that sleeps waits for something else. */
+/* The number of the system call that it is blocked in; -1: none, or unknown. */
+static long blocked_call(const struct backends *b, uint32_t pid)
+{
+	g_autofree char *call = opener_process_text(b->proc_dir, pid, "syscall");
+
+	return call && g_ascii_isdigit(*call) ? strtol(call, NULL, 10) : -1;
+}
+
+/* At a statement: does it compute, read, or flush? Another one that sleeps waits for something else. */
 static void note_active(const struct backends *b, struct server *s, uint32_t pid)
 {
 	const char state = process_state(b->proc_dir, pid);
+	const long call = state == 'D' || state == 'S' ? blocked_call(b, pid) : -1;
+	const bool is_sync = call == SYS_fsync || call == SYS_fdatasync;
 
 	s->active++;
 	s->runs += state == 'R';
-	s->reads += state == 'D';
+	s->reads += state == 'D' && !is_sync;
+	s->syncs += is_sync;
+	s->flushes += is_sync;
+	s->sleeps += call == SYS_futex;
 }
 
 static void look_at(struct backends *b, struct server *s, uint32_t pid, uint64_t bit)
@@ -134,8 +154,11 @@ void backends_look(struct backends *b)
 	EACH_ROW_OF(i, struct server, s, b->servers) {
 		g_autoptr(GArray) children = children_of(b->proc_dir, s->pid);
 
+		s->syncs = s->sleeps = 0;
 		for (guint k = 0; k < MIN(children->len, BACKENDS_MAX); k++)
 			look_at(b, s, g_array_index(children, uint32_t, k), UINT64_C(1) << b->looks);
+		/* PostgreSQL's XLogFlush(): one flushes for all that wait for its lock */
+		s->flushes += s->syncs ? s->sleeps : 0;
 	}
 	b->looks++;
 }
@@ -242,7 +265,7 @@ void backends_put(struct backends *b, struct profile *p, const struct client_sea
 		if (server->waits)
 			put_server(b, server, s, p);
 		g_autofree char *text =
-			g_strdup_printf(LIMIT_STATEMENTS_FORMAT, server->active, server->runs, server->reads);
+			g_strdup_printf(LIMIT_STATEMENTS_FORMAT, server->active, server->runs, server->reads, server->flushes);
 
 		if (server->active >= STATEMENTS_MIN)
 			profile_add_limit(p, LIMIT_STATEMENTS, server->pid, 0, text);

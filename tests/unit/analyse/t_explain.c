@@ -778,13 +778,13 @@ static void test_full_pipe_of_child(void)
 	}
 }
 
-/* Of a futex that may be anything: its own kind ends the waits, or its own time limit, or nothing is known. */
+/* Of a futex that may be anything: its own kind ends the waits, its own time limit, or one that computes. */
 static void test_futex_advice(void)
 {
 	static const struct { bool is_peer, is_timer; const char *advice; } cases[] = {
 		{ true, false, "Threads of its own kind end the waits" },
 		{ false, true, "Its own time limit ends most of these waits" },
-		{ false, false, "It may be a lock" },
+		{ false, false, "Who ends these waits computes meanwhile" },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Which link of a chain of waits leads, and what whoever holds a lock did meanwhile. */
+#include "task_maker.h"
 #include "window.h"
 
 #define FLOCK "__x64_sys_flock@[kernel] locks_lock_inode_wait@[kernel]"
@@ -173,6 +174,61 @@ static void test_clients(void)
 	}
 }
 
+static const struct task_frame asking[] = { { "net/http.(*Client).Do", NULL, 0 }, { "main.load", "/src/load.go", 43 } };
+
+/* At each look at a Go program that asks a service so many of its tasks wait for an answer. */
+static void add_asking_tasks(struct profile *p, double mean)
+{
+	struct tasks *t = tasks_new(TASKS_GO, 10);
+
+	for (unsigned i = 1; i <= 10; i++) {
+		tasks_seen(t, row_of(t, 1, "select", asking, 2), mean);
+		tasks_look_done(t, i * 1000 * MS, 1000 * MS);
+	}
+	tasks_finish(t);
+	profile_add_tasks(p, t);
+}
+
+/*
+ * The same of a client's goroutines: behind what the service's threads wait for, unless the client was chosen.  A few that
+ * ask a service without any such wait are none.
+ */
+static void test_client_tasks(void)
+{
+	static const struct { double tasks; unsigned ms; bool is_chosen; const char *first; } cases[] = {
+		{ 3, 200, false, "sleeps until a timer in product" },
+		{ 3, 200, true, "3 goroutines wait for an answer" },
+		{ 3, 4, false, "3 goroutines wait for an answer" },
+		{ 0.3, 4, true, "0.3 goroutines wait for an answer" },
+		{ 0.3, 4, false, NULL },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		uint32_t client = process_of(p, 10, 10, "load");
+		uint32_t wait = add_wait(p, client, 'S', 40, 200, "runtime.netpoll@load runtime.epollwait@load", EPOLL);
+
+		uint32_t server = process_of(p, 20, 21, "python3");
+
+		add_wait(p, server, 'S', 40, cases[i].ms,
+			 "start@libc.so.6 serve@shop answer@shop product@shop clock_nanosleep@libc.so.6", NAP);
+		asks(p, add_wait(p, server, 'S', 40, 40, "start@libc.so.6 serve@shop read@shop recv@libc.so.6", RECV), OBJECT_SOCKET,
+		     ":80 from 127.0.0.1", 10);
+		p->info.has_wakers = p->info.has_objects = true;
+		asks(p, wait, OBJECT_EPOLL, "2 sockets (fd 4 of load) -> 127.0.0.1:80 (python3)", 20);
+		add_asking_tasks(p, cases[i].tasks);
+		if (cases[i].is_chosen)
+			p->info.filters = profile_string(p, "process load");
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = e->headlines->len ? &g_array_index(e->headlines, struct headline, 0) : NULL;
+
+		g_test_message("%zu: %s", i, h ? h->sentence : e->little);
+		g_assert_true(cases[i].first ? strstr(h->sentence, cases[i].first) != NULL : !h);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 #define PIPE_ROOM "__x64_sys_write@[kernel] vfs_write@[kernel] anon_pipe_write@[kernel]"
 
 /* What readers that are not recorded were seen to do is told to the last one; what varies, or is idle, or recorded, is not. */
@@ -265,6 +321,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/holders-meanwhile", test_holders_meanwhile);
 	g_test_add_func("/explain/lock-for-a-script", test_lock_for_a_script);
 	g_test_add_func("/explain/clients", test_clients);
+	g_test_add_func("/explain/client-tasks", test_client_tasks);
 	g_test_add_func("/explain/ends-of-pipe", test_ends_of_pipe);
 	g_test_add_func("/explain/answers-held-back", test_answers_held_back);
 	g_test_add_func("/explain/busy-helpers", test_busy_helpers);

@@ -357,7 +357,7 @@ static void test_threads_beside_tasks(void)
 	const uint64_t window_ns = 1000000000;
 	struct finding row = { .pid = 12, .process = "bank", .time_ns = window_ns / 20 - 1 };
 	struct profile *p = profile_new(), *without = profile_new();
-	struct task_findings *f = findings_of(p, bank(true)), *none = task_findings_new(without, NULL);
+	struct task_findings *f = findings_of(p, bank(true)), *none = task_findings_new(without, NULL, NULL);
 
 	g_assert_true(task_findings_outweigh(f, &row, window_ns));
 	g_assert_false(task_findings_outweigh(none, &row, window_ns));

@@ -46,7 +46,7 @@ static const struct task_frame query[] = {
 static inline struct task_findings *findings_of(struct profile *p, struct tasks *t)
 {
 	profile_add_tasks(p, t);
-	return task_findings_new(p, NULL);
+	return task_findings_new(p, NULL, NULL);
 }
 
 #endif
