@@ -124,6 +124,7 @@ bool nagle_has_delayed_acks(const struct findings *f, const struct finding *row)
 #define HELD_BACK_ADVICE \
 	"Clients delay that by up to 40 ms: let the server set TCP_NODELAY, or send an answer in one piece (head and body in one " \
 	"write)."
+bool held_back_is_seen(const struct findings *f);	/* of any selected server */
 /* "java sends answers in pieces: .." with advice, of the server with most of them; false, and nothing: there is none. */
 bool held_back_append_most(GString *s, const struct findings *f);
 
@@ -132,8 +133,11 @@ bool held_back_append_most(GString *s, const struct findings *f);
  * clients may queue for these.  Threads that wait for results do so where others take these from a connection.
  */
 bool owed_find(const struct findings *f, const struct finding *row, struct finding_limit *ret);
-/* "; as the recording ended 24 clients waited there, and that server had one connection to 10.0.0.7:80 (pricing)" */
-void owed_append_queue(GString *s, const struct profile *p, uint32_t pid);
+/*
+ * "; as the recording ended 24 clients waited there, and that server had one connection to 10.0.0.7:80 (pricing)"; is_own:
+ * ".. 24 clients waited for answers, with one connection to .."
+ */
+void owed_append_queue(GString *s, const struct profile *p, uint32_t pid, bool is_own);
 const char *owed_queue_advice(const struct profile *p, uint32_t pid);	/* NULL: the server, pid, has no such queue */
 /*
  * If nothing else is found, for the process with the most waiting clients: "7 clients of haproxy waited for answers

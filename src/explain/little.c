@@ -146,7 +146,8 @@ static bool is_little(const struct findings *f)
 		has_long = has_long || is_long;
 		sum_ns += is_of_work || is_others_load(f, row) ? 0 : row->time_ns - row->beside_clock_ns;
 	}
-	return (!has_long && sum_ns < f->profile->info.duration_ns / WAITING_PART) ||
+	/* where clients wait for a timer of TCP many short waits are not what to look at */
+	return (!has_long && (sum_ns < f->profile->info.duration_ns / WAITING_PART || held_back_is_seen(f))) ||
 	       (is_each && is_little_each(f, sum_ns));
 }
 

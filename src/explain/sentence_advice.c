@@ -885,7 +885,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	if (row->by.does == REASON_CPU_THROTTLED && row->by.does_ns && finding_mostly_does(row))
 		return reason_advice(REASON_CPU_THROTTLED);
 	if (row->loop && row->loop->advice && !knows_loop(f, row))
-		return advice_of_loops_pipe(f, row) ?: row->loop->advice;
+		return ends_advice(f, row) ?: advice_of_loops_pipe(f, row) ?: row->loop->advice;
 	advice = blocked_advice_of(f, row) ?: locked_advice_of(f, row) ?: ends_advice(f, row);
 	advice = advice ?: advice_of_holder(f, row) ?: backlog_advice_of_drops(row->backlog);
 	if (advice)

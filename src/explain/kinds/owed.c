@@ -170,7 +170,7 @@ static const struct profile_limit *queue_of(const struct profile *p, uint32_t pi
 	return l && is_seen_queue(l) ? l : NULL;
 }
 
-void owed_append_queue(GString *s, const struct profile *p, uint32_t pid)
+void owed_append_queue(GString *s, const struct profile *p, uint32_t pid, bool is_own)
 {
 	const struct profile_limit *l = queue_of(p, pid);
 	const char *there;
@@ -180,7 +180,8 @@ void owed_append_queue(GString *s, const struct profile *p, uint32_t pid)
 		return;
 	g_string_append(s, "; ");
 	append_when(s, l);
-	g_string_append_printf(s, " %s clients waited there, and that server had ", TEXT_COUNT(clients));
+	g_string_append_printf(s, " %s clients waited %s ", TEXT_COUNT(clients),
+			       is_own ? "for answers, with" : "there, and that server had");
 	append_made(s, made);
 	text_safe_cut(s, there, FINDING_NAME_COLUMNS);
 	append_busy(s, l, made);

@@ -83,6 +83,13 @@ static const struct profile_limit *find_held_back(const struct profile *p, const
 	return found;
 }
 
+bool held_back_is_seen(const struct findings *f)
+{
+	struct limit_looks looks;
+
+	return find_held_back(f->profile, f->selection, NULL, 0, &looks);
+}
+
 bool held_back_append_most(GString *s, const struct findings *f)
 {
 	struct limit_looks looks;
@@ -111,7 +118,7 @@ void peer_runs_append(GString *s, const struct profile *p, const char *peer, uin
 		return;
 	}
 	if (!find(p, peer, pid, waits_ns, &o)) {
-		owed_append_queue(s, p, pid);
+		owed_append_queue(s, p, pid, false);
 		return;
 	}
 	g_string_append(s, "; ");

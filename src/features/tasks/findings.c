@@ -26,6 +26,9 @@
 #define UNANSWERED_ADVICE                                                                                            \
 	"Hardly anything comes from its sockets meanwhile, so these waits end by a time limit: the peer does not answer, or " \
 	"questions or answers are lost (its log, nstat). A shorter timeout bounds the wait."
+#define RECEIVER_ASKS_ADVICE                                                                                         \
+	"If who receives waits for that server, one message after the other, they queue for it: several receivers with connections of " \
+	"their own, many messages in one request, or see why that server takes so long."
 #define PAUSE_ADVICE "A request waits for that pause: see whether it limits a rate, tries again, or looks whether something has come."
 /* It is not known which reads have a deadline. */
 #define UNDUE_ADVICE                                                                                                 \
@@ -529,6 +532,9 @@ static const struct task_wait *meanwhile_of(const struct task_findings *f, const
 		if (o == w || !same_process(o, w) || *o->idle || !o->task_ns || awaited_of(o) == NOTHING ||
 		    awaited_of(o) == k)
 			continue;
+		/* it has sent its question, and waits for the answer: one of those that send */
+		if (k == SEND && awaited_of(o) == RECEIVE && strcmp(o->function, w->function) == 0)
+			continue;
 		if (!is_past(o, w, past))
 			continue;
 		if (!best || o->task_ns > best->task_ns)
@@ -872,12 +878,26 @@ static bool is_in_call(const struct findings *findings, const struct finding *ro
 	       *w->function && profile_stack_names(p, user, functions) && profile_stack_names(p, user, calls);
 }
 
+/* A disk is waited for by the function that has taken the lock, as nobody else gets so far. */
+static bool is_past_lock(const struct findings *findings, const struct finding *row, const struct task_wait *w)
+{
+	const char *const functions[] = { w->function, NULL };
+
+	return !row->busy && reason_family(row->reason) == FAMILY_DISK && *w->function &&
+	       profile_stack_names(findings->profile, profile_wait(findings->profile, row->wait)->user, functions);
+}
+
 static void find_under(const struct findings *findings, struct task_wait *w)
 {
-	EACH_ROW(k, const struct finding, row, findings->rows)
-		if (row->pid == w->pid && row->time_ns >= findings->profile->info.duration_ns / UNDER_PART &&
-		    (!w->under || row->time_ns > w->under->time_ns) && is_in_call(findings, row, w))
-			w->under = row;
+	EACH_ROW(k, const struct finding, row, findings->rows) {
+		const bool is_in = is_in_call(findings, row, w);
+
+		if (row->pid != w->pid || row->time_ns < findings->profile->info.duration_ns / UNDER_PART ||
+		    (w->under && row->time_ns <= w->under->time_ns) || (!is_in && !is_past_lock(findings, row, w)))
+			continue;
+		w->under = row;
+		w->is_in_call = is_in;
+	}
 	if (w->under && w->under->reason == REASON_DISK_SYNC)
 		w->advice = SYNC_ADVICE;
 }
@@ -939,6 +959,8 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 						       : UNRECEIVED_ADVICE;
 		else if (may_take_twice(f, w))
 			w->advice = TWICE_ADVICE;
+		else if (awaited_of(w) == SEND && owed_queue_advice(p, w->pid))
+			w->advice = RECEIVER_ASKS_ADVICE;
 		if (FIRST_ROW(const struct task_wait, o, f->rows, same_process(o, w), o, NULL) == w)	/* told once */
 			w->drops = profile_find_limit(p, LIMIT_DROPPED, w->pid, 0);
 		EACH_ROW(k, const struct task_wait, o, f->rows) {

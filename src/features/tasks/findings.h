@@ -45,7 +45,8 @@ struct task_wait {
 	/* the task that holds the lock, or should send or receive; NULL: unknown */
 	const struct task_wait *meanwhile;
 	const struct finding *behind;	/* of threads: what the lock's holder waits for meanwhile; NULL */
-	const struct finding *under;	/* of threads: what is waited for in the call that takes the lock; NULL */
+	const struct finding *under;	/* of threads: what is waited for under the lock; NULL */
+	bool is_in_call;	/* that is in the call that takes the lock, else in the function that calls it */
 	bool is_held_there;	/* looks with waiters show that it holds the lock there */
 	const char *itself;	/* "127.0.0.1:8018 (itself)": whom it asks, or those do for which it waits; NULL */
 	const char *peer;	/* who answers nearly all waits of the process: "127.0.0.1:6379 (redis-server)" */

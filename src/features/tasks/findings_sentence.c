@@ -104,6 +104,8 @@ void sentence_task_evidence(GString *s, const struct findings *f, const struct t
 		text_safe_cut(s, w->itself, NAME_COLUMNS);
 	}
 	blocked_append(s, f->profile, w->peer, 0);
+	if (!w->peer && !w->is_sleep)
+		owed_append_queue(s, f->profile, w->pid, true);
 	peer_runs_append(s, f->profile, w->peer, w->server, w->task_ns);
 	if (one_command_advice(f->profile, w->peer, w->server))
 		g_string_append(s, "; that server");
@@ -119,7 +121,8 @@ void sentence_task_evidence(GString *s, const struct findings *f, const struct t
 	if (w->under) {
 		const struct finding plain = finding_plain(w->under);
 
-		g_string_append_printf(s, "; in that call threads wait %s for ", TEXT_NS(w->under->time_ns));
+		g_string_append_printf(s, "; in that %s threads wait %s for ", w->is_in_call ? "call" : "function",
+				       TEXT_NS(w->under->time_ns));
 		sentence_wait(s, f, &plain);
 	} else if (w->meanwhile) {
 		const bool is_seldom = w->meanwhile->tasks < SELDOM_TASKS;

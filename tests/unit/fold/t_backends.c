@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,7 +97,7 @@ static void check(const char *holder, unsigned held)
 
 	g_assert_cmpstr(text_of(p, LIMIT_BLOCKED, pids[0], getpid()), ==, expected);
 	g_assert_null(text_of(p, LIMIT_BLOCKED, pids[1], getpid()));
-	g_assert_cmpstr(text_of(p, LIMIT_STATEMENTS, getpid(), 0), ==, held ? "5 seen, 0 ran, 0 at a disk" : "10 seen, 0 ran, 0 at a disk");
+	g_assert_cmpstr(text_of(p, LIMIT_STATEMENTS, getpid(), 0), ==, held ? "5 seen, 0 ran, 0 at a disk, 0 flush" : "10 seen, 0 ran, 0 at a disk, 0 flush");
 	backends_put(b, p, &search);	/* a new window has nothing of the last one */
 	g_assert_cmpuint(p->limits->len, ==, 2);
 	for (unsigned i = 0; i < G_N_ELEMENTS(pids); i++) {
@@ -121,9 +122,64 @@ static void test_blocked(void)
 	check("postgres: app shop [local] INSERT", 0);
 }
 
+static void write_file(const char *pid, const char *name, const char *text)
+{
+	g_autofree char *dir = g_build_filename(folder, pid, "task", pid, NULL), *path = g_build_filename(folder, pid, name, NULL);
+
+	g_assert_cmpint(g_mkdir_with_parents(dir, 0700), ==, 0);
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+}
+
+static void play_session(const char *pid, const char *title, const char *state, long call)
+{
+	g_autofree char *stat = g_strdup_printf("%s (postgres) %s 40 40 40", pid, state);
+	g_autofree char *blocked = call < 0 ? g_strdup("running\n") : g_strdup_printf("%ld 0x5 0x0 0x0\n", call);
+
+	write_file(pid, "comm", "postgres\n");
+	write_file(pid, "status", "Name:\tpostgres\nPPid:\t40\n");
+	write_file(pid, "cmdline", title);
+	write_file(pid, "stat", stat);
+	write_file(pid, "syscall", blocked);
+}
+
+/* One flushes for all that wait for it; without it a session that sleeps, or reads, is none of these. */
+static void test_flushes(void)
+{
+	static const struct { long call; const char *text; } cases[] = {
+		{ SYS_fdatasync, "15 seen, 5 ran, 0 at a disk, 10 flush" },
+		{ SYS_fsync, "15 seen, 5 ran, 0 at a disk, 10 flush" },
+		{ SYS_pread64, "15 seen, 5 ran, 5 at a disk, 0 flush" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		folder = g_dir_make_tmp("backends-XXXXXX", NULL);
+		play_session("41", "postgres: app shop [local] COMMIT", "D", cases[i].call);
+		play_session("42", "postgres: app shop [local] COMMIT", "S", SYS_futex);
+		play_session("43", "postgres: app shop [local] SELECT", "R", -1);
+		play_session("44", "postgres: app shop [local] idle", "S", SYS_epoll_pwait);
+		play_session("45", "postgres: walwriter ", "D", SYS_fdatasync);
+		write_file("40", "task/40/children", "41 42 43 44 45 ");
+		struct profile *p = profile_new();
+		struct backends *b = backends_new(folder);
+		const struct client_search search = { 0 };	/* of those that wait for locks */
+		g_autofree char *command = g_strdup_printf("rm -r '%s'", folder);
+
+		backends_note(b, 41);
+		for (unsigned k = 0; k < LOOKS; k++)
+			backends_look(b);
+		backends_put(b, p, &search);
+		g_assert_cmpstr(text_of(p, LIMIT_STATEMENTS, 40, 0), ==, cases[i].text);
+		g_assert_true(g_spawn_command_line_sync(command, NULL, NULL, NULL, NULL));
+		g_free(folder);
+		backends_free(b);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/backends/blocked", test_blocked);
+	g_test_add_func("/backends/flushes", test_flushes);
 	return g_test_run();
 }
