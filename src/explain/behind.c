@@ -317,7 +317,8 @@ void behind_find(struct findings *f)
 		if (!cause)
 			continue;
 		/* the loop's finding mentions it */
-		if (row->loop && !cause->loop && (cause->process == row->process || (is_for_program(f, row) && is_mostly_for(row))))
+		if (row->loop && !cause->loop &&
+		    (cause->process == row->process || (is_for_program(f, row) && is_mostly_for(row))))
 			cause->is_told_with = true;
 		if (is_shells_sleep(row, cause)) {
 			row->is_told_elsewhere = false;
@@ -457,8 +458,8 @@ struct finding *behind_served_by(const struct findings *f, uint32_t pid, const s
 		struct finding *most = NULL;
 
 		EACH_ROW(k, struct finding, cause, f->rows)
-			if (cause != client && cause->time_ns >= least_ns && (!most || cause->time_ns > most->time_ns) &&
-			    may_take_time(f, cause, pid))
+			if (cause != client && cause->time_ns >= least_ns &&
+			    (!most || cause->time_ns > most->time_ns) && may_take_time(f, cause, pid))
 				most = cause;
 		if (most)
 			return most;

@@ -90,12 +90,13 @@ static const struct finding *next_finding(const struct explanation *e, guint *at
 	return NULL;
 }
 
+/* The same of tasks; few of them are told only if nothing else is. */
 static const struct task_wait *next_task(const struct explanation *e, guint *at)
 {
 	for (; *at < e->tasks->cnt; (*at)++) {
 		const struct task_wait *w = &g_array_index(e->tasks->rows, struct task_wait, *at);
 
-		if (is_worth(w->task_ns, w->busy_ns, !*at))
+		if (is_worth(w->task_ns, w->busy_ns, !*at) && (w->tasks >= TASKS_MIN || !e->headlines->len))
 			return w;
 	}
 	return NULL;

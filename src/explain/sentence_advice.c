@@ -706,6 +706,13 @@ static const char *advice_by_enders(const struct finding *row, const char *advic
 		       "Who ends these waits mostly waits itself: see to what that waits for first.";
 }
 
+/* Who ends these waits is throttled: that is what to mend; NULL: it is not. */
+static const char *advice_of_throttled(const struct finding *row)
+{
+	return row->by.does == REASON_CPU_THROTTLED && row->by.does_ns && finding_mostly_does(row) ?
+		       reason_advice(REASON_CPU_THROTTLED) : NULL;
+}
+
 /* Whoever reads from the pipe, into which an event loop writes, is too slow. */
 static const char *advice_of_loops_pipe(const struct findings *f, const struct finding *row)
 {
@@ -716,6 +723,14 @@ static const char *advice_of_loops_pipe(const struct findings *f, const struct f
 		       "write from another thread (a logger's transport), or drop what finds no room." :
 		       "Who reads from that pipe is slower than this writes: see what that does. So that it does not hold up the loop write "
 		       "from another thread (a logger's transport), or drop what finds no room.";
+}
+
+/* Of what holds up an event loop; NULL: no loop, or its rule says more. */
+static const char *advice_of_loop(const struct findings *f, const struct finding *row)
+{
+	if (!row->loop || !row->loop->advice || knows_loop(f, row))
+		return NULL;
+	return ends_advice(f, row) ?: advice_of_loops_pipe(f, row) ?: row->loop->advice;
 }
 
 /* For waits for a task's result; NULL: not so, or the worker is unknown. */
@@ -813,6 +828,9 @@ static const char *advice_of_other_end(const struct findings *f, const struct fi
 {
 	const bool computes = row->by.does_ns && (row->by.does == REASON_ON_CPU || row->by.does == REASON_CPU_QUEUE);
 
+	if (row->reason == REASON_NETWORK_RECEIVE && row->by.does_ns && row->by.does == REASON_CPU_QUEUE &&
+	    finding_mostly_does(row))
+		return "Who answers waits for a CPU itself: see who has the CPUs (record -a --runq-blame). More questions make that longer.";
 	/* as in a pipeline */
 	if (finding_is_by(f, row, "pipe-write") && computes)
 		return "Its reader computes, which bounds both: a CPU profile of it tells more, or let several do it (pigz, xz -T0).";
@@ -881,11 +899,9 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 		return advice_of_queue(f, row);
 	if (sentence_is_for_cpu(row))
 		return reason_advice(row->reason);
-	/* what holds up who ends these waits, the sentence's last words, is what to mend */
-	if (row->by.does == REASON_CPU_THROTTLED && row->by.does_ns && finding_mostly_does(row))
-		return reason_advice(REASON_CPU_THROTTLED);
-	if (row->loop && row->loop->advice && !knows_loop(f, row))
-		return ends_advice(f, row) ?: advice_of_loops_pipe(f, row) ?: row->loop->advice;
+	advice = advice_of_throttled(row) ?: advice_of_loop(f, row);
+	if (advice)
+		return advice;
 	advice = blocked_advice_of(f, row) ?: locked_advice_of(f, row) ?: ends_advice(f, row);
 	advice = advice ?: advice_of_holder(f, row) ?: backlog_advice_of_drops(row->backlog);
 	if (advice)

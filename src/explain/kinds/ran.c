@@ -58,22 +58,22 @@ struct ran ran_of(const struct findings *f, const struct finding *row)
 }
 
 #define OTHERS_PART 2	/* 1/n of all CPUs: who used less left some free */
+#define OTHERS_TOLD 250	/* thousandths of a CPU: less is hardly in the way */
 
-/* Another program, which is not recorded, had the CPUs, or the thread may not use all of them. */
+/* Another program, which is not recorded, used CPUs. */
 static bool find_others(const struct findings *f, const struct finding *row, struct limit_others *ret)
 {
-	const bool is_bound = row->limit.limit && row->limit.limit->kind == LIMIT_CPUS;
-
 	return row->reason == REASON_CPU_QUEUE && !row->is_yield && !row->bursts.cnt &&
-	       profile_cpu_others(f->profile, ret) &&
-	       (is_bound || ret->permille * OTHERS_PART >= f->profile->info.cpus * 1000);
+	       profile_cpu_others(f->profile, ret) && ret->permille >= OTHERS_TOLD;
 }
 
 bool ran_others(const struct findings *f, const struct finding *row)
 {
+	const bool is_bound = row->limit.limit && row->limit.limit->kind == LIMIT_CPUS;
 	struct limit_others others;
 
-	return find_others(f, row, &others);
+	return find_others(f, row, &others) &&
+	       (is_bound || others.permille * OTHERS_PART >= f->profile->info.cpus * 1000);
 }
 
 static void append_others(GString *s, const struct findings *f, const struct finding *row)

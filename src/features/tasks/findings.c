@@ -39,10 +39,6 @@
 #define EVENTS_ADVICE                                                                                                      \
 	"A long poll or a stream of events waits so. If it is neither, nothing was seen at work that could end these waits: look at " \
 	"what should."
-#define SYNC_ADVICE                                                                                                       \
-	"Each has the lock until its data is safe on disk: put more into one transaction or write, so that one fsync serves many " \
-	"(bbolt: Batch(), or one Update() for many)."
-#define UNDER_PART 4	/* 1/n of the window: less hardly keeps others waiting */
 #define FEW_ANSWERS_PER_S 20
 #define EXACT 0.01	/* error of a number of tasks */
 #define STEADY_PART 200	/* of that number */
@@ -321,6 +317,12 @@ static bool is_for_work(const struct profile *p, const struct task_wait *w, cons
 	       w->task_ns / cnt >= FINDING_WORK_NS && !profile_find_limit(p, LIMIT_OWED, w->pid, 0);
 }
 
+/* So many answers come for so few tasks that each takes a moment. */
+static bool are_answered_soon(const struct task_wait *w, const struct answers *a)
+{
+	return a->asked_cnt && w->tasks < TASKS_MIN && w->task_ns / a->asked_cnt <= SMALL_ANSWER_NS;
+}
+
 /*
  * Go's HTTP client makes connections in goroutines of their own, for those that wait in getConn(); one more for
  * TLS.
@@ -434,7 +436,7 @@ static uint64_t rank_of(const struct profile *p, const struct task_findings *f, 
 	if (is_dialling(w) || shakes_hands(w))	/* told by those who wait for it */
 		return 0;
 	if (*w->idle || !is_waiting(k) || is_ticker(w, k) || w->tasks < TASKS_LITTLE ||
-	    (is_main(w) && waits_for_work(k)) ||
+	    (is_main(w) && waits_for_work(k)) || (k == OTHER && w->tasks < TASKS_MIN) ||
 	    is_for_client(p, f, w) || is_of_runtime(w) || w->meant || is_behind_source(f, w))
 		return 0;
 	if (is_java)
@@ -447,7 +449,7 @@ static uint64_t rank_of(const struct profile *p, const struct task_findings *f, 
 	if (k == NETWORK && !w->answers_request) {
 		const struct answers a = answers_of(p, w->pid);
 
-		if (is_for_work(p, w, &a))
+		if (is_for_work(p, w, &a) || are_answered_soon(w, &a))
 			return 0;
 	}
 	/* a handler may well wait in a select for events; other waits count only while it owes an answer */
@@ -456,7 +458,7 @@ static uint64_t rank_of(const struct profile *p, const struct task_findings *f, 
 	return is_given_from_within(p, f, w) ? w->task_ns : 0;
 }
 
-static bool passes(const char *path, const char *function)
+bool task_passes(const char *path, const char *function)
 {
 	size_t len = strlen(function);
 
@@ -516,7 +518,7 @@ static bool is_past(const struct task_wait *o, const struct task_wait *w, enum p
 	if (past == PAST_TYPE)
 		return passes_type(o->path, w->function);
 	g_autofree char *caller = caller_of(w);
-	return passes(o->path, past == PAST_CALLER ? caller : w->function);
+	return task_passes(o->path, past == PAST_CALLER ? caller : w->function);
 }
 
 /*
@@ -723,12 +725,13 @@ static bool may_await_events(const struct profile *p, const struct task_findings
 	       is_same_number(w, MAX(EXACT, w->tasks / STEADY_PART)) && senders_of(p, f, w) < TASKS_MIN;
 }
 
-/* The server in memory, as Redis, that the process asks, and which rests; NULL: none does. */
+/* The server in memory, as Redis, that the process asks, and which rests, though it has not answered; NULL: none does. */
 static const char *resting_server_of(const struct profile *p, const struct task_wait *w)
 {
-	const struct object *o = answers_of(p, w->pid).epoll;
+	const struct answers a = answers_of(p, w->pid);
+	const bool rests = a.epoll && profile_server_does(p, a.epoll->pid) == SERVER_RESTS;
 
-	return o && profile_server_does(p, o->pid) == SERVER_RESTS ? object_upstream(o) : NULL;
+	return rests && !are_answered_soon(w, &a) ? object_upstream(a.epoll) : NULL;
 }
 
 /* For what may be meant, as nobody was seen to wait for the process; NULL: there is no sign of that.  Names a server that rests. */
@@ -791,7 +794,7 @@ static void rank(const struct profile *p, struct task_findings *f, const struct 
 	g_array_sort(f->rows, by_rank);
 }
 
-static bool is_lock(const struct task_wait *w)
+bool task_is_at_lock(const struct task_wait *w)
 {
 	return awaited_of(w) == MUTEX || awaited_of(w) == RWLOCK || awaited_of(w) == LOCK;
 }
@@ -817,12 +820,12 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
 {
 	uint64_t on_cpu_ns = 0, others_ns = 0;
 
-	if ((!is_lock(w) && !is_pooled(w) && awaited_of(w) != SEND) || w->looks < STILL_LOOKS ||
+	if ((!task_is_at_lock(w) && !is_pooled(w) && awaited_of(w) != SEND) || w->looks < STILL_LOOKS ||
 	    (is_pooled(w) && !is_same_number(w, EXACT)))
 		return false;
 	EACH_ROW(i, const struct task_wait, o, f->rows) {
 		const enum awaited k = awaited_of(o);
-		bool is_same = is_lock(w)     ? is_lock(o)
+		bool is_same = task_is_at_lock(w)     ? task_is_at_lock(o)
 			       : is_pooled(w) ? is_pooled(o) || !o->rank_ns
 					      : k == SEND || k == RECEIVE || k == GROUP;
 
@@ -843,88 +846,16 @@ static bool stands_still(const struct profile *p, const struct task_findings *f,
  */
 static bool may_take_twice(const struct task_findings *f, const struct task_wait *w)
 {
-	if (w->kind != TASKS_GO || !is_lock(w) || w->looks < STILL_LOOKS || !is_same_number(w, EXACT))
+	if (w->kind != TASKS_GO || !task_is_at_lock(w) || w->looks < STILL_LOOKS || !is_same_number(w, EXACT))
 		return false;
 	EACH_ROW(i, const struct task_wait, o, f->rows) {
 		const char *within = strstr(w->path, " < ");
 
 		if (o != w && same_process(o, w) && awaited_of(o) == awaited_of(w) && strcmp(o->lock, w->lock) == 0 &&
-		    *o->function && within && strcmp(o->function, w->function) != 0 && passes(within, o->function))
+		    *o->function && within && strcmp(o->function, w->function) != 0 && task_passes(within, o->function))
 			return true;
 	}
 	return false;
-}
-
-/* What the threads wait for in a function in which that task is in a system call. */
-static bool is_done_there(const struct findings *findings, const struct finding *row, const struct task_wait *w)
-{
-	const enum reason_family family = reason_family(row->reason);
-	const char *function =
-		row->frame < 0 ? NULL : profile_get_frame(findings->profile, (uint32_t)row->frame)->name;
-
-	return !row->busy && family != FAMILY_CPU && family != FAMILY_LOCK && function && passes(w->path, function);
-}
-
-/* The finding's wait is in the function that takes the lock, called in the same one of the program. */
-static bool is_in_call(const struct findings *findings, const struct finding *row, const struct task_wait *w)
-{
-	const struct profile *p = findings->profile;
-	const char *const functions[] = { w->function, NULL };
-	const char *const calls[] = { *w->call ? w->call : w->function, NULL };
-	const enum reason_family family = reason_family(row->reason);
-	const uint32_t user = profile_wait(p, row->wait)->user;
-
-	return !row->busy && family != FAMILY_CPU && family != FAMILY_LOCK && row->reason != REASON_SLEEP &&
-	       *w->function && profile_stack_names(p, user, functions) && profile_stack_names(p, user, calls);
-}
-
-/* A disk is waited for by the function that has taken the lock, as nobody else gets so far. */
-static bool is_past_lock(const struct findings *findings, const struct finding *row, const struct task_wait *w)
-{
-	const char *const functions[] = { w->function, NULL };
-
-	return !row->busy && reason_family(row->reason) == FAMILY_DISK && *w->function &&
-	       profile_stack_names(findings->profile, profile_wait(findings->profile, row->wait)->user, functions);
-}
-
-static void find_under(const struct findings *findings, struct task_wait *w)
-{
-	EACH_ROW(k, const struct finding, row, findings->rows) {
-		const bool is_in = is_in_call(findings, row, w);
-
-		if (row->pid != w->pid || row->time_ns < findings->profile->info.duration_ns / UNDER_PART ||
-		    (w->under && row->time_ns <= w->under->time_ns) || (!is_in && !is_past_lock(findings, row, w)))
-			continue;
-		w->under = row;
-		w->is_in_call = is_in;
-	}
-	if (w->under && w->under->reason == REASON_DISK_SYNC)
-		w->advice = SYNC_ADVICE;
-}
-
-/*
- * Sets `behind` of those that wait for a lock whose holder is in a system call, for which a finding of threads tells.
- * Sets `under` of others to what threads wait for in the function that takes the lock.
- */
-static void find_threads(struct task_findings *f, const struct findings *findings)
-{
-	const uint64_t window_ns = findings->profile->info.duration_ns;
-
-	for (guint i = 0; i < f->cnt; i++) {
-		struct task_wait *w = &g_array_index(f->rows, struct task_wait, i);
-
-		if (!is_lock(w))
-			continue;
-		EACH_ROW(k, const struct finding, row, findings->rows) {
-			if (!w->meanwhile || strcmp(w->meanwhile->state, "syscall") != 0 || row->pid != w->pid ||
-			    row->time_ns < window_ns / 2 || !is_done_there(findings, row, w->meanwhile))
-				continue;
-			w->behind = row;
-			w->advice = BEHIND_ADVICE;
-		}
-		if (!w->behind)
-			find_under(findings, w);
-	}
 }
 
 struct task_findings *task_findings_new(const struct profile *p, const struct selection *selection,
@@ -955,7 +886,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 		if (stands_still(p, f, w))
 			w->advice = awaited_of(w) == LOCK ? ASYNCIO_STILL_ADVICE
 				    : is_pooled(w)     ? UNRETURNED_ADVICE
-				    : is_lock(w)       ? STILL_ADVICE
+				    : task_is_at_lock(w)       ? STILL_ADVICE
 						       : UNRECEIVED_ADVICE;
 		else if (may_take_twice(f, w))
 			w->advice = TWICE_ADVICE;
@@ -978,7 +909,7 @@ struct task_findings *task_findings_new(const struct profile *p, const struct se
 		w->advice = backlog_advice_of_drops(w->drops) ?: w->advice;
 	}
 	if (findings)
-		find_threads(f, findings);
+		task_threads_find(f, findings);
 	return f;
 }
 

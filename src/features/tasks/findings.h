@@ -14,6 +14,9 @@
  * Their time is task time and never added to that of threads.
  */
 
+/* Mean number of asyncio tasks, runnable ones, or of those that only ask: fewer are no bottleneck. */
+#define TASKS_MIN 0.5
+
 struct finding;
 struct findings;
 

@@ -46,7 +46,6 @@ enum awaited {
 	PINNED, /* likewise covered by findings of threads */
 };
 
-#define TASKS_MIN 0.5	/* mean number of asyncio tasks, runnable ones, or of those that only ask; fewer are no bottleneck */
 #define HELD_UP_PART 20	/* 1/n of the window: less is negligible beside the tasks' waits */
 
 enum awaited awaited_of(const struct task_wait *w);
@@ -65,6 +64,16 @@ void task_clients_rank(const struct profile *p, struct task_findings *f, const s
 
 /* Sets `itself`, with words and advice, of tasks that ask their own service, and of those that are behind such ones. */
 void task_itself_find(const struct profile *p, const struct task_findings *f, struct task_wait *w);
+
+/* Is the function on the path "f < g < h", as a whole name? */
+bool task_passes(const char *path, const char *function);
+bool task_is_at_lock(const struct task_wait *w);
+
+/*
+ * Sets `behind` of those that wait for a lock whose holder is in a system call, for which a finding of threads tells.
+ * Sets `under` of others to what threads wait for in the function that takes the lock.
+ */
+void task_threads_find(struct task_findings *f, const struct findings *findings);
 
 static inline bool mentions(const char *text, const char *part)
 {

@@ -144,13 +144,13 @@ static void look_at(struct backends *b, struct server *s, uint32_t pid, uint64_t
 	}
 }
 
-void backends_look(struct backends *b)
+bool backends_look(struct backends *b)
 {
 	EACH_ROW_OF(i, const uint32_t, pid, b->fresh)
 		find_server(b, *pid);
 	g_array_set_size(b->fresh, 0);
 	if (!b->servers->len || b->looks >= LOOKS_MAX || !pace_is_due(&b->pace))
-		return;
+		return false;
 	EACH_ROW_OF(i, struct server, s, b->servers) {
 		g_autoptr(GArray) children = children_of(b->proc_dir, s->pid);
 
@@ -161,6 +161,7 @@ void backends_look(struct backends *b)
 		s->flushes += s->syncs ? s->sleeps : 0;
 	}
 	b->looks++;
+	return true;
 }
 
 /* The other end of a session's connection, on this machine; 0: unknown. */
@@ -264,8 +265,8 @@ void backends_put(struct backends *b, struct profile *p, const struct client_sea
 			is_read = fd_owners_read(s->owners, true);
 		if (server->waits)
 			put_server(b, server, s, p);
-		g_autofree char *text =
-			g_strdup_printf(LIMIT_STATEMENTS_FORMAT, server->active, server->runs, server->reads, server->flushes);
+		g_autofree char *text = g_strdup_printf(LIMIT_STATEMENTS_FORMAT, server->active, server->runs,
+							server->reads, server->flushes);
 
 		if (server->active >= STATEMENTS_MIN)
 			profile_add_limit(p, LIMIT_STATEMENTS, server->pid, 0, text);

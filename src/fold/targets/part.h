@@ -81,7 +81,7 @@ struct backends *backends_new(const char *proc_dir);
 void backends_free(struct backends *b);	/* NULL is fine */
 /* A process with clients. If it is a session its server is looked at from then on. */
 void backends_note(struct backends *b, uint32_t pid);
-void backends_look(struct backends *b);
+bool backends_look(struct backends *b);	/* false: it is not time yet */
 
 /* What finds a session's client; all are borrowed. */
 struct client_search {
