@@ -434,18 +434,19 @@ static bool is_of_client(const struct findings *f, const struct finding *row, GH
 	return true;
 }
 
-/* The process that listens for others of its program, which do its work: no finding has time of it. */
+/* The process that listens for others of its program, which do its work: it waits for nothing that is told. */
 static bool is_master_of(const struct findings *f, const struct finding *cause, uint32_t pid)
 {
 	return !cause->pid && finding_process_name(f, pid) == cause->process &&
-	       !ANY_ROW(struct finding, row, f->rows, row->pid == pid || finding_has_process(f, row, pid));
+	       !ANY_ROW(struct finding, row, f->rows,
+			row->reason != REASON_CPU_QUEUE && finding_has_process(f, row, pid));
 }
 
 /* Does it take that process's time, so that whoever asks it waits? */
 static bool may_take_time(const struct findings *f, const struct finding *cause, uint32_t pid)
 {
-	return cause->reason != REASON_CPU_QUEUE && !cause->may_be_meant && !cause->is_told_elsewhere &&
-	       cause->clock_ns <= cause->time_ns / 2 &&
+	return (cause->reason != REASON_CPU_QUEUE || cause->is_for_hog) && !cause->may_be_meant &&
+	       !cause->is_told_elsewhere && cause->clock_ns <= cause->time_ns / 2 &&
 	       (cause->pid == pid || finding_has_process(f, cause, pid) || is_master_of(f, cause, pid));
 }
 

@@ -471,9 +471,12 @@ unsigned finding_follow(const struct findings *f, const struct finding *row,
 
 bool finding_has_process(const struct findings *f, const struct finding *row, uint32_t pid)
 {
-	return ANY_ROW(const struct wait, w, f->profile->waits,
-		       profile_thread(f->profile, w->thread)->pid == pid &&
-			       f->blocked_in[w - &g_array_index(f->profile->waits, struct wait, 0)] == row->id);
+	const struct profile *p = f->profile;
+
+	for (uint32_t i = 0; i < p->waits->len; i++)
+		if (profile_thread(p, profile_wait(p, i)->thread)->pid == pid && finding_has_wait(f, row, i))
+			return true;
+	return false;
 }
 
 static void count_looks(struct findings *f)
@@ -673,6 +676,7 @@ struct findings *findings_new(const struct profile *p, const struct selection *s
 	}
 	limits_find(f);
 	bursts_find(f);
+	hog_find(f);
 	find_pauses_beside(f);
 	find_costs(f);
 	full_find_refusals(f);

@@ -183,6 +183,8 @@ struct finding {
 	bool is_kept_off;
 	/* REASON_CPU_QUEUE of a program that hardly ran and also waits for something of its own */
 	bool is_others_load;
+	/* REASON_CPU_QUEUE while another program has the CPUs, or of that program, which nobody asks: hog_find() */
+	bool is_for_hog, is_hogs;
 	bool is_spin; /* a runtime yields while it looks for work before it sleeps: nobody waits for that */
 	/*
 	 * if set, time_ns is busy time and no part of the time that matters: of `observed_ns`, or for spinning of
@@ -228,6 +230,7 @@ struct findings {
 	/* by wait: id of the row with its blocked time, and of the row with the rest; 0: none */
 	uint32_t *blocked_in, *queued_in;
 	GArray *classes; /* struct finding_class, most time that matters first */
+	const struct finding_class *hog; /* the program that has the CPUs for which others wait; NULL: none is known */
 	uint64_t matters_ns; /* of all rows except those that may be intended */
 	uint64_t meant_ns; /* of these */
 	uint64_t blocked_ns, queue_ns; /* its two parts */
@@ -335,6 +338,18 @@ unsigned finding_follow(const struct findings *f, const struct finding *row,
 static inline bool finding_is_file_lock(const struct findings *f, const struct finding *row)
 {
 	return finding_is_by(f, row, "file-lock");
+}
+
+/* An event loop whose turns would be far shorter if it had a CPU. */
+static inline bool finding_is_loop_for_cpu(const struct finding *row)
+{
+	return row->busy == BUSY_LOOP && row->queue_ns >= row->on_cpu_ns / 2;
+}
+
+/* It waits for a CPU, neither by choice nor in bursts of its own. */
+static inline bool finding_wants_cpu(const struct finding *row)
+{
+	return (row->reason == REASON_CPU_QUEUE && !row->is_yield && !row->bursts.cnt) || finding_is_loop_for_cpu(row);
 }
 
 /* Whether `does` is most of what those do who hold it or end the waits. */

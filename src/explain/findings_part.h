@@ -184,6 +184,9 @@ void asked_find(struct findings *f);
  */
 bool asked_leaves_room(const struct findings *f, const struct finding *row);
 
+/* Sets `hog`, and which waits for a CPU are due to it; needs the limits. */
+void hog_find(struct findings *f);
+
 /*
  * Moves a wait that only queues behind another finding below that one.  The first needs the causes, the second also
  * the limits.

@@ -62,6 +62,7 @@ struct ran {
 	bool is_same; /* it is restricted to the same CPUs */
 	const struct profile_limit *policy; /* it has a real-time policy; NULL: not known */
 };
+#define CPUS_FULL 0.75	/* of all CPUs' time */
 /* Share of all CPUs' time that the profile's threads used. */
 double ran_share(const struct profile *p);
 /* Too little to keep anybody from a CPU; on a whole machine all others are in the recording. */
@@ -72,6 +73,8 @@ bool ran_others(const struct findings *f, const struct finding *row);
 bool ran_uneven(const struct findings *f, const struct finding *row);
 struct ran ran_of(const struct findings *f, const struct finding *row);
 
+/* "; meanwhile xz (8 processes) used 1.3 CPUs": who has the CPUs for which it waits. */
+void ran_append_others(GString *s, const struct findings *f, const struct finding *row);
 /* "; dsp/29191, SCHED_FIFO 50, may use only that, too, and ran for 5.02 s" */
 void ran_append_evidence(GString *s, const struct findings *f, const struct finding *row);
 

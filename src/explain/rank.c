@@ -12,6 +12,7 @@
 #define SLEEP_WEIGHT 4
 #define TOLD_WEIGHT 4	/* mentioned in a loop's finding: probably behind that */
 #define TOLD_ELSEWHERE_WEIGHT 16	/* after the other finding, which may be a queue */
+#define HOG_WEIGHT 64	/* who has the CPUs is told with those that wait for them */
 #define DOUBT_WEIGHT 1000	/* ranks last */
 
 /*
@@ -109,9 +110,12 @@ struct finding_rank finding_rank(const struct finding *f)
 		return RANK(f->time_ns / CLOCK_WEIGHT, "behind others, as nobody waits for it");
 	if (is_told_elsewhere(f))
 		return RANK(f->time_ns / TOLD_ELSEWHERE_WEIGHT, WHY_TOLD_ELSEWHERE);
+	if (f->is_hogs)
+		return RANK(f->time_ns / HOG_WEIGHT, "behind others, as it has the CPUs itself");
 	if (f->reason == REASON_CPU_QUEUE && !f->is_yield && !f->is_kept_off && !f->bursts.cnt)
-		return RANK(f->time_ns / (f->is_others_load ? OTHERS_QUEUE_WEIGHT : QUEUE_WEIGHT),
-			    "behind others, as the load of others causes it");
+		return RANK(f->time_ns / (f->is_others_load ? OTHERS_QUEUE_WEIGHT : QUEUE_WEIGHT) + f->leads_ns,
+			    f->leads_ns ? "first, as others queue behind it" :
+					  "behind others, as the load of others causes it");
 	return RANK(f->time_ns - (f->has_led_peer ? f->time_ns / PEER_PART : 0) + f->leads_ns,
 		    !f->leads_ns	       ? (f->has_led_peer ? WHY_TOLD_ELSEWHERE : NULL) :
 		    f->reason == REASON_SLEEP ? "first, as others wait until it ends" :

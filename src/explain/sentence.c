@@ -800,7 +800,7 @@ void sentence_evidence(GString *s, const struct findings *f, const struct findin
 		return;
 	}
 	if (r->busy) {
-		sentence_busy_evidence(s, r);
+		sentence_busy_evidence(s, f, r);
 		return;
 	}
 	append_evidence(s, f, r);

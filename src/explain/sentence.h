@@ -42,7 +42,7 @@ void sentence_object(GString *s, const struct finding *row, const struct object 
 void sentence_by(GString *s, const struct findings *f, const struct finding *row);
 /* For a finding with `busy`. */
 void sentence_busy(GString *s, const struct findings *f, const struct finding *row);
-void sentence_busy_evidence(GString *s, const struct finding *row);
+void sentence_busy_evidence(GString *s, const struct findings *f, const struct finding *row);
 const char *sentence_busy_advice(const struct findings *f, const struct finding *row);
 
 /* Caused by others' load, so the thread's own function is irrelevant. */

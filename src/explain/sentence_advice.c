@@ -104,7 +104,8 @@ const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const
 #define TAIL_WAITS_MIN 30
 #define COMPUTES_PART 10
 #define IN_A_ROW 10
-#define CPUS_FULL 0.75	/* of all CPUs' time */
+#define OTHERS_ADVICE                                                                                                 \
+	"Another program has the CPUs: let it run later or elsewhere, give it less (nice, cpu.weight), or give this one CPUs of its own."
 #define STARVED "Where all workers of a pool wait so, nobody is left to do those tasks: another pool for them, or more workers."
 #define STARVED_LIMITED                                                                                              \
 	"Its time limit ends these waits, so nobody did those tasks: where all workers of a pool wait so nobody is left to. "  \
@@ -120,6 +121,8 @@ static const char *advice_of_cpus(const struct findings *f, const struct finding
 		       "sched_setaffinity), or run it without that policy or with pauses.";
 	if (r.is_same)
 		return "Let these threads, or those that ran there, use other CPUs, too (taskset, cpuset, sched_setaffinity).";
+	if (ran_others(f, row))
+		return OTHERS_ADVICE;
 	if (row->limit.is_others)
 		return "They ran little there, so others hold these CPUs: see who (record --runq-blame), or let these threads use "
 		       "others, too (taskset, cpuset, sched_setaffinity).";
@@ -286,9 +289,8 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 	if (wakers_watch_apart(f->profile, f->programs, row->process))
 		return "Most of its wakings are by events that go to many epoll sets: record --storms tells how many wake in vain. "
 		       "EPOLLEXCLUSIVE, or one set for all threads, wakes one for each.";
-	if (ran_others(f, row))
-		return "Another program has the CPUs: let it run later or elsewhere, give it less (nice, cpu.weight), or give this one CPUs of "
-		       "its own.";
+	if (ran_others(f, row) || row->is_for_hog)
+		return OTHERS_ADVICE;
 	if (ran_share(f->profile) >= CPUS_FULL)
 		return info->has_blame ? "More runnable threads than CPUs: add CPUs or run fewer." :
 					 reason_advice(REASON_CPU_QUEUE);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "explain/findings_part.h"
+#include "explain/limits.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 
@@ -58,7 +59,7 @@ void sentence_busy(GString *s, const struct findings *f, const struct finding *r
 }
 
 /* "1 thread, on CPU for 4.87 s; in evalCommand at 41 of 44 looks" */
-void sentence_busy_evidence(GString *s, const struct finding *row)
+void sentence_busy_evidence(GString *s, const struct findings *f, const struct finding *row)
 {
 	text_thousands(s, row->threads_cnt);
 	g_string_append(s, row->threads_cnt == 1 ? " thread, on CPU for " : " threads, on CPU for ");
@@ -72,6 +73,7 @@ void sentence_busy_evidence(GString *s, const struct finding *row)
 	if (row->busy == BUSY_LOOP)
 		g_string_append_printf(s, ", waited for events %s%s", TEXT_COUNT(row->count),
 				       row->count == 1 ? " time" : " times");
+	ran_append_others(s, f, row);
 	if ((row->frame < 0 && row->busy != BUSY_SPIN) || !row->looks_cnt)
 		return;
 	g_string_append_printf(s, "; %.0f%% of ", text_percent(row->in_frame_cnt, row->looks_cnt));
@@ -98,7 +100,10 @@ const char *sentence_busy_advice(const struct findings *f, const struct finding 
 	if (unended_of(f, row))
 		return unended_of(f, row);
 	/* each turn would be far shorter, and may then hold nobody up */
-	if (row->busy == BUSY_LOOP && row->queue_ns >= row->on_cpu_ns / 2)
+	if (row->is_for_hog)
+		return "Another program has the CPUs for much of that time: let it run later or elsewhere, or give it less (nice, cpu.weight). "
+		       "Else do less in a turn.";
+	if (finding_is_loop_for_cpu(row))
 		return "It waits for a CPU for much of that time: see who has them (record --runq-blame), have that run later or elsewhere, or "
 		       "give it less (nice, cpu.weight). Else do less in a turn.";
 	if (row->busy_rule && row->busy_rule->advice)

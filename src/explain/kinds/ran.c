@@ -60,11 +60,16 @@ struct ran ran_of(const struct findings *f, const struct finding *row)
 #define OTHERS_PART 2	/* 1/n of all CPUs: who used less left some free */
 #define OTHERS_TOLD 250	/* thousandths of a CPU: less is hardly in the way */
 
-/* Another program, which is not recorded, used CPUs. */
+/* Another program used CPUs, one that is not recorded, or on a whole machine one that computes all the time. */
 static bool find_others(const struct findings *f, const struct finding *row, struct limit_others *ret)
 {
-	return row->reason == REASON_CPU_QUEUE && !row->is_yield && !row->bursts.cnt &&
-	       profile_cpu_others(f->profile, ret) && ret->permille >= OTHERS_TOLD;
+	if (row->is_for_hog) {
+		*ret = (struct limit_others){
+			.permille = (uint32_t)(f->hog->on_cpu_ns / MAX(f->profile->info.duration_ns / 1000, 1)),
+			.processes = f->hog->processes_cnt, .pid = f->hog->pid, .name = f->hog->process };
+		return true;
+	}
+	return finding_wants_cpu(row) && profile_cpu_others(f->profile, ret) && ret->permille >= OTHERS_TOLD;
 }
 
 bool ran_others(const struct findings *f, const struct finding *row)
@@ -76,7 +81,7 @@ bool ran_others(const struct findings *f, const struct finding *row)
 	       (is_bound || others.permille * OTHERS_PART >= f->profile->info.cpus * 1000);
 }
 
-static void append_others(GString *s, const struct findings *f, const struct finding *row)
+void ran_append_others(GString *s, const struct findings *f, const struct finding *row)
 {
 	struct limit_others others;
 
@@ -96,9 +101,10 @@ void ran_append_evidence(GString *s, const struct findings *f, const struct find
 {
 	const struct ran r = ran_of(f, row);
 
-	append_others(s, f, row);
-	if (!r.program)
+	if (!r.program) {
+		ran_append_others(s, f, row);
 		return;
+	}
 	g_string_append(s, r.is_same || r.policy ? "; " : "; meanwhile ");
 	text_safe_cut(s, r.program, FINDING_NAME_COLUMNS);
 	if (r.threads_cnt == 1)

@@ -229,6 +229,56 @@ static void test_client_tasks(void)
 	}
 }
 
+/*
+ * A program that computes all the time has the CPUs: a service that waits for one leads, before its clients and before
+ * that program itself.  If nobody asks who waits, or CPUs are free, or the program that computes is asked itself, the longest leads.
+ */
+static void test_hog(void)
+{
+	static const struct { bool is_asked, is_full, serves; const char *first, *hog; } cases[] = {
+		{ true, true, false, "shop waits for a CPU", "; meanwhile xz/30 used 1.8 CPUs" },
+		{ false, true, false, "xz waits for a CPU", NULL },
+		{ true, false, false, "load waits for data from the network", NULL },
+		{ true, true, true, "load waits for data from the network", NULL },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		uint32_t server = process_of(p, 20, 21, "shop"), client = process_of(p, 10, 10, "load");
+		const uint64_t ran_ns = cases[i].is_full ? 4500 * MS : 1500 * MS;
+
+		p->info.has_wakers = p->info.has_objects = true;
+		for (uint32_t k = 0; k < 4; k++) {
+			uint32_t thread = process_of(p, 30, 30 + k, "xz"), wait = add_wait(p, thread, 'R', 400, 0, "main@xz encode@xz", "");
+
+			g_array_index(p->waits, struct wait, wait).preempted_ns = 5000 * MS;
+			g_array_index(p->threads, struct thread, thread).on_cpu_ns = ran_ns;
+			g_array_index(p->threads, struct thread, thread).preempted_ns = 5000 * MS;
+			if (k == 0 && cases[i].serves)
+				asks(p, add_wait(p, thread, 'S', 4, 10, "main@xz read@libc.so.6", RECV), OBJECT_SOCKET, ":81 from 127.0.0.1", 9);
+		}
+		uint32_t wait = add_wait(p, server, 'R', 400, 0, "main@shop serve@shop price@shop", "");
+
+		g_array_index(p->waits, struct wait, wait).runnable_ns = 4000 * MS;
+		g_array_index(p->threads, struct thread, server).runnable_ns = 4000 * MS;
+		if (cases[i].is_asked) {
+			asks(p, add_wait(p, server, 'S', 40, 40, "main@shop serve@shop recv@libc.so.6", RECV), OBJECT_SOCKET, ":80 from 127.0.0.1", 10);
+			wait = add_wait(p, client, 'S', 14, 680, "main@load run@load recv@libc.so.6", RECV);
+			asks(p, wait, OBJECT_SOCKET, "127.0.0.1:80 (shop)", 20);
+			woken_in(p, wait, server, "main@shop send@libc.so.6", 14, 9500);
+		}
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = &g_array_index(e->headlines, struct headline, 0);
+
+		g_test_message("%zu: %s; %s; %s", i, h->sentence, h->evidence, h->advice);
+		g_assert_nonnull(strstr(h->sentence, cases[i].first));
+		g_assert_cmpint(strstr(h->evidence, cases[i].hog ?: "meanwhile xz") != NULL, ==, cases[i].hog != NULL);
+		g_assert_cmpint(g_str_has_prefix(h->advice, "Another program has the CPUs"), ==, cases[i].hog != NULL);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 #define PIPE_ROOM "__x64_sys_write@[kernel] vfs_write@[kernel] anon_pipe_write@[kernel]"
 
 /* What readers that are not recorded were seen to do is told to the last one; what varies, or is idle, or recorded, is not. */
@@ -322,6 +372,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/lock-for-a-script", test_lock_for_a_script);
 	g_test_add_func("/explain/clients", test_clients);
 	g_test_add_func("/explain/client-tasks", test_client_tasks);
+	g_test_add_func("/explain/hog", test_hog);
 	g_test_add_func("/explain/ends-of-pipe", test_ends_of_pipe);
 	g_test_add_func("/explain/answers-held-back", test_answers_held_back);
 	g_test_add_func("/explain/busy-helpers", test_busy_helpers);
