@@ -389,3 +389,45 @@ def answers_that_stay_in_the_socket(env):
         else:
             first.names("sends answers in pieces", "until the client acknowledged its beginning", culprits=["TCP_NODELAY"])
         end(process)
+
+
+SHOP = """
+    import hashlib, os, socket, threading
+    listener = socket.create_server(("127.0.0.1", 0))
+    parent = os.getpid()
+    if not os.fork():
+        def browse():
+            with socket.create_connection(listener.getsockname()) as s:
+                while os.getppid() == parent:
+                    s.sendall(b"GET /item")
+                    if not s.recv(64): break
+        for _ in range(4): threading.Thread(target=browse).start()
+    else:
+        def price_items(s):
+            while s.recv(64):
+                hashlib.pbkdf2_hmac("sha256", b"item", b"salt", 3000)
+                s.sendall(b"price")
+        for _ in range(4): threading.Thread(target=price_items, args=listener.accept()[:1]).start()
+        print(flush=True)
+    """
+
+
+@case
+def job_that_has_the_cpus(env):
+    """On a whole machine a service waits for CPUs that jobs in two languages have; one that leaves them to it (SCHED_IDLE) is not to blame."""
+    jobs = [(["sha256sum", "/dev/zero"], "sha256sum"), (["perl", "-e", "1 while 1"], "perl"), (["chrt", "-i", "0", "sha256sum", "/dev/zero"], None)]
+    for command, name in (job for job in jobs if shutil.which(job[0][0])):
+        shop = script(env, [sys.executable, "-c"], SHOP)
+        others = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) for _ in range(3 * os.cpu_count())]
+        env.running += others
+        recorder = Recorder(env, "-a", "-d", "3", out=env.temporary(f"cpus-{shop.pid}.offcpu"))
+        recorder.wait()
+        told = Told(env, recorder.out)
+        if name:
+            told.names("waits for a CPU", f"meanwhile {name} ({len(others)} processes) used", "Another program has the CPUs")
+        else:
+            env.check.that("Another program has the CPUs" not in told.shown, f"a job that yields: {told.shown}")
+        for other in others:
+            other.kill()
+            other.wait()
+        end(shop)
