@@ -104,6 +104,8 @@ const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const
 #define TAIL_WAITS_MIN 30
 #define COMPUTES_PART 10
 #define IN_A_ROW 10
+#define ALL_PERMILLE 900	/* of all CPUs' time: all were in use */
+#define FREE_PERMILLE 600	/* less: some were free */
 #define OTHERS_ADVICE                                                                                                 \
 	"Another program has the CPUs: let it run later or elsewhere, give it less (nice, cpu.weight), or give this one CPUs of its own."
 #define STARVED "Where all workers of a pool wait so, nobody is left to do those tasks: another pool for them, or more workers."
@@ -291,10 +293,15 @@ static const char *advice_of_queue(const struct findings *f, const struct findin
 		       "EPOLLEXCLUSIVE, or one set for all threads, wakes one for each.";
 	if (ran_others(f, row) || row->is_for_hog)
 		return OTHERS_ADVICE;
-	if (ran_share(f->profile) >= CPUS_FULL)
-		return info->has_blame ? "More runnable threads than CPUs: add CPUs or run fewer." :
+	const int busy = profile_cpus_busy(f->profile);	/* only if not the whole machine is recorded */
+
+	if (busy >= ALL_PERMILLE && ran_share(f->profile) * 2000 < busy)
+		return "Others have the CPUs for most of that time: see who (record -a --runq-blame), let them run later or elsewhere, or give "
+		       "them less (nice, cpu.weight).";
+	if (ran_share(f->profile) >= CPUS_FULL || busy >= ALL_PERMILLE)
+		return info->has_blame || busy >= 0 ? "More runnable threads than CPUs: add CPUs or run fewer." :
 					 reason_advice(REASON_CPU_QUEUE);
-	if (!info->imported && profile_is_of_machine(f->profile))
+	if ((!info->imported && profile_is_of_machine(f->profile)) || (busy >= 0 && busy < FREE_PERMILLE))
 		return "CPUs were free meanwhile, so more of them would not help: see who wakes many threads at once "
 		       "(record --wakers), and which CPUs they may use.";
 	if (ran_little(f->profile))

@@ -34,7 +34,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_BLOCKED] = "blocked", [LIMIT_OTHERS] = "others", [LIMIT_WORKERS] = "workers", [LIMIT_STATEMENTS] = "statements",
 	[LIMIT_SIGNALLER] = "signaller",
 	[LIMIT_END] = "end",
-	[LIMIT_LOCKED] = "locked", [LIMIT_HELD_BACK] = "held-back",
+	[LIMIT_BUSY] = "busy", [LIMIT_LOCKED] = "locked", [LIMIT_HELD_BACK] = "held-back",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -104,6 +104,14 @@ bool profile_cpu_others(const struct profile *p, struct limit_others *ret)
 		return false;
 	ret->name = l->text + at;
 	return true;
+}
+
+int profile_cpus_busy(const struct profile *p)
+{
+	const struct profile_limit *l = FIRST_ROW(const struct profile_limit, x, p->limits, x->kind == LIMIT_BUSY, x, NULL);
+	uint32_t permille;
+
+	return l && sscanf(l->text, "%" SCNu32 " permille", &permille) == 1 && permille <= 1000 ? (int)permille : -1;
 }
 
 static uint32_t holder_of(const struct profile_limit *l)

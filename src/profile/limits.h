@@ -55,6 +55,7 @@ enum profile_limit_kind {
 	LIMIT_SIGNALLER,	/* how often a thread that ended waits of other processes, in memory that they share, was busy: LIMIT_RESTS_FORMAT */
 	LIMIT_END,	/* a process at a pipe's other end, or a helper of process tid: what it does, by looks: limit_end_text() */
 	LIMIT_HELD_BACK,	/* Nagle's algorithm delays ends of answers that the process sends from this address: LIMIT_LOOKS_FORMAT */
+	LIMIT_BUSY,	/* how much of all CPUs' time was used meanwhile, by anybody, where not the whole machine is recorded: LIMIT_BUSY_FORMAT */
 	LIMIT_LOCKED,	/* who had the file lock for which the process waited, by looks: limit_locked_text() */
 	LIMIT_KIND_COUNT
 };
@@ -119,6 +120,8 @@ enum profile_limit_kind {
 
 /* Thousandths of a CPU, its processes; followed by its name. */
 #define LIMIT_OTHERS_FORMAT "%" PRIu32 " permille by %" PRIu32 " "
+
+#define LIMIT_BUSY_FORMAT "%" PRIu32 " permille"
 
 /* How many; followed by the name of the first. */
 #define LIMIT_WORKERS_FORMAT "%" PRIu32 " "
@@ -216,6 +219,9 @@ struct limit_others {
 };
 /* False: no other program used much. */
 bool profile_cpu_others(const struct profile *p, struct limit_others *ret);
+
+/* Thousandths of all CPUs' time; -1: unknown. */
+int profile_cpus_busy(const struct profile *p);
 
 struct limit_statements {
 	uint32_t seen, ran, read, flushed;	/* flushed: made what was written safe, or waited for that */

@@ -11,18 +11,46 @@
 
 #define PROC_PID_INIT_INO 0xEFFFFFFCU	/* include/linux/proc_ns.h */
 
-bool loadavg_threads(unsigned *ret_runnable, unsigned *ret_all)
+/* The beginning of a file, as a string. */
+static bool read_start(const char *path, char *text, size_t bytes)
 {
-	char text[96] = { 0 };
-	int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-	bool ok;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return false;
-	/* proc(5): three averages, runnable/all, the last pid */
-	ok = read(fd, text, sizeof(text) - 1) > 0 && sscanf(text, "%*s %*s %*s %u/%u", ret_runnable, ret_all) == 2;
+	const ssize_t n = read(fd, text, bytes - 1);
+
 	close(fd);
-	return ok;
+	text[MAX(n, 0)] = '\0';
+	return n > 0;
+}
+
+bool cpus_time_read(const char *proc_dir, struct cpus_time *ret)
+{
+	g_autofree char *path = g_strdup_printf("%s/stat", proc_dir);
+	char text[512];
+	uint64_t n[8] = { 0 };	/* proc(5): user, nice, system, idle, iowait, irq, softirq, steal; guests' time is in the first two */
+
+	if (!read_start(path, text, sizeof(text)) || !g_str_has_prefix(text, "cpu "))
+		return false;
+	char *at = text + strlen("cpu ");
+
+	*ret = (struct cpus_time){ 0 };
+	for (size_t i = 0; i < G_N_ELEMENTS(n); i++) {
+		n[i] = g_ascii_strtoull(at, &at, 10);
+		ret->all += n[i];
+	}
+	ret->busy = ret->all - n[3] - n[4];
+	return ret->all;
+}
+
+bool loadavg_threads(unsigned *ret_runnable, unsigned *ret_all)
+{
+	char text[96];
+
+	/* proc(5): three averages, runnable/all, the last pid */
+	return read_start("/proc/loadavg", text, sizeof(text)) &&
+	       sscanf(text, "%*s %*s %*s %u/%u", ret_runnable, ret_all) == 2;
 }
 
 const char *proc_status_field(const char *status, const char *name)

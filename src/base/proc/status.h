@@ -28,6 +28,12 @@ bool proc_is_ours(const char *proc_dir);
 /* How many threads of the machine are runnable, and how many exist, from /proc/loadavg; false: unreadable. */
 bool loadavg_threads(unsigned *ret_runnable, unsigned *ret_all);
 
+/* Time of all CPUs since the machine began, in clock ticks, from the first line of /proc/stat; false: unreadable. */
+struct cpus_time {
+	uint64_t busy, all;	/* busy: neither idle nor idle with disks at work; a hypervisor's time for others counts */
+};
+bool cpus_time_read(const char *proc_dir, struct cpus_time *ret);
+
 /* The current processes in our pid namespace: uint32_t, owned by the caller; empty if /proc is unreadable. */
 GArray *process_ids(void);
 /* The current threads of a process, at most so many, likewise. */

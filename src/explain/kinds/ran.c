@@ -58,7 +58,6 @@ struct ran ran_of(const struct findings *f, const struct finding *row)
 }
 
 #define OTHERS_PART 2	/* 1/n of all CPUs: who used less left some free */
-#define OTHERS_TOLD 250	/* thousandths of a CPU: less is hardly in the way */
 
 /* Another program used CPUs, one that is not recorded, or on a whole machine one that computes all the time. */
 static bool find_others(const struct findings *f, const struct finding *row, struct limit_others *ret)
@@ -69,7 +68,7 @@ static bool find_others(const struct findings *f, const struct finding *row, str
 			.processes = f->hog->processes_cnt, .pid = f->hog->pid, .name = f->hog->process };
 		return true;
 	}
-	return finding_wants_cpu(row) && profile_cpu_others(f->profile, ret) && ret->permille >= OTHERS_TOLD;
+	return finding_wants_cpu(row) && profile_cpu_others(f->profile, ret);
 }
 
 bool ran_others(const struct findings *f, const struct finding *row)
@@ -81,12 +80,25 @@ bool ran_others(const struct findings *f, const struct finding *row)
 	       (is_bound || others.permille * OTHERS_PART >= f->profile->info.cpus * 1000);
 }
 
+/* "; all CPUs were 97% busy meanwhile, 12% of them with what is recorded" */
+static void append_busy(GString *s, const struct profile *p)
+{
+	const int permille = profile_cpus_busy(p);
+
+	if (permille >= 0)
+		g_string_append_printf(s, "; all CPUs were %.0f%% busy meanwhile, %.0f%% with what is recorded", permille / 10.0,
+				       ran_share(p) * 100);
+}
+
 void ran_append_others(GString *s, const struct findings *f, const struct finding *row)
 {
 	struct limit_others others;
 
-	if (!find_others(f, row, &others))
+	if (!find_others(f, row, &others)) {
+		if (finding_wants_cpu(row))
+			append_busy(s, f->profile);
 		return;
+	}
 	g_string_append(s, "; meanwhile ");
 	if (others.processes > 1) {
 		text_safe_cut(s, others.name, FINDING_NAME_COLUMNS);

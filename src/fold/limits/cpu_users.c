@@ -14,6 +14,8 @@ struct cpu_users {
 	char *proc_dir;
 	GHashTable *before;	/* pid -> CPU time in ms as it began */
 	uint64_t from_ns;
+	struct cpus_time cpus;
+	bool has_cpus;
 };
 
 static uint64_t used_ms(uint32_t pid)
@@ -28,6 +30,7 @@ struct cpu_users *cpu_users_begin(const char *proc_dir)
 
 	u->proc_dir = g_strdup(proc_dir);
 	u->before = g_hash_table_new(NULL, NULL);
+	u->has_cpus = cpus_time_read(proc_dir, &u->cpus);
 	u->from_ns = clock_ns(CLOCK_MONOTONIC);
 	EACH_ROW(i, const uint32_t, pid, pids)
 		g_hash_table_insert(u->before, GUINT_TO_POINTER(*pid), GSIZE_TO_POINTER(used_ms(*pid)));
@@ -73,6 +76,18 @@ const struct program *programs_largest(GHashTable *programs, const char **ret_na
 	return largest;
 }
 
+static void put_busy(const struct cpu_users *u, struct profile *p)
+{
+	struct cpus_time now;
+
+	if (!u->has_cpus || !cpus_time_read(u->proc_dir, &now) || now.all <= u->cpus.all || now.busy < u->cpus.busy)
+		return;
+	const uint64_t busy = MIN(now.busy - u->cpus.busy, now.all - u->cpus.all);
+	g_autofree char *text = g_strdup_printf(LIMIT_BUSY_FORMAT, (uint32_t)(busy * 1000 / (now.all - u->cpus.all)));
+
+	profile_add_limit(p, LIMIT_BUSY, 0, 0, text);
+}
+
 void cpu_users_end(struct cpu_users *u, struct profile *p)
 {
 	g_autoptr(GHashTable) recorded = limits_pids_new(p), programs = programs_new();
@@ -93,6 +108,8 @@ void cpu_users_end(struct cpu_users *u, struct profile *p)
 		if (called && *called)
 			programs_add(programs, called, pid, ms);
 	}
+	if (u)
+		put_busy(u, p);
 	const struct program *most = programs_largest(programs, &name);
 	const uint32_t permille = most ? (uint32_t)(most->sum * 1000 / window_ms) : 0;
 

@@ -87,11 +87,40 @@ static void test_title(void)
 	}
 }
 
+/* As an old kernel has it, without the last columns, and as no kernel has it. */
+static void test_cpus_time(void)
+{
+	static const struct { const char *text; uint64_t busy, all; } cases[] = {
+		{ "cpu  100 20 30 4000 500 6 7 8 90 0\ncpu0 1 2 3 4\n", 171, 4671 },
+		{ "cpu  100 20 30 4000\n", 150, 4150 },
+		{ "cpu  \n", 0, 0 },
+		{ "intr 100 20 30 4000\n", 0, 0 },
+		{ "", 0, 0 },
+		{ NULL, 0, 0 },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *dir = g_dir_make_tmp("proc-XXXXXX", NULL), *path = g_build_filename(dir, "stat", NULL);
+		struct cpus_time t = { 0 };
+
+		if (cases[i].text)
+			g_assert_true(g_file_set_contents(path, cases[i].text, -1, NULL));
+		g_assert_cmpint(cpus_time_read(dir, &t), ==, cases[i].all > 0);
+		if (cases[i].all) {
+			g_assert_cmpuint(t.busy, ==, cases[i].busy);
+			g_assert_cmpuint(t.all, ==, cases[i].all);
+		}
+		g_unlink(path);
+		g_rmdir(dir);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/proc-status/namespace", test_namespace);
 	g_test_add_func("/proc-status/script", test_script);
 	g_test_add_func("/proc-status/title", test_title);
+	g_test_add_func("/proc-status/cpus-time", test_cpus_time);
 	return g_test_run();
 }
