@@ -108,7 +108,8 @@ bool profile_cpu_others(const struct profile *p, struct limit_others *ret)
 
 int profile_cpus_busy(const struct profile *p)
 {
-	const struct profile_limit *l = FIRST_ROW(const struct profile_limit, x, p->limits, x->kind == LIMIT_BUSY, x, NULL);
+	const struct profile_limit *l =
+		FIRST_ROW(const struct profile_limit, x, p->limits, x->kind == LIMIT_BUSY, x, NULL);
 	uint32_t permille;
 
 	return l && sscanf(l->text, "%" SCNu32 " permille", &permille) == 1 && permille <= 1000 ? (int)permille : -1;
