@@ -128,6 +128,12 @@ bool nagle_has_delayed_acks(const struct findings *f, const struct finding *row)
 	"Clients delay that by up to 40 ms: let the server set TCP_NODELAY, or send an answer in one piece (head and body in one " \
 	"write)."
 bool held_back_is_seen(const struct findings *f);	/* of any selected server */
+#define SESSION_ADVICE \
+	"A transaction keeps its locks until it ends: let that program commit before it does other work, or do that work outside of it."
+/* Of a lock of a database that a session keeps: ", mostly for python3/4711, which sleeps until a timer in sync (sync.py:6)". */
+void session_append(GString *s, const struct findings *f, const struct finding *row);
+const char *session_advice(const struct findings *f, const struct finding *row);	/* NULL: whose session is unknown */
+
 /* "java sends answers in pieces: .." with advice, of the server with most of them; false, and nothing: there is none. */
 bool held_back_append_most(GString *s, const struct findings *f);
 

@@ -911,7 +911,7 @@ const char *sentence_advice(const struct findings *f, const struct finding *row)
 	advice = advice_of_throttled(row) ?: advice_of_loop(f, row);
 	if (advice)
 		return advice;
-	advice = blocked_advice_of(f, row) ?: locked_advice_of(f, row) ?: ends_advice(f, row);
+	advice = blocked_advice_of(f, row) ?: session_advice(f, row) ?: locked_advice_of(f, row) ?: ends_advice(f, row);
 	advice = advice ?: advice_of_holder(f, row) ?: backlog_advice_of_drops(row->backlog);
 	if (advice)
 		return advice;

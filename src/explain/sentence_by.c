@@ -3,6 +3,7 @@
 
 #include "analyse/plumbing.h"
 #include "explain/findings_part.h"
+#include "explain/limits.h"
 #include "explain/sentence.h"
 #include "explain/text.h"
 
@@ -198,6 +199,7 @@ void sentence_by(GString *s, const struct findings *f, const struct finding *row
 	append_where(s, f, by);
 	if (reasons_is_kept_for_client(f->reasons, row->wait) && !is_held) {
 		g_string_append(s, ", of which one at a time has it and waits for its client meanwhile");
+		session_append(s, f, row);
 		return;
 	}
 	if (by->timeouts_cnt)

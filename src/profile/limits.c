@@ -34,7 +34,7 @@ static const char *const kinds[LIMIT_KIND_COUNT] = {
 	[LIMIT_BLOCKED] = "blocked", [LIMIT_OTHERS] = "others", [LIMIT_WORKERS] = "workers", [LIMIT_STATEMENTS] = "statements",
 	[LIMIT_SIGNALLER] = "signaller",
 	[LIMIT_END] = "end",
-	[LIMIT_BUSY] = "busy", [LIMIT_LOCKED] = "locked", [LIMIT_HELD_BACK] = "held-back",
+	[LIMIT_THREADS_DO] = "threads-do", [LIMIT_BUSY] = "busy", [LIMIT_LOCKED] = "locked", [LIMIT_HELD_BACK] = "held-back",
 };
 
 void profile_add_limit(struct profile *p, enum profile_limit_kind kind, uint32_t pid, uint32_t tid, const char *text)
@@ -68,15 +68,31 @@ bool limit_blocked_read(const struct profile_limit *l, struct limit_blocked *ret
 	return true;
 }
 
-bool profile_statements(const struct profile *p, struct limit_statements *ret)
+/* NULL: none of that kind, or several. */
+static const struct profile_limit *only_of(const struct profile *p, enum profile_limit_kind kind)
 {
 	const struct profile_limit *one = NULL;
 
 	EACH_ROW(i, const struct profile_limit, l, p->limits) {
-		if (l->kind == LIMIT_STATEMENTS && one)
-			return false;
-		one = l->kind == LIMIT_STATEMENTS ? l : one;
+		if (l->kind == kind && one)
+			return NULL;
+		one = l->kind == kind ? l : one;
 	}
+	return one;
+}
+
+bool profile_threads_do(const struct profile *p, struct limit_threads_do *ret)
+{
+	const struct profile_limit *one = only_of(p, LIMIT_THREADS_DO);
+
+	return one && sscanf(one->text, "%" SCNu32 " looks, %" SCNu32 " ran, %" SCNu32 " at a disk", &ret->looks, &ret->ran,
+			     &ret->read) == 3;
+}
+
+bool profile_statements(const struct profile *p, struct limit_statements *ret)
+{
+	const struct profile_limit *one = only_of(p, LIMIT_STATEMENTS);
+
 	ret->flushed = 0;	/* older recordings do not tell it */
 	return one && sscanf(one->text, "%" SCNu32 " seen, %" SCNu32 " ran, %" SCNu32 " at a disk, %" SCNu32 " flush", &ret->seen,
 			     &ret->ran, &ret->read, &ret->flushed) >= 3;

@@ -55,6 +55,7 @@ enum profile_limit_kind {
 	LIMIT_SIGNALLER,	/* how often a thread that ended waits of other processes, in memory that they share, was busy: LIMIT_RESTS_FORMAT */
 	LIMIT_END,	/* a process at a pipe's other end, or a helper of process tid: what it does, by looks: limit_end_text() */
 	LIMIT_HELD_BACK,	/* Nagle's algorithm delays ends of answers that the process sends from this address: LIMIT_LOOKS_FORMAT */
+	LIMIT_THREADS_DO,	/* what the threads of this server (MariaDB, MySQL) were seen to do: LIMIT_THREADS_DO_FORMAT */
 	LIMIT_BUSY,	/* how much of all CPUs' time was used meanwhile, by anybody, where not the whole machine is recorded: LIMIT_BUSY_FORMAT */
 	LIMIT_LOCKED,	/* who had the file lock for which the process waited, by looks: limit_locked_text() */
 	LIMIT_KIND_COUNT
@@ -120,6 +121,9 @@ enum profile_limit_kind {
 
 /* Thousandths of a CPU, its processes; followed by its name. */
 #define LIMIT_OTHERS_FORMAT "%" PRIu32 " permille by %" PRIu32 " "
+
+/* Looks; those at which a thread was on a CPU or queued for one, and of the others those with one at a disk. */
+#define LIMIT_THREADS_DO_FORMAT "%" PRIu32 " looks, %" PRIu32 " ran, %" PRIu32 " at a disk"
 
 #define LIMIT_BUSY_FORMAT "%" PRIu32 " permille"
 
@@ -228,6 +232,12 @@ struct limit_statements {
 };
 /* Of the only server that was looked at; false: none, or several. */
 bool profile_statements(const struct profile *p, struct limit_statements *ret);
+
+/* The same of the only server with threads. */
+struct limit_threads_do {
+	uint32_t looks, ran, read;
+};
+bool profile_threads_do(const struct profile *p, struct limit_threads_do *ret);
 
 /* The number of children, and the name of the first. 0: not a LIMIT_WORKERS. */
 uint32_t limit_workers_read(const struct profile_limit *l, const char **ret_name);

@@ -54,8 +54,7 @@ const char *blocked_advice(const struct profile *p, const char *peer, uint32_t s
 	if (!is_at_postgres(peer) || !find(p, session, &b))
 		return NULL;
 	return b.held * 2 >= b.seen ?
-		       "A transaction keeps its locks until it ends: let that program commit before it does other work, or do that work "
-		       "outside of it. pg_blocking_pids() tells whose locks they are." :
+		       SESSION_ADVICE " pg_blocking_pids() tells whose locks they are." :
 		       "Statements that run, or transactions that are left open, have these locks: pg_blocking_pids() tells whose, and "
 		       "pg_stat_activity what these do.";
 }

@@ -254,6 +254,7 @@ static bool rests_meanwhile(const struct profile *p, const char *there)
 bool owed_append_most(GString *s, const struct findings *f, const struct task_findings *tasks)
 {
 	uint32_t most_cnt = 0, most_made = 0;
+	const char *advice = NULL;
 	const struct profile_limit *most = NULL;
 	const char *most_there = NULL;
 
@@ -291,7 +292,10 @@ bool owed_append_most(GString *s, const struct findings *f, const struct task_fi
 		if (most_cnt >= QUEUE_TIMES * most_made && !are_free(most))
 			g_string_append_printf(s, "%s for which the others queue if %s one request at a time", is_known ? " and" : ",",
 					       most_made == 1 ? "it carries" : "each carries");
-		blocked_append(s, f->profile, most_there, 0);
+		if (!blocked_append(s, f->profile, most_there, 0))
+			peer_runs_append(s, f->profile, most_there, 0, f->profile->info.duration_ns);
+		advice = blocked_advice(f->profile, most_there, 0) ?:
+			 peer_runs_advice(f->profile, most_there, 0, f->profile->info.duration_ns);
 	}
 	const uint32_t kept_cnt = most_there ? 0 : kept_threads(f, most->pid);
 
@@ -303,6 +307,8 @@ bool owed_append_most(GString *s, const struct findings *f, const struct task_fi
 				       ". Its threads that serve (%s) wait for requests of other clients, on connections that these "
 				       "keep open: more threads, or keep connections open for less time. Else little is found",
 				       TEXT_COUNT(kept_cnt));
+	else if (advice)
+		g_string_append_printf(s, ". %s Else little is found", advice);
 	else
 		g_string_append(s, ", and little is found in its threads");
 	return true;

@@ -64,6 +64,29 @@ static bool find_statements(const struct profile *p, const char *peer, struct st
 	return most;
 }
 
+#define REST_PERCENT 75	/* of the looks at a server's threads */
+#define MYSQL_LOOKS_MIN 6
+
+/* What MariaDB's or MySQL's threads do, of whom no thread ran or waited for a disk at most looks, or one waited for that. */
+struct threads_do {
+	bool rests;
+	uint32_t seen, all;
+};
+
+static bool find_threads_do(const struct profile *p, const char *peer, struct threads_do *ret)
+{
+	struct limit_threads_do t;
+
+	if (!peer || (!strstr(peer, "(mariadbd)") && !strstr(peer, "(mysqld)")) || !profile_threads_do(p, &t) ||
+	    t.looks < MYSQL_LOOKS_MIN)
+		return false;
+	const uint64_t rests = (uint64_t)t.looks - MIN(t.looks, (uint64_t)t.ran + t.read);
+
+	*ret = (struct threads_do){ .rests = rests * 100 >= (uint64_t)t.looks * REST_PERCENT, .all = t.looks };
+	ret->seen = ret->rests ? (uint32_t)rests : t.read;
+	return ret->rests || (uint64_t)t.read * 2 >= t.looks;
+}
+
 /* The selected server with most answers whose ends Nagle's algorithm holds back; NULL: none.  peer: NULL is any, as is pid 0. */
 static const struct profile_limit *find_held_back(const struct profile *p, const struct selection *sel,
 						  const char *peer, uint32_t pid, struct limit_looks *ret)
@@ -108,6 +131,7 @@ void peer_runs_append(GString *s, const struct profile *p, const char *peer, uin
 	struct limit_looks looks;
 	struct statements st;
 	struct limit_others o;
+	struct threads_do t;
 
 	if (peer && find_held_back(p, NULL, peer, pid, &looks)) {
 		g_string_append_printf(s, "; at %" PRIu32 " of %" PRIu32 " looks at connections there " HELD_BACK_SAYS, looks.seen, looks.all);
@@ -115,6 +139,11 @@ void peer_runs_append(GString *s, const struct profile *p, const char *peer, uin
 	}
 	if (find_statements(p, peer, &st)) {
 		g_string_append_printf(s, "; of %" PRIu32 " statements seen there %" PRIu32 " %s", st.seen, st.most, st.says);
+		return;
+	}
+	if (find_threads_do(p, peer, &t)) {
+		g_string_append_printf(s, "; at %" PRIu32 " of %" PRIu32 " looks %s", t.seen, t.all,
+				       t.rests ? "no thread of that server ran or waited for a disk" : "that server waited for a disk");
 		return;
 	}
 	if (!find(p, peer, pid, waits_ns, &o)) {
@@ -131,6 +160,7 @@ void peer_runs_append(GString *s, const struct profile *p, const char *peer, uin
 const char *peer_runs_advice(const struct profile *p, const char *peer, uint32_t pid, uint64_t waits_ns)
 {
 	struct statements st;
+	struct threads_do t;
 	struct limit_others o;
 	struct limit_looks looks;
 
@@ -138,6 +168,13 @@ const char *peer_runs_advice(const struct profile *p, const char *peer, uint32_t
 		return HELD_BACK_ADVICE;
 	if (find_statements(p, peer, &st))
 		return st.advice;
+	if (find_threads_do(p, peer, &t))
+		return t.rests ?
+			       "Its sessions wait for locks, or for one another: information_schema.innodb_trx and SHOW ENGINE INNODB STATUS tell "
+			       "whose transaction stays open, SHOW PROCESSLIST who waits for a table. A transaction keeps its locks until it ends: "
+			       "no other work in it." :
+			       "See which statements read or write so much (slow query log, EXPLAIN: an index, innodb_buffer_pool_size), and whether "
+			       "each commit syncs (innodb_flush_log_at_trx_commit); offcpu io tells of the disk.";
 	if (!find(p, peer, pid, waits_ns, &o))
 		return owed_queue_advice(p, pid);
 	return servers_is_database(peer) ? COMPUTES_ADVICE : "It computes meanwhile: a CPU profile of it tells more (record --cpu).";

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * PostgreSQL's sessions by the titles of their processes: which ones wait for a lock, and whose is idle in a transaction
- * meanwhile. A program that waits for its answer cannot know, and neither does the kernel.
+ * meanwhile. A program that waits for its answer cannot know, and neither does the kernel.  Of MariaDB's threads, which
+ * have no titles, whether any of them runs or waits for a disk.
  */
 #include "fold/targets/part.h"
 
@@ -19,18 +20,22 @@
 
 #define SERVERS_MAX 4
 #define BACKENDS_MAX 128	/* of one server, at one look */
+#define THREADS_MAX 256
 #define LOOKS_MAX 64	/* bits of a mask */
 #define CLIENTS_MAX 32	/* sessions whose client is sought */
 #define STATEMENTS_MIN 5	/* seen: fewer may all be by chance */
 
 struct server {
 	uint32_t pid;
+	bool is_threaded;
+	bool is_waited;	/* a recorded program was seen to wait for it, or to be it; else it is only there */
 	uint64_t waits;	/* looks at which any of its sessions waited for a lock */
 	/*
 	 * sessions at a statement, over all looks; those on a CPU or queued for one; at a disk, except for flushes: the
 	 * sessions that make written data safe, or wait until another one has
 	 */
 	uint32_t active, runs, reads, flushes;
+	uint32_t looks, ran, read;	/* of a threaded one: as in LIMIT_THREADS_DO */
 	uint32_t syncs, sleeps;	/* at this look: processes in fsync(2), and sessions at a statement that wait for a process */
 };
 
@@ -43,7 +48,7 @@ struct backend {
 struct backends {
 	char *proc_dir;
 	GHashTable *noted;	/* ids of processes that were asked for their name */
-	GArray *fresh;	/* uint32_t: those that are sought */
+	GArray *fresh;	/* struct server: sessions whose server is sought, or threaded servers */
 	GArray *servers, *rows;	/* struct server, struct backend */
 	unsigned looks;
 	struct pace pace;
@@ -55,7 +60,7 @@ struct backends *backends_new(const char *proc_dir)
 
 	b->proc_dir = g_strdup(proc_dir);
 	b->noted = g_hash_table_new(NULL, NULL);
-	b->fresh = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	b->fresh = g_array_new(FALSE, FALSE, sizeof(struct server));
 	b->servers = g_array_new(FALSE, TRUE, sizeof(struct server));
 	b->rows = g_array_new(FALSE, TRUE, sizeof(struct backend));
 	return b;
@@ -64,23 +69,56 @@ struct backends *backends_new(const char *proc_dir)
 FREES(backends_free, struct backends, b, g_free(b->proc_dir); g_hash_table_unref(b->noted); g_array_unref(b->fresh);
       g_array_unref(b->servers); g_array_unref(b->rows))
 
+static bool is_postgres(const char *name)
+{
+	return strcmp(name, "postgres") == 0;
+}
+
+static void note(struct backends *b, uint32_t pid, const char *name, bool is_waited)
+{
+	const bool is_threaded = strcmp(name, "mariadbd") == 0 || strcmp(name, "mysqld") == 0;
+	const struct server fresh = { .pid = pid, .is_threaded = is_threaded, .is_waited = is_waited };
+
+	if (is_threaded || is_postgres(name))
+		g_array_append_val(b->fresh, fresh);
+}
+
 void backends_note(struct backends *b, uint32_t pid)
 {
-	if (b->servers->len >= SERVERS_MAX || !g_hash_table_add(b->noted, GUINT_TO_POINTER(pid)))
+	if (!g_hash_table_add(b->noted, GUINT_TO_POINTER(pid)))
 		return;
 	g_autofree char *name = opener_process_text(b->proc_dir, pid, "comm");
 
-	if (name && strcmp(g_strchomp(name), "postgres") == 0)
-		g_array_append_val(b->fresh, pid);
+	if (name)
+		note(b, pid, g_strchomp(name), true);
 }
 
-/* Its parent, which has all sessions as children. */
-static void find_server(struct backends *b, uint32_t pid)
+void backends_note_named(struct backends *b, uint32_t pid, const char *name)
 {
-	g_autofree char *status = opener_process_text(b->proc_dir, pid, "status");
-	const struct server s = { .pid = status ? (uint32_t)proc_status_number(status, "PPid") : 0 };
+	note(b, pid, name, false);
+}
 
-	if (s.pid > 1 && b->servers->len < SERVERS_MAX && !ANY_ROW(const struct server, x, b->servers, x->pid == s.pid))
+/* For a session of PostgreSQL, or another one of its processes, by their title: their parent, which has all of them. */
+static uint32_t server_of(const struct backends *b, const struct server *fresh)
+{
+	g_autofree char *title = opener_process_text(b->proc_dir, fresh->pid, "cmdline");
+	g_autofree char *status = opener_process_text(b->proc_dir, fresh->pid, "status");
+
+	return title && status && g_str_has_prefix(title, "postgres: ") ? (uint32_t)proc_status_number(status, "PPid") : fresh->pid;
+}
+
+static void find_server(struct backends *b, const struct server *fresh)
+{
+	struct server s = *fresh;
+
+	s.pid = server_of(b, fresh);
+	EACH_ROW(i, struct server, x, b->servers) {
+		if (x->pid != s.pid)
+			continue;
+		x->is_waited |= s.is_waited;
+		return;
+	}
+	if (s.pid > 1 && b->servers->len < SERVERS_MAX)
 		g_array_append_val(b->servers, s);
 }
 
@@ -144,21 +182,59 @@ static void look_at(struct backends *b, struct server *s, uint32_t pid, uint64_t
 	}
 }
 
+struct threads {
+	const struct backends *b;
+	uint32_t pid, cnt;
+	bool runs, reads;
+};
+
+static bool take_thread(const struct opener_entry *e, void *data)
+{
+	struct threads *t = data;
+	g_autofree char *name = g_strdup_printf("task/%s/stat", e->name);
+	g_autofree char *stat = opener_process_text(t->b->proc_dir, t->pid, name);
+	const char *end = stat ? strrchr(stat, ')') : NULL;	/* a name may have any bytes */
+	const char state = end && end[1] == ' ' ? end[2] : 0;
+
+	t->runs |= state == 'R';
+	t->reads |= state == 'D';
+	return ++t->cnt < THREADS_MAX && !t->runs;
+}
+
+static void look_at_threads(const struct backends *b, struct server *s)
+{
+	g_autofree char *path = g_strdup_printf("%s/%u/task", b->proc_dir, s->pid);
+	struct threads t = { .b = b, .pid = s->pid };
+
+	opener_list(path, false, take_thread, &t);
+	s->looks += t.cnt > 0;
+	s->ran += t.runs;
+	s->read += t.reads && !t.runs;
+}
+
+static void look_at_sessions(struct backends *b, struct server *s)
+{
+	g_autoptr(GArray) children = children_of(b->proc_dir, s->pid);
+
+	s->syncs = s->sleeps = 0;
+	for (guint k = 0; k < MIN(children->len, BACKENDS_MAX); k++)
+		look_at(b, s, g_array_index(children, uint32_t, k), UINT64_C(1) << b->looks);
+	/* PostgreSQL's XLogFlush(): one flushes for all that wait for its lock */
+	s->flushes += s->syncs ? s->sleeps : 0;
+}
+
 bool backends_look(struct backends *b)
 {
-	EACH_ROW_OF(i, const uint32_t, pid, b->fresh)
-		find_server(b, *pid);
+	EACH_ROW_OF(i, const struct server, fresh, b->fresh)
+		find_server(b, fresh);
 	g_array_set_size(b->fresh, 0);
 	if (!b->servers->len || b->looks >= LOOKS_MAX || !pace_is_due(&b->pace))
 		return false;
 	EACH_ROW_OF(i, struct server, s, b->servers) {
-		g_autoptr(GArray) children = children_of(b->proc_dir, s->pid);
-
-		s->syncs = s->sleeps = 0;
-		for (guint k = 0; k < MIN(children->len, BACKENDS_MAX); k++)
-			look_at(b, s, g_array_index(children, uint32_t, k), UINT64_C(1) << b->looks);
-		/* PostgreSQL's XLogFlush(): one flushes for all that wait for its lock */
-		s->flushes += s->syncs ? s->sleeps : 0;
+		if (s->is_threaded)
+			look_at_threads(b, s);
+		else
+			look_at_sessions(b, s);
 	}
 	b->looks++;
 	return true;
@@ -256,22 +332,38 @@ static void put_server(const struct backends *b, const struct server *server, co
 	}
 }
 
+static void put_statements(const struct server *s, struct profile *p)
+{
+	g_autofree char *text = s->is_threaded ?
+		g_strdup_printf(LIMIT_THREADS_DO_FORMAT, s->looks, s->ran, s->read) :
+		g_strdup_printf(LIMIT_STATEMENTS_FORMAT, s->active, s->runs, s->reads, s->flushes);
+
+	if ((s->is_threaded ? s->looks : s->active) >= STATEMENTS_MIN)
+		profile_add_limit(p, s->is_threaded ? LIMIT_THREADS_DO : LIMIT_STATEMENTS, s->pid, 0, text);
+}
+
+/* One that is only there says nothing beside one that is waited for. */
+static bool counts(const struct backends *b, const struct server *s)
+{
+	return s->is_waited ||
+	       !ANY_ROW(const struct server, x, b->servers, x->is_waited && x->is_threaded == s->is_threaded);
+}
+
 void backends_put(struct backends *b, struct profile *p, const struct client_search *s)
 {
 	bool is_read = false;
 
-	EACH_ROW_OF(i, struct server, server, b->servers) {
+	EACH_ROW_OF(i, const struct server, server, b->servers) {
+		if (!counts(b, server))
+			continue;
 		if (server->waits && !is_read)
 			is_read = fd_owners_read(s->owners, true);
 		if (server->waits)
 			put_server(b, server, s, p);
-		g_autofree char *text = g_strdup_printf(LIMIT_STATEMENTS_FORMAT, server->active, server->runs,
-							server->reads, server->flushes);
-
-		if (server->active >= STATEMENTS_MIN)
-			profile_add_limit(p, LIMIT_STATEMENTS, server->pid, 0, text);
-		*server = (struct server){ .pid = server->pid };
+		put_statements(server, p);
 	}
+	EACH_ROW_OF(k, struct server, server, b->servers)
+		*server = (struct server){ .pid = server->pid, .is_threaded = server->is_threaded, .is_waited = server->is_waited };
 	g_array_set_size(b->rows, 0);
 	b->looks = 0;
 	b->pace = (struct pace){ 0 };

@@ -48,8 +48,9 @@ struct server_rests;
 
 struct server_rests *server_rests_new(const char *proc_dir);
 void server_rests_free(struct server_rests *r);	/* NULL is fine */
-/* Looks at all of this machine, by name; the first time they are sought in /proc. */
-void server_rests_look(struct server_rests *r);
+/* Looks at all of this machine, by name; the first time they are sought in /proc, and those that b is for are told to it. */
+struct backends;
+void server_rests_look(struct server_rests *r, struct backends *b);
 /* Adds LIMIT_RESTS for each, and begins anew. */
 void server_rests_put(struct server_rests *r, struct profile *p);
 
@@ -81,6 +82,8 @@ struct backends *backends_new(const char *proc_dir);
 void backends_free(struct backends *b);	/* NULL is fine */
 /* A process with clients. If it is a session its server is looked at from then on. */
 void backends_note(struct backends *b, uint32_t pid);
+/* The same of a process of that name, of which it is only known that it is on this machine. */
+void backends_note_named(struct backends *b, uint32_t pid, const char *name);
 bool backends_look(struct backends *b);	/* false: it is not time yet */
 
 /* What finds a session's client; all are borrowed. */

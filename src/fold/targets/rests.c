@@ -69,15 +69,18 @@ FREES(server_rests_free, struct server_rests, r, g_free(r->proc_dir); g_array_un
       fd_owners_free(r->owners))
 
 /* By their names: who is at the other end of a connection may be known only at the window's end. */
-static void seek(struct server_rests *r)
+static void seek(struct server_rests *r, struct backends *b)
 {
 	g_autoptr(GArray) pids = process_ids();
 
-	EACH_ROW_WHILE(i, const uint32_t, pid, pids, r->servers->len < SERVERS_MAX) {
+	EACH_ROW(i, const uint32_t, pid, pids) {
 		g_autofree char *name = opener_process_text(r->proc_dir, *pid, "comm");
 		struct looked_at fresh = { .pid = *pid };
 
-		if (!name || !peer_is_memory_server(g_strchomp(name)))
+		if (!name)
+			continue;
+		backends_note_named(b, *pid, g_strchomp(name));
+		if (r->servers->len >= SERVERS_MAX || !peer_is_memory_server(name))
 			continue;
 		fresh.commanders = g_array_new(FALSE, FALSE, sizeof(struct commander));
 		g_array_set_clear_func(fresh.commanders, clear_commander);
@@ -212,10 +215,10 @@ static void look_at_command(struct server_rests *r, struct looked_at *s)
 	net_tables_free(nets);
 }
 
-void server_rests_look(struct server_rests *r)
+void server_rests_look(struct server_rests *r, struct backends *b)
 {
 	if (!r->has_sought)
-		seek(r);
+		seek(r, b);
 	EACH_ROW(i, struct looked_at, s, r->servers) {
 		const bool is_at_rest = rests(r, s->pid);
 

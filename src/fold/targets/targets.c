@@ -378,7 +378,7 @@ static struct client_search search_of(const struct fold_targets *all)
 void fold_targets_look(struct fold_targets *all)
 {
 	if (all->has_sockets)
-		server_rests_look(all->rests);
+		server_rests_look(all->rests, all->backends);
 	backends_look(all->backends);
 	const struct client_search search = search_of(all);
 

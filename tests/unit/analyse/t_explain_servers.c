@@ -5,6 +5,7 @@
 #include "profile/limits.h"
 
 #define RECV "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]"
+#define FUTEX "__x64_sys_futex@[kernel] futex_wait_queue@[kernel]"
 
 /* A program that waits for PostgreSQL nearly all the time. */
 static struct profile *asks_postgres(void)
@@ -78,6 +79,78 @@ static void test_statements(void)
 		g_test_message("%zu: %s; %s", i, h->evidence, h->advice);
 		g_assert_true(cases[i].evidence ? strstr(h->evidence, cases[i].evidence) != NULL : !strstr(h->evidence, "statements"));
 		g_assert_nonnull(strstr(h->advice, cases[i].advice));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* MariaDB, of whose threads looks tell that they rest, or wait for a disk; at a few looks, or half and half, that says nothing. */
+static void test_threads_do(void)
+{
+	static const struct { const char *text, *evidence, *advice; } cases[] = {
+		{ "16 looks, 1 ran, 1 at a disk", "; at 14 of 16 looks no thread of that server ran or waited for a disk", "Its sessions wait for locks" },
+		{ "16 looks, 3 ran, 9 at a disk", "; at 9 of 16 looks that server waited for a disk", "See which statements" },
+		{ "16 looks, 5 ran, 0 at a disk", NULL, "See what its sessions do" },
+		{ "5 looks, 0 ran, 0 at a disk", NULL, "See what its sessions do" },
+		{ "3 looks, 9 ran, 9 at a disk", NULL, "See what its sessions do" },
+		{ "no such text", NULL, "See what its sessions do" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct object o = { .kind = OBJECT_SOCKET, .name = "127.0.0.1:3306 (mariadbd)", .place = "tcp", .pid = 50 };
+		struct profile *p = window_new();
+
+		fixture_is_for(p, add_wait(p, thread_of(p, 10, "shop", 20), 'S', 30, 300, "main@shop sell@shop recv@libc.so.6", RECV), &o);
+		profile_add_limit(p, LIMIT_THREADS_DO, 50, 0, cases[i].text);
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "shop waits for data from the network, 127.0.0.1:3306 (mariadbd)");
+
+		g_test_message("%zu: %s; %s", i, h->evidence, h->advice);
+		g_assert_cmpint(strstr(h->evidence, cases[i].evidence ?: "looks") != NULL, ==, cases[i].evidence != NULL);
+		g_assert_true(g_str_has_prefix(h->advice, cases[i].advice));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+static uint32_t session_of(struct profile *p, uint32_t tid, uint32_t client, unsigned client_ms)
+{
+	const struct object o = { .kind = OBJECT_SOCKET, .name = ":3306 from 127.0.0.1 (shop)", .place = "tcp", .pid = client };
+	uint32_t thread = fixture_thread(p, 20, tid, "mariadbd", "mariadbd");
+
+	g_array_index(p->threads, struct thread, thread).to_ns = WINDOW_MS * MS;
+	fixture_is_for(p, add_wait(p, thread, 'S', 20, client_ms / 20, "do_command@mariadbd my_net_read_packet@mariadbd recv@libc.so.6", RECV), &o);
+	return thread;
+}
+
+/* Of sessions that have a row's lock by turns the one that hardly waits for it is named by its client; none of some that are alike is. */
+static void test_session_that_keeps(void)
+{
+	for (unsigned has_one = 0; has_one < 2; has_one++) {
+		struct profile *p = window_new();
+		uint32_t sessions[4];
+
+		p->info.has_wakers = p->info.has_objects = true;
+		for (uint32_t k = 0; k < 4; k++)
+			sessions[k] = session_of(p, 21 + k, has_one && k == 3 ? 40 : 10, has_one && k == 3 ? 9600 : 3000);
+		for (uint32_t k = 0; k < 4; k++) {
+			uint32_t wait = add_wait(p, sessions[k], 'S', 20, has_one && k == 3 ? 10 : 340,
+						 "do_command@mariadbd handler::ha_rnd_next@mariadbd lock_wait@mariadbd pthread_cond_timedwait@libc.so.6", FUTEX);
+
+			woken_in(p, wait, sessions[(k + 1) % 4], "do_command@mariadbd ha_commit_trans@mariadbd", 10, 3400);
+			woken_in(p, wait, sessions[3 - (k == 3)], "do_command@mariadbd ha_commit_trans@mariadbd", 10, 3400);
+		}
+		uint32_t client = fixture_thread(p, 40, 40, "sync", "sync");
+
+		g_array_index(p->threads, struct thread, client).to_ns = WINDOW_MS * MS;
+		add_wait(p, client, 'S', 20, 450, "main@sync ask_supplier@sync clock_nanosleep@libc.so.6", "__x64_sys_clock_nanosleep@[kernel]");
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "mariadbd waits for a lock on a row (InnoDB)");
+
+		g_test_message("%u: %s; %s", has_one, h->evidence, h->advice);
+		g_assert_nonnull(strstr(h->evidence, "waits for its client meanwhile"));
+		g_assert_cmpint(strstr(h->evidence, "meanwhile, mostly for sync/40, which sleeps until a timer in ask_supplier") != NULL, ==, has_one);
+		g_assert_cmpint(g_str_has_prefix(h->advice, "A transaction keeps its locks"), ==, has_one);
 		explanation_free(e);
 		profile_free(p);
 	}
@@ -169,6 +242,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explain/blocked", test_blocked);
 	g_test_add_func("/explain/statements", test_statements);
+	g_test_add_func("/explain/threads-do", test_threads_do);
+	g_test_add_func("/explain/session-that-keeps", test_session_that_keeps);
 	g_test_add_func("/explain/others", test_others);
 	g_test_add_func("/explain/busy-cpus", test_busy_cpus);
 	g_test_add_func("/explain/workers", test_workers);

@@ -181,10 +181,51 @@ static void test_flushes(void)
 	}
 }
 
+/* Of a server with threads: whether any runs, or waits for a disk.  One that nobody waits for counts if it is alone. */
+static void test_threads(void)
+{
+	static const struct { const char *first, *second; bool has_other; const char *text; } cases[] = {
+		{ "S", "S", false, "5 looks, 0 ran, 0 at a disk" },
+		{ "S", "D", false, "5 looks, 0 ran, 5 at a disk" },
+		{ "D", "R", false, "5 looks, 5 ran, 0 at a disk" },
+		{ "S", "S", true, NULL },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		folder = g_dir_make_tmp("backends-XXXXXX", NULL);
+		g_autofree char *first = g_strdup_printf("60 (mariadbd) %s 1", cases[i].first);
+		g_autofree char *second = g_strdup_printf("61 (one) thread) %s 1", cases[i].second);
+		g_autofree char *command = g_strdup_printf("rm -r '%s'", folder), *task = g_build_filename(folder, "60", "task", "61", NULL);
+
+		g_assert_cmpint(g_mkdir_with_parents(task, 0700), ==, 0);
+		write_file("60", "task/60/stat", first);
+		write_file("60", "task/61/stat", second);
+		write_file("70", "task/70/stat", first);
+		write_file("70", "comm", "mysqld\n");
+		struct profile *p = profile_new();
+		struct backends *b = backends_new(folder);
+		const struct client_search search = { 0 };
+
+		backends_note_named(b, 60, "mariadbd");
+		backends_note_named(b, 61, "mariadb");
+		if (cases[i].has_other)
+			backends_note(b, 70);
+		look_at(b);
+		backends_put(b, p, &search);
+		g_assert_cmpstr(text_of(p, LIMIT_THREADS_DO, 60, 0), ==, cases[i].text);
+		g_assert_cmpint(text_of(p, LIMIT_THREADS_DO, 70, 0) != NULL, ==, cases[i].has_other);
+		g_assert_true(g_spawn_command_line_sync(command, NULL, NULL, NULL, NULL));
+		g_free(folder);
+		backends_free(b);
+		profile_free(p);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/backends/blocked", test_blocked);
 	g_test_add_func("/backends/flushes", test_flushes);
+	g_test_add_func("/backends/threads", test_threads);
 	return g_test_run();
 }

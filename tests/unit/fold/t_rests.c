@@ -82,6 +82,7 @@ static void test_command(void)
 		struct server_held held;
 		struct profile *p = profile_new();
 		struct server_rests *r = server_rests_new("/proc");
+		struct backends *b = backends_new("/proc");	/* of none that is here */
 
 		if (!pid)
 			serve(listener, computes);
@@ -93,7 +94,7 @@ static void test_command(void)
 		ask(second);
 		g_usleep(ASKED_BEFORE_US);
 		for (int i = 0; i < LOOKS; i++)
-			server_rests_look(r);
+			server_rests_look(r, b);
 		server_rests_put(r, p);
 		const struct profile_limit *l = profile_find_limit(p, LIMIT_RESTS, (uint32_t)pid, 0);
 
@@ -111,6 +112,7 @@ static void test_command(void)
 		close(first);
 		close(second);
 		server_rests_free(r);
+		backends_free(b);
 		profile_free(p);
 	}
 }
