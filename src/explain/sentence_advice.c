@@ -703,7 +703,7 @@ static const char *advice_of_timeouts(const struct findings *f, const struct fin
 /* `advice` says to look at who ends the waits, of whom the sentence tells what they mostly do: what follows from that. */
 static const char *advice_by_enders(const struct finding *row, const char *advice)
 {
-	if (!strstr(advice, "report --wakers") || row->by.is_holder || !row->by.does_ns || !finding_mostly_does(row))
+	if (!advice || !strstr(advice, "report --wakers") || row->by.is_holder || !row->by.does_ns || !finding_mostly_does(row))
 		return advice;
 	if (row->by.does == REASON_ON_CPU)
 		return "Who ends these waits computes meanwhile: a CPU profile of that tells more (record --cpu).";

@@ -67,7 +67,7 @@ static bool find_statements(const struct profile *p, const char *peer, struct st
 #define REST_PERCENT 75	/* of the looks at a server's threads */
 #define MYSQL_LOOKS_MIN 6
 
-/* What MariaDB's or MySQL's threads do, of whom no thread ran or waited for a disk at most looks, or one waited for that. */
+/* What MariaDB's or MySQL's threads do: at most looks none of them ran or waited for a disk, or else one waited for that. */
 struct threads_do {
 	bool rests;
 	uint32_t seen, all;

@@ -80,7 +80,7 @@ bool ran_others(const struct findings *f, const struct finding *row)
 	       (is_bound || others.permille * OTHERS_PART >= f->profile->info.cpus * 1000);
 }
 
-/* "; all CPUs were 97% busy meanwhile, 12% of them with what is recorded" */
+/* "; all CPUs were 97% busy meanwhile, 12% with what is recorded" */
 static void append_busy(GString *s, const struct profile *p)
 {
 	const int permille = profile_cpus_busy(p);
