@@ -6,7 +6,8 @@
 
 /*
  * Visits the rows of a GArray: `type *row` at index i. break and continue work as in a loop, and the array may grow
- * meanwhile. EACH_POINTER() gives what the elements of a GPtrArray point to.
+ * meanwhile. It is evaluated at each row, so it must be no call (tools/check-layers). EACH_POINTER() gives what the
+ * elements of a GPtrArray point to.
  */
 #define EACH_AT(i, array, declaration)                                                                           \
 	for (guint i = 0, i##_goes_on = 1; i##_goes_on && i < (array)->len; i##_goes_on = !i##_goes_on, i++)     \

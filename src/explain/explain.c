@@ -213,6 +213,15 @@ static const char *order_reason(const struct explanation *e, guint at)
 	return NULL;
 }
 
+/* The process that is asked; 0: unknown, or none. */
+static uint32_t asked_by(const struct findings *f, const struct headline *h)
+{
+	const struct object *o = h->finding ? finding_object(f, h->finding) : NULL;
+	const bool asks = o && !h->finding->busy && h->finding->reason == REASON_NETWORK_RECEIVE;
+
+	return h->task ? h->task->server : asks ? o->pid : 0;
+}
+
 static void say(const struct explanation *e, guint at)
 {
 	const struct findings *f = e->findings;
@@ -232,6 +241,8 @@ static void say(const struct explanation *e, guint at)
 		sentence_evidence(evidence, f, h->finding);
 		sentence_command(command, f, h->finding);
 	}
+	if (asked_by(f, h))
+		sentence_tasks_there(evidence, e->tasks, asked_by(f, h));
 	if (why)
 		g_string_append_printf(evidence, "; %s", why);
 	h->sentence = g_string_free(sentence, FALSE);

@@ -60,6 +60,11 @@ bool sentence_is_ended_by_kill(const struct findings *f, const struct finding *r
 void sentence_task(GString *s, const struct task_wait *w);
 void sentence_tasks_whole(GString *s, const struct task_wait *w);
 void sentence_task_evidence(GString *s, const struct findings *f, const struct task_wait *w);
+/*
+ * "; there 18 tasks await Redis.execute_command in place_order (orders_api.py:11)": what most tasks of asyncio of the process
+ * that is asked wait for, of whom no finding tells.
+ */
+void sentence_tasks_there(GString *s, const struct task_findings *tasks, uint32_t pid);
 
 /*
  * Where the server that is waited for shows what it does, for "127.0.0.1:5432 (postgres)"; NULL: not a known server.

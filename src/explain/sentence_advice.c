@@ -108,6 +108,9 @@ const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const
 #define FREE_PERMILLE 600	/* less: some were free */
 #define OTHERS_ADVICE                                                                                                 \
 	"Another program has the CPUs: let it run later or elsewhere, give it less (nice, cpu.weight), or give this one CPUs of its own."
+#define TAKEN_ADVICE                                                                                                  \
+	"All threads of that pool do this all the time, and more work queues for one: more threads (max_workers; of Tokio "           \
+	"max_blocking_threads), or look at what this waits for."
 #define STARVED "Where all workers of a pool wait so, nobody is left to do those tasks: another pool for them, or more workers."
 #define STARVED_LIMITED                                                                                              \
 	"Its time limit ends these waits, so nobody did those tasks: where all workers of a pool wait so nobody is left to. "  \
@@ -653,10 +656,7 @@ static const char *advice_of_told(const struct findings *f, const struct finding
 		return BEHIND_ADVICE;
 	if (row->asks_itself && !row->limit.limit)
 		return SELF_ADVICE;
-	return row->queue_tasks ?
-		       "All threads of that pool do this all the time, and more tasks await one: more threads (max_workers; of Tokio "
-		       "max_blocking_threads), or look at what this waits for." :
-		       NULL;
+	return row->queue_tasks ? TAKEN_ADVICE : NULL;
 }
 
 /*
@@ -874,7 +874,7 @@ static const char *advice_of_whom(const struct findings *f, const struct finding
 	advice = advice ?: backlog_advice(f, row) ?: advice_of_server(f, row);
 	if (!advice && row->is_unanswered)
 		advice = UNANSWERED_ADVICE;
-	advice = advice ?: advice_of_other_end(f, row);
+	advice = advice ?: advice_of_other_end(f, row) ?: (row->is_pool_taken ? TAKEN_ADVICE : NULL);
 	if (!advice && !is_of_rule(f, row) && has_slow_tail(row))
 		return "Most answers come soon, and a part takes several times as long, which is most of this time: see which questions these "
 		       "are, why the peer takes so long for them, and whether that must be waited for.";

@@ -9,6 +9,7 @@
 #include "features/tasks/rows.h"
 
 #define FULL 10	/* full except for a tenth of the window */
+#define LASTS_PERCENT 75	/* of its threads' time: the rest they run, or wait for one another */
 #define RESTS_PART 10	/* of its waits */
 #define PIECES_EACH 5	/* waits of a thread: fewer may all be for one piece of work */
 
@@ -170,7 +171,8 @@ static const struct work *work_that_lasts(const struct findings *f, const struct
 
 	if (!work || !work->loop || !row->pid || row->count < (uint64_t)row->threads_cnt * PIECES_EACH)
 		return NULL;
-	return at_once_of(f->profile, row) == row->threads_cnt && never_rest(f, row) ? work : NULL;
+	return row->time_ns >= row->threads_cnt * (f->profile->info.duration_ns / 100 * LASTS_PERCENT) && never_rest(f, row) ?
+		       work : NULL;
 }
 
 bool asked_leaves_room(const struct findings *f, const struct finding *row)

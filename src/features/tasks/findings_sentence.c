@@ -79,6 +79,26 @@ void sentence_tasks_whole(GString *s, const struct task_wait *w)
 	g_string_append_printf(s, "'s %ss", task_noun(w->kind));
 }
 
+void sentence_tasks_there(GString *s, const struct task_findings *tasks, uint32_t pid)
+{
+	const struct task_wait *most = NULL;
+
+	EACH_ROW(i, const struct task_wait, o, tasks->rows)
+		if (o->pid == pid && task_is_of_python(o->kind) && !o->rank_ns && !*o->idle && *o->function &&
+		    o->tasks >= TASKS_MIN && (!most || o->task_ns > most->task_ns))
+			most = o;
+	if (!most)
+		return;
+	g_string_append(s, "; there ");
+	if (*most->call) {
+		g_string_append_printf(s, "%.2g tasks await ", most->tasks);
+		text_safe_cut(s, most->call, NAME_COLUMNS);
+	} else {
+		append_tasks(s, most, true, most->tasks);
+	}
+	append_place(s, most, " in ");
+}
+
 void sentence_task_evidence(GString *s, const struct findings *f, const struct task_wait *w)
 {
 	struct limit_connect failed;

@@ -458,12 +458,14 @@ static bool is_longest(struct backlog *b, const struct net_looks *l, GHashTable 
 
 static struct backlog find_backlog(const struct net_looks *l, struct net_tables *nets, uint32_t pid, GHashTable *own)
 {
+	/* once: a table that is no longer fresh is read anew, and its rows are gone */
+	const GArray *sockets = net_tables_of(nets, pid), *locals = net_tables_unix(nets);
 	struct backlog b = { 0 };
 
-	EACH_ROW_OF(i, const struct net_socket, s, net_tables_of(nets, pid))
+	EACH_ROW_OF(i, const struct net_socket, s, sockets)
 		if (s->is_tcp && s->state == TCP_LISTEN && is_longest(&b, l, own, s->inode, s->queued))
 			b.tcp = s;
-	EACH_ROW_OF(i, const struct unix_socket, s, net_tables_unix(nets))
+	EACH_ROW_OF(i, const struct unix_socket, s, locals)
 		if (s->listens && is_longest(&b, l, own, s->inode, s->queued))
 			b.local = s;
 	return b;

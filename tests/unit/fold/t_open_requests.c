@@ -199,9 +199,10 @@ static bool may_owe(uint16_t port)
 {
 	struct net_tables *nets = net_tables_new("/proc");
 	struct sock_peers *peers = sock_peers_new("/proc", nets);
+	const GArray *sockets = net_tables_of(nets, (uint32_t)getpid());
 	bool owes = false;
 
-	EACH_ROW(i, const struct net_socket, s, net_tables_of(nets, (uint32_t)getpid()))
+	EACH_ROW(i, const struct net_socket, s, sockets)
 		owes = owes || (s->is_tcp && s->local.port == port && s->state == TCP_ESTABLISHED &&
 				sock_peers_may_owe(peers, (uint32_t)getpid(), s));
 	sock_peers_free(peers);
