@@ -442,12 +442,21 @@ static bool is_master_of(const struct findings *f, const struct finding *cause, 
 			row->reason != REASON_CPU_QUEUE && finding_has_process(f, row, pid));
 }
 
+/* A database with a process for each session, of which the asker's connections lead to any. */
+static bool is_of_sessions(const struct findings *f, const struct finding *cause, uint32_t pid)
+{
+	g_autofree char *name = g_strdup_printf("(%s)", cause->process);
+
+	return !cause->pid && finding_process_name(f, pid) == cause->process && servers_is_database(name);
+}
+
 /* Does it take that process's time, so that whoever asks it waits? */
 static bool may_take_time(const struct findings *f, const struct finding *cause, uint32_t pid)
 {
 	return (cause->reason != REASON_CPU_QUEUE || cause->is_for_hog) && !cause->may_be_meant &&
 	       !cause->is_told_elsewhere && cause->clock_ns <= cause->time_ns / 2 &&
-	       (cause->pid == pid || finding_has_process(f, cause, pid) || is_master_of(f, cause, pid));
+	       (cause->pid == pid || finding_has_process(f, cause, pid) || is_master_of(f, cause, pid) ||
+		is_of_sessions(f, cause, pid));
 }
 
 #define SERVED_PART 4	/* of its longest waiting client's time: less does not explain that */

@@ -28,9 +28,23 @@ static bool is_worth(uint64_t time_ns, uint64_t whole_ns, bool is_first)
 	return is_first || time_ns >= whole_ns / 100 * HEADLINE_PERCENT;
 }
 
+#define MOMENT_NS 1000000	/* of a wait for a CPU */
+#define MOMENTS_MIN 100
+#define MOMENTS_PART 10	/* 1/n of the window: so much of it in all threads holds nobody up */
+
+/* Many moments in a run queue, as of any program that wakes often. */
+static bool are_moments(const struct finding *row, uint64_t window_ns)
+{
+	return row->reason == REASON_CPU_QUEUE && !row->busy && !row->is_yield && !row->is_for_hog &&
+	       !row->limit.limit && row->count >= MOMENTS_MIN && row->time_ns < window_ns / MOMENTS_PART &&
+	       finding_percentile_ns(row, 0.99) < MOMENT_NS;
+}
+
 static bool is_nothing(const struct explanation *e, const struct finding *row)
 {
-	return task_findings_outweigh(e->tasks, row, e->findings->profile->info.duration_ns);
+	const uint64_t window_ns = e->findings->profile->info.duration_ns;
+
+	return task_findings_outweigh(e->tasks, row, window_ns) || are_moments(row, window_ns);
 }
 
 /* The base of its share. */
@@ -242,7 +256,7 @@ static void say(const struct explanation *e, guint at)
 		sentence_command(command, f, h->finding);
 	}
 	if (asked_by(f, h))
-		sentence_tasks_there(evidence, e->tasks, asked_by(f, h));
+		sentence_tasks_there(evidence, e->tasks, asked_by(f, h), "; there ");
 	if (why)
 		g_string_append_printf(evidence, "; %s", why);
 	h->sentence = g_string_free(sentence, FALSE);

@@ -61,10 +61,10 @@ void sentence_task(GString *s, const struct task_wait *w);
 void sentence_tasks_whole(GString *s, const struct task_wait *w);
 void sentence_task_evidence(GString *s, const struct findings *f, const struct task_wait *w);
 /*
- * "; there 18 tasks await Redis.execute_command in place_order (orders_api.py:11)": what most tasks of asyncio of the process
- * that is asked wait for, of whom no finding tells.
+ * "; there 18 tasks await Redis.execute_command in place_order (orders_api.py:11)": what most tasks of asyncio of that
+ * process wait for, of whom no finding tells.  before: "; there ".
  */
-void sentence_tasks_there(GString *s, const struct task_findings *tasks, uint32_t pid);
+void sentence_tasks_there(GString *s, const struct task_findings *tasks, uint32_t pid, const char *before);
 
 /*
  * Where the server that is waited for shows what it does, for "127.0.0.1:5432 (postgres)"; NULL: not a known server.

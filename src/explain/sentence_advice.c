@@ -111,6 +111,9 @@ const char *servers_advice_of_wait(const struct reasons *r, uint32_t wait, const
 #define TAKEN_ADVICE                                                                                                  \
 	"All threads of that pool do this all the time, and more work queues for one: more threads (max_workers; of Tokio "           \
 	"max_blocking_threads), or look at what this waits for."
+#define UNRECORDED_ADVICE                                                                                             \
+	"That program is on this machine, and what it waits for is not in this recording: record it, too (-p takes several), or -a. " \
+	"Else ask it less often, or in parallel."
 #define STARVED "Where all workers of a pool wait so, nobody is left to do those tasks: another pool for them, or more workers."
 #define STARVED_LIMITED                                                                                              \
 	"Its time limit ends these waits, so nobody did those tasks: where all workers of a pool wait so nobody is left to. "  \
@@ -865,6 +868,15 @@ static const char *advice_of_what_it_does(const struct findings *f, const struct
 	return rule && rule->reason == row->by.does ? rule->advice : NULL;
 }
 
+/* It waits for a program of this machine that was not chosen. */
+static bool asks_unrecorded(const struct findings *f, const struct finding *row)
+{
+	const struct object *o = finding_object(f, row);
+
+	return row->reason == REASON_NETWORK_RECEIVE && !is_of_rule(f, row) && o && o->pid &&
+	       !f->profile->info.imported && !profile_is_of_machine(f->profile) && !finding_process_name(f, o->pid);
+}
+
 /* By who ends it: a disk, a server, whoever answers; NULL: that says nothing more. */
 static const char *advice_of_whom(const struct findings *f, const struct finding *row)
 {
@@ -875,6 +887,8 @@ static const char *advice_of_whom(const struct findings *f, const struct finding
 	if (!advice && row->is_unanswered)
 		advice = UNANSWERED_ADVICE;
 	advice = advice ?: advice_of_other_end(f, row) ?: (row->is_pool_taken ? TAKEN_ADVICE : NULL);
+	if (!advice && asks_unrecorded(f, row))
+		return UNRECORDED_ADVICE;
 	if (!advice && !is_of_rule(f, row) && has_slow_tail(row))
 		return "Most answers come soon, and a part takes several times as long, which is most of this time: see which questions these "
 		       "are, why the peer takes so long for them, and whether that must be waited for.";

@@ -171,8 +171,9 @@ static const struct work *work_that_lasts(const struct findings *f, const struct
 
 	if (!work || !work->loop || !row->pid || row->count < (uint64_t)row->threads_cnt * PIECES_EACH)
 		return NULL;
-	return row->time_ns >= row->threads_cnt * (f->profile->info.duration_ns / 100 * LASTS_PERCENT) && never_rest(f, row) ?
-		       work : NULL;
+	const uint64_t lasts_ns = f->profile->info.duration_ns / 100 * LASTS_PERCENT;
+
+	return row->time_ns >= row->threads_cnt * lasts_ns && never_rest(f, row) ? work : NULL;
 }
 
 bool asked_leaves_room(const struct findings *f, const struct finding *row)

@@ -262,7 +262,9 @@ bool owed_append_most(GString *s, const struct findings *f, const struct task_fi
 		const char *there;
 		uint32_t made, clients = limit_owed_read(l, &made, &there);
 
+		/* clients of a server in memory may have asked for work that is not there yet */
 		if (clients <= most_cnt || !selection_has_process(f->selection, f->profile, l->pid) ||
+		    peer_is_memory_server(finding_process_name(f, l->pid)) ||
 		    (clients < QUEUE_TIMES * made && are_quick(f, l->pid, clients)) ||
 		    at_once_holds_clients(f, l->pid) || wait_for_events(tasks, l->pid, clients))
 			continue;
@@ -299,7 +301,13 @@ bool owed_append_most(GString *s, const struct findings *f, const struct task_fi
 	}
 	const uint32_t kept_cnt = most_there ? 0 : kept_threads(f, most->pid);
 
-	if (most_there && rests_meanwhile(f->profile, most_there))
+	sentence_tasks_there(s, tasks, most->pid, "; ");
+	const bool rests = most_there && rests_meanwhile(f->profile, most_there);
+
+	if (rests && most_cnt < QUEUE_TIMES * most_made)
+		g_string_append(s, ". That server had nothing to do, so what was asked for is not there yet: a command that waits for work "
+				   "(BRPOP, XREAD, SUBSCRIBE) waits for who sends it: look at that. Else little is found");
+	else if (rests)
 		g_string_append(s, ". That server had nothing to do: a command that waits for work (BRPOP, XREAD, SUBSCRIBE) keeps all behind "
 				   "it waiting, so give it a connection of its own. Else little is found");
 	else if (kept_cnt)

@@ -79,7 +79,7 @@ void sentence_tasks_whole(GString *s, const struct task_wait *w)
 	g_string_append_printf(s, "'s %ss", task_noun(w->kind));
 }
 
-void sentence_tasks_there(GString *s, const struct task_findings *tasks, uint32_t pid)
+void sentence_tasks_there(GString *s, const struct task_findings *tasks, uint32_t pid, const char *before)
 {
 	const struct task_wait *most = NULL;
 
@@ -89,7 +89,7 @@ void sentence_tasks_there(GString *s, const struct task_findings *tasks, uint32_
 			most = o;
 	if (!most)
 		return;
-	g_string_append(s, "; there ");
+	g_string_append(s, before);
 	if (*most->call) {
 		g_string_append_printf(s, "%.2g tasks await ", most->tasks);
 		text_safe_cut(s, most->call, NAME_COLUMNS);
