@@ -336,14 +336,22 @@ void behind_find(struct findings *f)
 	}
 }
 
+/* The process that it asks waits for a server that does one long command: that many connections would not help. */
+static bool is_for_one_command(const struct findings *f, const struct finding *row)
+{
+	return row->by.pid &&
+	       ANY_ROW(struct finding, cause, f->rows,
+		       finding_has_process(f, cause, row->by.pid) && one_command_advice_of(f, cause));
+}
+
 /* It has a limit of its own that the next process does not wait for. */
-static bool has_own_limit(const struct finding *row)
+static bool has_own_limit(const struct findings *f, const struct finding *row)
 {
 	const struct profile_limit *l = row->limit.limit;
 	uint32_t made = 0;
 	const char *there;
 
-	return l && (l->kind != LIMIT_OWED || limit_owed_read(l, &made, &there) > made);
+	return l && (l->kind != LIMIT_OWED || limit_owed_read(l, &made, &there) > made) && !is_for_one_command(f, row);
 }
 
 /* What holds up whoever asks its process: another program, a child, the disk, or all that its event loop waits for. */
@@ -372,7 +380,7 @@ static bool is_asked_on(const struct findings *f, const struct finding *row, con
 
 	return row->reason == REASON_NETWORK_RECEIVE && may_hold_up(cause) && is_of_others(f, row, cause) &&
 	       finding_process_name(f, row->by.pid) == cause->process && !is_mutual &&
-	       (!has_own_limit(row) || cause->backlog) &&
+	       (!has_own_limit(f, row) || cause->backlog) &&
 	       !row->deadlock && is_mostly_for(row) && cause->time_ns > cause_longest_waiter_ns(f, row) / 2;
 }
 
@@ -380,7 +388,7 @@ static bool is_asked_on(const struct findings *f, const struct finding *row, con
 static bool is_for_free_worker(const struct findings *f, const struct finding *row, const struct finding *cause)
 {
 	return row->reason == REASON_NETWORK_RECEIVE && cause->process != row->process &&
-	       backlog_is_of_clients(f, cause) && finding_mostly_does(row) && !has_own_limit(row) &&
+	       backlog_is_of_clients(f, cause) && finding_mostly_does(row) && !has_own_limit(f, row) &&
 	       !row->deadlock;
 }
 
@@ -412,7 +420,7 @@ static struct finding *lock_asked_for(const struct findings *f, const struct fin
 	const struct finding *hops[FINDING_HOPS_MAX];
 	struct finding *cause;
 
-	if (row->reason != REASON_NETWORK_RECEIVE || row->deadlock || has_own_limit(row))
+	if (row->reason != REASON_NETWORK_RECEIVE || row->deadlock || has_own_limit(f, row))
 		return NULL;
 	unsigned cnt = finding_follow(f, row, hops);
 
@@ -484,7 +492,7 @@ static struct finding *served_by(const struct findings *f, const struct finding 
 	uint32_t pid = row->by.pid ?: o && !object_is_lock(o) ? o->pid : 0;
 
 	if (!servers || row->reason != REASON_NETWORK_RECEIVE || row->deadlock || row->is_behind ||
-	    has_own_limit(row) || !is_of_client(f, row, servers))
+	    has_own_limit(f, row) || !is_of_client(f, row, servers))
 		return NULL;
 	return behind_served_by(f, pid, row, cause_longest_waiter_ns(f, row) / SERVED_PART);
 }
@@ -504,6 +512,10 @@ void behind_find_peers(struct findings *f)
 	g_autoptr(GHashTable) servers = profile_is_of_machine(f->profile) ? peers_servers_new(f->profile) : NULL;
 
 	EACH_FIRST(i, row, f, FINDINGS_TOLD_MAX) {
+		const struct object *o = finding_object(f, row);
+
+		row->is_of_client = servers && row->reason == REASON_NETWORK_RECEIVE && o && o->pid &&
+				    finding_process_name(f, o->pid) && is_of_client(f, row, servers);
 		struct finding *known = unanswered_for(f, row) ?: lock_asked_for(f, row) ?: served_by(f, row, servers);
 		struct finding *cause = known ?: finding_cause(f, row);
 

@@ -74,9 +74,10 @@ uint64_t cause_longest_waiter_ns(const struct findings *f, const struct finding 
 	g_autofree uint64_t *waited_ns = g_new0(uint64_t, (gsize)p->threads->len + 1);
 	uint64_t most_ns = 0;
 
-	for (uint32_t i = 0; i < p->waits->len; i++)
-		if (f->blocked_in[i] == row->id)
-			most_ns = MAX(most_ns, waited_ns[profile_wait(p, i)->thread] += profile_wait(p, i)->blocked_ns);
+	EACH_ROW(i, const struct wait, w, p->waits) {
+		waited_ns[w->thread] += f->blocked_in[i] == row->id ? w->blocked_ns : 0;
+		most_ns = MAX(most_ns, waited_ns[w->thread]);
+	}
 	return MIN(most_ns, p->info.duration_ns);	/* rows of threads that have ended hold several */
 }
 
@@ -194,6 +195,26 @@ static uint64_t rest_ns(const struct doing *d)
 	return ns;
 }
 
+/* Within a quarter. */
+static bool is_about(uint64_t ns, uint64_t other_ns)
+{
+	return ns > other_ns - other_ns / 4 && ns < other_ns + other_ns / 4;
+}
+
+/*
+ * A function that takes the lock and sleeps after it has let it go sleeps for longer than anybody waits, while all else
+ * that it does takes about as long as that.
+ */
+static bool sleeps_afterwards(const struct cause_finder *c, const struct finding *row, const struct doing *d,
+			      const bool *is_holder)
+{
+	const uint64_t waited_ns = cause_longest_waiter_ns(c->f, row), sleeps_ns = d->ns[REASON_SLEEP];
+	const uint64_t waits_ns = rest_ns(d) - sleeps_ns - d->ns[REASON_CPU_QUEUE];
+
+	return waits_ns > waited_ns / 4 && is_about(waits_ns + on_cpu_ns(c->f->profile, is_holder), waited_ns) &&
+	       sleeps_ns > waited_ns && !is_about(sleeps_ns, waited_ns);
+}
+
 /*
  * A script's stack may not show the function that holds a lock. While one thread waits, the lock is held by its peers or
  * by another thread; so what these are in for much longer than for all else together they did meanwhile. A single holder
@@ -288,7 +309,7 @@ void cause_find_doing(const struct cause_finder *c, struct finding *row, const b
 		if (w->state == 'R' && doing_add(&d, why, w->runnable_ns + w->preempted_ns))
 			d.frames[why] = *computes_in = plumbing_user_parent(reasons_plumbing(c->f->reasons), w->user);
 	}
-	if (is_lock && d.ns[REASON_SLEEP] > one_at_a_time_ns(p, row)) {
+	if (is_lock && (d.ns[REASON_SLEEP] > one_at_a_time_ns(p, row) || sleeps_afterwards(c, row, &d, is_holder))) {
 		d.ns[REASON_SLEEP] = 0;
 		is_unsure = true;
 	}

@@ -174,6 +174,7 @@ struct finding {
 	bool may_hold; /* the same: they use what others wait for, of whom nobody knows who has it */
 	bool is_unanswered;	/* the same, of an answer by the network, without advice of its own */
 	bool may_be_meant; /* unended, or a long poll: nothing tells whether that is a standby's, and it is no time that matters */
+	bool is_of_client; /* on a whole machine: of a program that nobody asks, for one that was recorded */
 	bool waits_for_asker; /* and it is told with that one's */
 	bool is_poll_loop; /* a timer ends most of many short waits */
 	/* the same for nearly all, on a whole machine, where others wait for more: it looks now and then, as one that sleeps */

@@ -125,6 +125,13 @@ static bool is_seldom_noticed(const struct finding *row)
 	       finding_percentile_ns(row, 0.99) < FINDING_NOTICED_NS;
 }
 
+/* A client whose answers come soon: what takes their time is in the recording, and is told of the program that it asks. */
+static bool is_answered_soon(const struct finding *row)
+{
+	return row->is_of_client && row->count >= PIECES_MIN && !finding_has_limit(row) && !row->deadlock &&
+	       finding_percentile_ns(row, 0.99) < EACH_NS;
+}
+
 static bool is_little(const struct findings *f)
 {
 	uint64_t sum_ns = 0;
@@ -135,7 +142,7 @@ static bool is_little(const struct findings *f)
 		bool is_queue = row->reason == REASON_CPU_QUEUE;
 
 		if (row->is_told_elsewhere || row->may_be_meant || row->is_spin ||
-		    clocks_is_all(f, row) || owed_is_quick(f, row))
+		    clocks_is_all(f, row) || owed_is_quick(f, row) || is_answered_soon(row))
 			continue;
 		bool is_long = !(is_queue && is_of_work) && is_noticed(f, row);
 

@@ -69,7 +69,10 @@ static const char *peer_of(const struct findings *f, const struct finding *row, 
 		*ret_session = finding_pid(f, row);
 		return "(postgres)";
 	}
-	return row->reason == REASON_NETWORK_RECEIVE && o ? o->name : NULL;
+	if (row->reason != REASON_NETWORK_RECEIVE || !o)
+		return NULL;
+	/* of connections that are short who answers is known by the wakers only */
+	return !strchr(o->name, '(') && row->by.pid && strcmp(row->by.comm, "postgres") == 0 ? "(postgres)" : o->name;
 }
 
 void blocked_append_evidence(GString *s, const struct findings *f, const struct finding *row)

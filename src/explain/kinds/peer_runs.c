@@ -180,19 +180,29 @@ const char *peer_runs_advice(const struct profile *p, const char *peer, uint32_t
 	return servers_is_database(peer) ? COMPUTES_ADVICE : "It computes meanwhile: a CPU profile of it tells more (record --cpu).";
 }
 
+/* The peer's name; of connections that are short who answers is known by the wakers only. */
+static char *peer_new(const struct object *o, const struct finding *row)
+{
+	return !strchr(o->name, '(') && row->by.pid && row->by.comm ? g_strdup_printf("%s (%s)", o->name, row->by.comm) :
+								      g_strdup(o->name);
+}
+
 void peer_runs_append_evidence(GString *s, const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
+	g_autofree char *peer = o ? peer_new(o, row) : NULL;
 
 	if (row->reason == REASON_NETWORK_RECEIVE && o)
-		peer_runs_append(s, f->profile, o->name, o->pid, row->time_ns);
+		peer_runs_append(s, f->profile, peer, o->pid, row->time_ns);
 }
 
 const char *peer_runs_advice_of(const struct findings *f, const struct finding *row)
 {
 	const struct object *o = finding_object(f, row);
 
+	g_autofree char *peer = o ? peer_new(o, row) : NULL;
+
 	if (row->reason != REASON_NETWORK_RECEIVE || !o)
 		return NULL;
-	return peer_runs_advice(f->profile, o->name, o->pid, row->time_ns);
+	return peer_runs_advice(f->profile, peer, o->pid, row->time_ns);
 }
