@@ -22,6 +22,7 @@
 #define MEANT_MAX 2
 #define PIECES_MIN 50	/* of work: fewer tell no mean */
 #define EACH_NS 25000000ULL	/* of each: nobody notices that */
+#define CLIENT_PART 4	/* of the time of threads that only ask: more is their work */
 #define REST_PART 20	/* of the time of threads that work: more is no rest */
 
 /* Waits for others' work, which are counted there, and for a class what may be intended; NULL: all classes. */
@@ -125,10 +126,14 @@ static bool is_seldom_noticed(const struct finding *row)
 	       finding_percentile_ns(row, 0.99) < FINDING_NOTICED_NS;
 }
 
-/* A client whose answers come soon: what takes their time is in the recording, and is told of the program that it asks. */
-static bool is_answered_soon(const struct finding *row)
+/*
+ * A client whose answers come soon, and take a part of its time only: what takes theirs is in the recording, and is told of
+ * the program that it asks.  One that does little else may ask too often.
+ */
+static bool is_answered_soon(const struct findings *f, const struct finding *row)
 {
 	return row->is_of_client && row->count >= PIECES_MIN && !finding_has_limit(row) && !row->deadlock &&
+	       row->time_ns < row->threads_cnt * f->profile->info.duration_ns / CLIENT_PART &&
 	       finding_percentile_ns(row, 0.99) < EACH_NS;
 }
 
@@ -142,7 +147,7 @@ static bool is_little(const struct findings *f)
 		bool is_queue = row->reason == REASON_CPU_QUEUE;
 
 		if (row->is_told_elsewhere || row->may_be_meant || row->is_spin ||
-		    clocks_is_all(f, row) || owed_is_quick(f, row) || is_answered_soon(row))
+		    clocks_is_all(f, row) || owed_is_quick(f, row) || is_answered_soon(f, row))
 			continue;
 		bool is_long = !(is_queue && is_of_work) && is_noticed(f, row);
 

@@ -279,6 +279,45 @@ static void test_hog(void)
 	}
 }
 
+static const struct task_frame awaiting[] = {
+	{ "Connection.read_response", "/usr/lib/python3/dist-packages/redis/asyncio/connection.py", 9 },
+	{ "Redis.execute_command", "/usr/lib/python3/dist-packages/redis/asyncio/client.py", 87 },
+	{ "place_order", "/srv/orders_api.py", 11 },
+};
+
+/* Of a program with an event loop that is asked its tasks are told; a client whose answers come soon is little, unless it does little else. */
+static void test_asked_loop(void)
+{
+	for (unsigned i_case = 0; i_case < 3; i_case++) {
+		const bool is_soon = i_case, is_often = i_case == 2;
+		struct profile *p = window_new();
+		uint32_t client = process_of(p, 10, 10, "load"), server = process_of(p, 20, 20, "python3");
+		struct tasks *t = tasks_new(TASKS_ASYNCIO, 20);
+		uint32_t wait = add_wait(p, client, 'S', is_often ? 1600 : is_soon ? 400 : 40, is_soon ? 5 : 200, "main@load run@load recv@libc.so.6", RECV);
+
+		p->info.has_wakers = p->info.has_objects = true;
+		asks(p, wait, OBJECT_SOCKET, "127.0.0.1:80 (python3)", 20);
+		asks(p, add_wait(p, server, 'S', 40, 4, "main@python3 recv@libc.so.6", RECV), OBJECT_SOCKET, ":80 from 127.0.0.1", 10);
+		for (unsigned i = 1; i <= 10; i++) {
+			struct task_row *row = row_of(t, 1, "a future", awaiting, 3);
+
+			tasks_seen(t, row, is_soon ? 0.2 : 18);
+			tasks_look_done(t, i * 1000 * MS, 1000 * MS);
+		}
+		tasks_finish(t);
+		profile_add_tasks(p, t);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_test_message("%s", e->little ?: g_array_index(e->headlines, struct headline, 0).evidence);
+		g_assert_cmpint(e->little != NULL, ==, is_soon && !is_often);
+		if (!e->little)
+			g_assert_cmpint(strstr(headline_with(e, "load waits for data from the network")->evidence, "; there 18 tasks await "
+					       "Redis.execute_command in place_order (orders_api.py:11)") != NULL, ==, !is_soon);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 #define PIPE_ROOM "__x64_sys_write@[kernel] vfs_write@[kernel] anon_pipe_write@[kernel]"
 
 /* What readers that are not recorded were seen to do is told to the last one; what varies, or is idle, or recorded, is not. */
@@ -373,6 +412,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/clients", test_clients);
 	g_test_add_func("/explain/client-tasks", test_client_tasks);
 	g_test_add_func("/explain/hog", test_hog);
+	g_test_add_func("/explain/asked-loop", test_asked_loop);
 	g_test_add_func("/explain/ends-of-pipe", test_ends_of_pipe);
 	g_test_add_func("/explain/answers-held-back", test_answers_held_back);
 	g_test_add_func("/explain/busy-helpers", test_busy_helpers);

@@ -249,6 +249,43 @@ static void test_behind(void)
 	}
 }
 
+/*
+ * A function that asks a server with the lock sleeps longer than anybody waits, after it has let it go.  One that only
+ * sleeps does so with it.
+ */
+static void test_sleeps_afterwards(void)
+{
+	for (unsigned asks = 0; asks < 2; asks++) {
+		struct profile *p = window_new();
+		const struct object mutex = { .kind = LOCK_MUTEX, .operation = "", .name = "store_lock", .place = "heap" };
+		const struct object redis = { .kind = OBJECT_SOCKET, .operation = "", .name = "127.0.0.1:6379 (redis-server)", .place = "tcp" };
+		uint32_t export = thread_of(p, 20, "app", 2000);
+
+		p->info.has_wakers = p->info.has_objects = true;
+		add_wait(p, export, 'S', 12, 400, "start@libc.so.6 export_loop@app nanosleep@libc.so.6",
+			 SYSCALL "__x64_sys_clock_nanosleep@[kernel] hrtimer_nanosleep@[kernel] do_nanosleep@[kernel]");
+		add_wait(p, export, 'S', 30, 40, "start@libc.so.6 other@app write@libc.so.6", DISK_WRITE);
+		if (asks)
+			fixture_is_for(p, add_wait(p, export, 'S', 12, 100, "start@libc.so.6 export_loop@app recv@libc.so.6",
+						   SYSCALL "__x64_sys_recvfrom@[kernel] tcp_recvmsg@[kernel]"), &redis);
+		for (uint32_t i = 0; i < 4; i++) {
+			uint32_t wait = add_wait(p, thread_of(p, 11 + i, "app", 20), 'S', 16, asks ? 200 : 300,
+						 "start@libc.so.6 serve@app pthread_mutex_lock@libc.so.6", FUTEX_WAIT);
+
+			fixture_is_for(p, wait, &mutex);
+			woken_in(p, wait, export, "start@libc.so.6 export_loop@app pthread_mutex_unlock@libc.so.6", 16, asks ? 3200 : 4800);
+		}
+		struct explanation *e = explanation_new(p, NULL);
+		const struct headline *h = headline_with(e, "app waits for a mutex, store_lock, in serve");
+
+		g_test_message("%u: %s; %s", asks, h->evidence, h->advice);
+		g_assert_nonnull(strstr(h->evidence, asks ? "meanwhile waits for data from the network, 127.0.0.1:6379" :
+							    "meanwhile sleeps until a timer"));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 #define WAITS_FOR_CHILD SYSCALL "__x64_sys_wait4@[kernel] do_wait@[kernel]"
 #define SLEEPS SYSCALL "__x64_sys_clock_nanosleep@[kernel] hrtimer_nanosleep@[kernel]"
 
@@ -615,6 +652,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/way-full", test_way_full);
 	g_test_add_func("/explain/pauses", test_pauses);
 	g_test_add_func("/explain/behind", test_behind);
+	g_test_add_func("/explain/sleeps-afterwards", test_sleeps_afterwards);
 	g_test_add_func("/explain/shell", test_shell);
 	g_test_add_func("/explain/virtual-threads", test_virtual_threads);
 	g_test_add_func("/explain/lone-pause", test_lone_pause);

@@ -156,6 +156,57 @@ static void test_session_that_keeps(void)
 	}
 }
 
+/* Of a program of this machine that was not chosen it is said to record it, too; of one elsewhere, or if all is recorded, not. */
+static void test_unrecorded(void)
+{
+	static const struct { uint32_t peer; const char *filters, *advice; } cases[] = {
+		{ 50, "process shop", "That program is on this machine" },
+		{ 0, "process shop", "Look at the peer" },
+		{ 50, "", "Look at the peer" },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		const struct object o = { .kind = OBJECT_SOCKET, .name = "127.0.0.1:8080 (quotes)", .place = "tcp", .pid = cases[i].peer };
+		struct profile *p = window_new();
+
+		p->info.filters = profile_string(p, cases[i].filters);
+		fixture_is_for(p, add_wait(p, thread_of(p, 10, "shop", 20), 'S', 30, 300, "main@shop sell@shop recv@libc.so.6", RECV), &o);
+		struct explanation *e = explanation_new(p, NULL);
+
+		g_assert_true(g_str_has_prefix(headline_with(e, "shop waits for data from the network")->advice, cases[i].advice));
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
+/* A thousand moments in a run queue beside a real wait are none; fewer and longer ones are. */
+static void test_moments(void)
+{
+	static const struct { unsigned cnt; double ms; bool is_told; } cases[] = { { 3000, 0.25, false }, { 150, 5, true }, { 9000, 0.25, true } };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct profile *p = window_new();
+		uint32_t thread = thread_of(p, 10, "shop", 200);
+		const uint64_t ns = (uint64_t)(cases[i].cnt * cases[i].ms * 1e6);
+
+		add_wait(p, thread, 'D', 30, 100, "main@shop sell@shop fsync@libc.so.6", "__x64_sys_fsync@[kernel] io_schedule@[kernel]");
+		uint32_t wait = add_wait(p, thread, 'R', cases[i].cnt, 0, "main@shop sell@shop", "");
+
+		g_array_index(p->waits, struct wait, wait).runnable_ns = ns;
+		g_array_index(p->threads, struct thread, thread).runnable_ns = ns;
+		memset(g_array_index(p->waits, struct wait, wait).hist, 0, sizeof(g_array_index(p->waits, struct wait, wait).hist));
+		g_array_index(p->waits, struct wait, wait).hist[cases[i].ms < 1 ? 17 : 22] = cases[i].cnt;
+		struct explanation *e = explanation_new(p, NULL);
+		bool is_told = false;
+
+		for (guint k = 0; k < e->headlines->len; k++)
+			is_told |= strstr(g_array_index(e->headlines, struct headline, k).sentence, "waits for a CPU") != NULL;
+		g_assert_cmpint(is_told, ==, cases[i].is_told);
+		explanation_free(e);
+		profile_free(p);
+	}
+}
+
 /* Who used the CPUs is told of who waits for one; an order is given if it used most of them. */
 static void test_others(void)
 {
@@ -244,6 +295,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/explain/statements", test_statements);
 	g_test_add_func("/explain/threads-do", test_threads_do);
 	g_test_add_func("/explain/session-that-keeps", test_session_that_keeps);
+	g_test_add_func("/explain/unrecorded", test_unrecorded);
+	g_test_add_func("/explain/moments", test_moments);
 	g_test_add_func("/explain/others", test_others);
 	g_test_add_func("/explain/busy-cpus", test_busy_cpus);
 	g_test_add_func("/explain/workers", test_workers);
