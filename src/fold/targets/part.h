@@ -48,7 +48,10 @@ struct server_rests;
 
 struct server_rests *server_rests_new(const char *proc_dir);
 void server_rests_free(struct server_rests *r);	/* NULL is fine */
-/* Looks at all of this machine, by name; the first time they are sought in /proc, and those that b is for are told to it. */
+/*
+ * Looks at all of this machine, by name; the first time they are sought in /proc, and those that b is for are told to it
+ * (NULL: to nobody).
+ */
 struct backends;
 void server_rests_look(struct server_rests *r, struct backends *b);
 /* Adds LIMIT_RESTS for each, and begins anew. */

@@ -41,7 +41,7 @@ struct server_rests {
 	char *proc_dir;
 	GArray *servers;	/* struct looked_at */
 	struct fd_owners *owners;
-	bool has_sought;
+	bool has_sought, has_named;	/* the latter: those of others, too */
 };
 
 static void clear_commander(void *data)
@@ -79,14 +79,17 @@ static void seek(struct server_rests *r, struct backends *b)
 
 		if (!name)
 			continue;
-		backends_note_named(b, *pid, g_strchomp(name));
-		if (r->servers->len >= SERVERS_MAX || !peer_is_memory_server(name))
+		g_strchomp(name);
+		if (b)
+			backends_note_named(b, *pid, name);
+		if (r->has_sought || r->servers->len >= SERVERS_MAX || !peer_is_memory_server(name))
 			continue;
 		fresh.commanders = g_array_new(FALSE, FALSE, sizeof(struct commander));
 		g_array_set_clear_func(fresh.commanders, clear_commander);
 		g_array_append_val(r->servers, fresh);
 	}
 	r->has_sought = true;
+	r->has_named |= b != NULL;
 }
 
 /* Its first thread does all commands, but of gearmand, where others carry what comes. Stopped, throttled, computing or in an fsync() it does not rest. */
@@ -217,7 +220,7 @@ static void look_at_command(struct server_rests *r, struct looked_at *s)
 
 void server_rests_look(struct server_rests *r, struct backends *b)
 {
-	if (!r->has_sought)
+	if (!r->has_sought || (b && !r->has_named))
 		seek(r, b);
 	EACH_ROW(i, struct looked_at, s, r->servers) {
 		const bool is_at_rest = rests(r, s->pid);

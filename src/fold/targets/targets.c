@@ -99,6 +99,7 @@ struct fold_targets {
 	struct ends *ends;
 	bool has_read_last;
 	bool has_sockets;	/* or epoll sets */
+	bool has_sets;	/* whom these lead to is known at the window's end only */
 };
 
 static void target_free(void *data)
@@ -198,7 +199,7 @@ static void name_descriptor(struct fold_targets *all, struct target *t, const ch
 		t->base = t->detail ? g_strdup_printf("%s (fd %d of %s)", t->detail, rec->fd, comm ? comm : "?") :
 				      g_strdup_printf("fd %d of %s", rec->fd, comm ? comm : "?");
 		if (t->kind == OBJECT_EPOLL) {
-			all->has_sockets = true;
+			all->has_sockets = all->has_sets = true;
 			find_upstream(all, t);
 		}
 	} else if (!link && S_ISDIR(rec->mode) && rec->text_len == 1 && rec->text[0] == '/') {
@@ -378,7 +379,7 @@ static struct client_search search_of(const struct fold_targets *all)
 void fold_targets_look(struct fold_targets *all)
 {
 	if (all->has_sockets)
-		server_rests_look(all->rests, all->backends);
+		server_rests_look(all->rests, all->has_sets ? all->backends : NULL);
 	backends_look(all->backends);
 	const struct client_search search = search_of(all);
 
